@@ -14,7 +14,7 @@ SHARED_FOLDERS = ('config', 'cpp', 'launch', 'security', 'urdf')
 # The ROS message packages are no requirements here: apt's ROS provides them without pip's
 # knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.
 EXTRAS = {
-    'batch': ['numba>=0.60'],
+    'batch': ['llvmlite>=0.45', 'cffi'],
     'completion': ['argcomplete>=3.0'],
     # Its wheels are for Linux on x86-64 and end at Python 3.12.
     'fci': ['pylibfranka>=0.21; platform_machine == "x86_64" and python_version < "3.13"'],
@@ -30,9 +30,8 @@ EXTRAS = {
 }
 # Gigabytes that only those need who work in these libraries: no part of `all`.
 LIBRARIES = {
-    'cuda': ['numba-cuda>=0.20', 'numba>=0.60'],
-    'jax': ['jax>=0.5', 'numba>=0.60'],
-    'torch': ['torch>=2.4', 'numba>=0.60'],
+    'jax': ['jax>=0.5', 'llvmlite>=0.45', 'cffi'],
+    'torch': ['torch>=2.4', 'llvmlite>=0.45', 'cffi'],
 }
 
 

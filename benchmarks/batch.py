@@ -23,7 +23,6 @@ from dataclasses import dataclass
 import importlib.util
 import os
 from pathlib import Path
-import re
 import resource
 import tempfile
 import time
@@ -37,9 +36,7 @@ from timing import busy_seconds, machine
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import JointStates, sample_states
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.generated_kernels import KERNEL, kernel_source
-from franka_dynamics.batch.pieces import available_threads
-from franka_dynamics.codegen.equations import customised_equations
+from franka_dynamics.batch.compiled import available_threads
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 from franka_dynamics.urdf.writer import write_urdf
@@ -49,8 +46,7 @@ TURN_SECONDS = 0.03  # of one candidate in a round; at least one call
 ROUNDS_SECONDS = 10.0  # of all rounds at one size; at least three rounds
 QUIET = 0.1  # cores that others may keep busy before the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
-OURS, ANY_ARM = 'ours, generated', 'ours, any arm'
-FILLED, SINGLE = 'ours, generated, out=', 'ours, generated, float32'
+OURS, FILLED, SINGLE = 'ours', 'ours, out=', 'ours, float32'
 FRAX = 'frax (JAX, jit and vmap)'
 MUJOCO, ROLLOUT = 'loop of mj_inverse', 'MuJoCo rollout (forward)'
 
@@ -72,9 +68,7 @@ def candidates(states: JointStates, out: np.ndarray, threads: int) -> dict[str, 
     pool = pin.ModelPool(model, threads)
     columns = [array.T for array in states]  # (n, N) in Fortran order: the same memory
     rows = [array[:LOOPED] for array in states]
-    generated, any_arm = (
-        BatchModel(description, generated=g, threads=threads) for g in (True, False)
-    )
+    generated = BatchModel(description, threads=threads)
     simulated = build_mujoco(description)
     simulation = mujoco.MjData(simulated)
     rollout = Rollout(nthread=threads)
@@ -107,7 +101,6 @@ def candidates(states: JointStates, out: np.ndarray, threads: int) -> dict[str, 
         MUJOCO: Candidate(loop_mujoco, looped),
         ROLLOUT: Candidate(lambda: rollout.rollout(simulated, copies, initial, nstep=1), looped),
         **({FRAX: Candidate(with_frax(rows), looped)} if has_frax() else {}),
-        ANY_ARM: Candidate(lambda: any_arm.inverse_dynamics(*states), count),
         SINGLE: Candidate(lambda: generated.inverse_dynamics(*singles), count),
         FILLED: Candidate(lambda: generated.inverse_dynamics(*states, out), count),
         OURS: Candidate(ours, count),
@@ -134,25 +127,11 @@ def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
     upwards = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
     torques = jax.jit(jax.vmap(lambda q, dq, ddq: robot.rnea(q, dq, ddq, upwards, None)))
     given = [jax.numpy.asarray(array) for array in rows]
-    expected = BatchModel(arm, generated=False).inverse_dynamics(*rows)
+    expected = BatchModel(arm).inverse_dynamics(*rows)
     error = np.abs(np.asarray(torques(*given)) - expected).max()
     if error > 1e-6:
         raise SystemExit(f'frax computes another torque than ours, by {error:.3g} N m.')
     return lambda: torques(*given).block_until_ready()
-
-
-def vectors() -> str:
-    """Return how wide the vectors of the generated kernel are, by its machine code."""
-    program = customised_equations(load('fer')).program
-    names: dict[str, object] = {}
-    exec(kernel_source(program, 7).replace(', cache=True', ''), names)
-    assembly = names[KERNEL]._library.get_asm_str()  # type: ignore[attr-defined]
-    found = {
-        bits: len(re.findall(rf'\tv\w+pd\t[^\n]*%{register}', assembly))
-        for register, bits in (('zmm', 512), ('ymm', 256), ('xmm', 128))
-    }
-    listed = ', '.join(f'{count} of {bits} bits' for bits, count in found.items() if count)
-    return f'vector instructions on float64 in the generated kernel: {listed or "none known"}'
 
 
 def nanoseconds(candidate: Candidate, least: bool = False) -> float:
@@ -193,7 +172,7 @@ def main() -> None:
     parser.add_argument('--least', action='store_true', help='the shortest call, not the median')
     arguments = parser.parse_args()
     print(f'{machine()}, mujoco {mujoco.__version__}; {arguments.threads} threads.')
-    print(f'{vectors()}. frax {"is" if has_frax() else "is not"} installed.\n')
+    print(f'frax {"is" if has_frax() else "is not"} installed.\n')
     sizes = [10**k for k in range(2, int(np.log10(arguments.largest)) + 1)]
     medians: dict[str, list[float]] = {}
     for count in sizes:
@@ -205,18 +184,16 @@ def main() -> None:
             print(
                 '| states | '
                 + ' | '.join(f'{name} [ns]' for name in listed)
-                + f' | {PARALLEL} / {OURS} | {PARALLEL} / {ANY_ARM} | {OURS} / {FILLED} '
+                + f' | {PARALLEL} / {OURS} | {OURS} / {FILLED} '
                 '| peak memory [MiB] | others busy [cores] |'
             )
-            print('|---' * (len(listed) + 6) + '|')
+            print('|---' * (len(listed) + 5) + '|')
         for name, values in found.items():
             medians.setdefault(name, []).append(float(np.median(values)))
         print(
             f'| {count:,} | '
             + ' | '.join(f'{medians[name][-1]:,.0f}' for name in listed)
-            + ''.join(
-                f' | {np.median(found[PARALLEL] / found[name]):.1f}' for name in (OURS, ANY_ARM)
-            )
+            + f' | {np.median(found[PARALLEL] / found[OURS]):.1f}'
             + f' | {np.median(found[OURS] / found[FILLED]):.2f}'
             + f' | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f}'
             f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |',

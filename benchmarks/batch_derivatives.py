@@ -25,7 +25,6 @@ def main() -> None:
     arguments = parser.parse_args()
     arm = load(arguments.arm)
     n, model, one = arm.n, BatchModel(arm, threads=1), PinocchioModel(arm)
-    plain = BatchModel(arm, threads=1, generated=False)
     states = sample_states(arm, COUNT, seed=0)
     slopes, row = np.empty((COUNT, 3, n, n)), np.empty((COUNT, n))
     listed = [state for _, state in zip(range(LOOP), zip(*states))]
@@ -35,23 +34,14 @@ def main() -> None:
             function(one.model, one.data, *state)
 
     candidates = {
-        'derivatives, generated': (
-            lambda: model.inverse_dynamics_derivatives(*states, slopes),
-            COUNT,
-        ),
-        'derivatives, any arm': (
-            lambda: plain.inverse_dynamics_derivatives(*states, slopes),
-            COUNT,
-        ),
+        'derivatives': (lambda: model.inverse_dynamics_derivatives(*states, slopes), COUNT),
         'derivatives, pin.computeRNEADerivatives in a loop': (
             lambda: loop(pin.computeRNEADerivatives),
             LOOP,
         ),
-        'forward dynamics, generated': (lambda: model.forward_dynamics(*states, row), COUNT),
-        'forward dynamics, any arm': (lambda: plain.forward_dynamics(*states, row), COUNT),
+        'forward dynamics': (lambda: model.forward_dynamics(*states, row), COUNT),
         'forward dynamics, pin.aba in a loop': (lambda: loop(pin.aba), LOOP),
-        'inverse dynamics, generated': (lambda: model.inverse_dynamics(*states, row), COUNT),
-        'inverse dynamics, any arm': (lambda: plain.inverse_dynamics(*states, row), COUNT),
+        'inverse dynamics': (lambda: model.inverse_dynamics(*states, row), COUNT),
     }
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for _ in range(arguments.rounds + 1):  # the first one compiles
@@ -70,15 +60,12 @@ def main() -> None:
         measured['derivatives, pin.computeRNEADerivatives in a loop'],
         measured['forward dynamics, pin.aba in a loop'],
     )
-    for kind in ('generated', 'any arm'):
-        slope, ahead, inverse = (
-            measured[f'{what}, {kind}']
-            for what in ('derivatives', 'forward dynamics', 'inverse dynamics')
-        )
-        print(f'{kind}:')
-        print(f'{np.median(loops[0] / slope):9.1f}  times the loop of computeRNEADerivatives')
-        print(f'{np.median(loops[1] / ahead):9.1f}  times the loop of aba')
-        print(f'{np.median(slope / inverse):9.1f}  inverse dynamics take as long as derivatives')
+    slope, ahead, inverse = (
+        measured[what] for what in ('derivatives', 'forward dynamics', 'inverse dynamics')
+    )
+    print(f'{np.median(loops[0] / slope):9.1f}  times the loop of computeRNEADerivatives')
+    print(f'{np.median(loops[1] / ahead):9.1f}  times the loop of aba')
+    print(f'{np.median(slope / inverse):9.1f}  inverse dynamics take as long as derivatives')
 
 
 if __name__ == '__main__':

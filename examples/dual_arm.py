@@ -19,6 +19,7 @@ import numpy as np
 import pinocchio as pin
 
 from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import c_header, operation_count, Origin
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.assembly import assemble, Mount
@@ -117,12 +118,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(
         'generated equations: {} multiplications, {} additions'.format(*operation_count(equations))
     )
-    try:
-        from franka_dynamics.batch.tree_batch import TreeBatchModel
-    except ImportError as error:
-        print(error)
-    else:
-        compared('a batch', TreeBatchModel(tree).inverse_dynamics(*states))
+    compared('a batch', BatchModel(tree).inverse_dynamics(*states))
     if arguments.output:
         origin = Origin('dual_fr3', 'franka_description', 'none', GRAVITY, Parameters.BAKED)
         arguments.output.mkdir(parents=True, exist_ok=True)

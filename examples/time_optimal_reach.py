@@ -85,11 +85,9 @@ class Plan:
 class Reach:
     """The reach as a sequence of convex programs."""
 
-    def __init__(
-        self, arm: ArmDescription, intervals: int = INTERVALS, *, generated: bool = True
-    ) -> None:
+    def __init__(self, arm: ArmDescription, intervals: int = INTERVALS) -> None:
         self.arm, self.n, self.intervals = arm, arm.n, intervals
-        self.steps = RungeKuttaSteps(BatchModel(arm, generated=generated), PARTS)
+        self.steps = RungeKuttaSteps(BatchModel(arm), PARTS)
         self.backend = PinocchioModel(arm)
         self.unit = np.repeat(UNITS, self.n)
         self.rate = SHARE * arm.limit('effort_rate')

@@ -34,7 +34,6 @@ _STATED = {
     'launch': 'Apache-2.0',
     'launch_ros': 'Apache-2.0',
     'ros2launch': 'Apache-2.0',
-    'numba-cuda': 'BSD-2-Clause',
     'tomli': 'MIT',
     'torch': 'BSD-3-Clause',
 }

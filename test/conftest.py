@@ -3,9 +3,7 @@
 """What all tests share: a ROS domain of their own, recordings real and simulated."""
 
 import atexit
-from contextlib import suppress
 import gc
-from importlib import import_module
 import os
 from pathlib import Path
 import shutil
@@ -66,13 +64,6 @@ SLOWEST_FILES = (
     'ros/test_rivals.py',
     'ros/test_security.py',
 )
-
-
-def pytest_configure(config):
-    """Compile what importing compiles before the workers start, each of which would do it."""
-    if getattr(config.option, 'numprocesses', None):
-        with suppress(ImportError):
-            import_module('franka_dynamics.batch.pieces')
 
 
 def pytest_collection_modifyitems(items):

@@ -64,7 +64,7 @@ def bag(simulate, tmp_path_factory):
 @pytest.mark.parametrize('page', PAGES)
 def test_the_code_of_a_page_runs(page, folder, bag):
     # Given what pages take for granted: a bag of the arm, a tool's mesh, a received message.
-    for library in ('cvxpy', 'igl', 'numba', 'rosbags', 'trimesh', *NEEDED.get(page, ())):
+    for library in ('cvxpy', 'igl', 'rosbags', 'trimesh', *NEEDED.get(page, ())):
         pytest.importorskip(library)
     import trimesh
 

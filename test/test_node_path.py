@@ -94,7 +94,7 @@ ABSENT = (
     'networkx',
     'igl',
     'sympy',
-    'numba',
+    'llvmlite',
     'cvxpy',
     'casadi',
     'jax',

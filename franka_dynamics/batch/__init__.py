@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Dynamics of many states at once, by kernels that numba compiles or in another library's operations.
+Dynamics of many states at once, by generated machine code or in another library's operations.
 
-`torch_model.TorchModel`, `jax_model.JaxModel` and `cuda_model.CudaModel` are imported from their
-modules, which need PyTorch, JAX, and numba with a CUDA device.
+`torch_model.TorchModel` and `jax_model.JaxModel` are imported from their modules, which need
+PyTorch and JAX.
 """
 
 from typing import TYPE_CHECKING

@@ -12,37 +12,25 @@ Dynamics of many states at once: arrays of shape (..., n) in, arrays out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+import functools
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import array_functions, array_kernels
-from .exchange import aligned, exchange, taken_over
-from .jobs import checked_threads, DOUBLE, Form, forms, generated_job, Job, pool_for, SINGLE
-from .results import empty
-from ..arm import ArmDescription, Convention, DHRow, LinkInertia
-from ..codegen.chain import build_chain
-from ..codegen.equations import Quantity
-from ..codegen.regrouping import regroup, RegroupedChain
-from ..dynamics.model import GRAVITY
+from .compiled import available_threads, Function, function_of
+from .exchange import aligned, exchange
+from ..arm import ArmDescription
+from ..codegen.equations import customised_equations, form, Quantity
+from ..dynamics.body_tree import BodyTree
+from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.tree_rows import tree_rows
 from ..errors import JointVectorError
 from ..typing import Array
 
-# What code is generated for; terms that others contain come from those with zeros.
-_GENERATED = {
-    'inverse_dynamics': Quantity.INVERSE_DYNAMICS,
-    'nonlinear_effects': Quantity.INVERSE_DYNAMICS,
-    'coriolis': Quantity.CORIOLIS,
-    'gravity': Quantity.GRAVITY,
-    'mass_matrix': Quantity.MASS_MATRIX,
-    'coriolis_matrix': Quantity.CORIOLIS_MATRIX,
-    'forward_dynamics': Quantity.FORWARD_DYNAMICS,
-    'inverse_dynamics_derivatives': Quantity.DERIVATIVES,
-}
-_NAMES = ('q', 'dq', 'ddq')
+_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
 class TorqueDerivatives(NamedTuple):
@@ -59,88 +47,89 @@ class BatchModel:
 
     Stacks have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in its own result and in no other.
-    Inputs may have any memory layout and any real type, and are read where they are. They may be
-    another library's (PyTorch, JAX and others, by DLPack, in a processor's memory); results are
-    then of that library, too, without a copy; gradients are for `TorchModel` and `JaxModel`.
-    Results are C-contiguous arrays, unless `out` is given, which must be one, of the result's
-    type. That is float32 where all inputs are, else float64. Of large results the memory may have
-    been that of earlier ones which nobody has any more. Rotor inertias are part of torques and
-    mass matrices, not of the regressor.
+    Inputs may have any memory layout and any real type. They may be another library's (PyTorch,
+    JAX and others, by DLPack, in a processor's memory); results are then of that library, too,
+    without a copy; gradients are for `TorchModel` and `JaxModel`. Results are C-contiguous arrays,
+    unless `out` is given, which must be one, of the result's type. That is float32, and computed
+    in float32, where all inputs are, else float64: torques of a Franka then come within 1e-4 N m
+    of the exact ones, see docs/performance.md. Rotor inertias are part of torques and mass
+    matrices, not of the regressor.
 
-    In float32 generated code computes in float32: torques of a Franka within 1e-4 N m of the
-    exact ones, see docs/performance.md. All else is computed in float64 and rounded.
+    Code is generated for each quantity when it is first asked for, and compiled where llvmlite
+    and cffi are installed (extra `batch`): once, for the machine code stays in the user's cache
+    folder. Without them the same equations run in NumPy, about as fast as a loop over a compiled
+    recursion.
 
     Parameters
     ----------
-    description : ArmDescription
+    description : ArmDescription or BodyTree
         The arm, with its hand and payload as desired; either convention, revolute and prismatic.
+        Or a tree of bodies, every joint along the z of its body's frame, as `assemble` and
+        `with_axes_along_z` have it; its tool stands for the flange.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
-    generated : bool
-        True generates and compiles code for this arm, quantity by quantity when first asked
-        (seconds once; the machine code stays in the user's cache folder). False runs code that
-        reads the arm from arrays: about two thirds as fast, but compiled once for all arms.
-        Regressor and kinematics always do.
     threads : int, optional
         How many to use at most; as many as there are processors if not given. One is taken for
-        every 2,000 states; batches of several callers at a time share none.
+        every 4,000 states.
 
     Raises
     ------
-    MissingDependencyError
-        If numba is not installed (on import of this module).
+    JointVectorError
+        If gravity is not three finite numbers, or threads is below one.
+    TreeError
+        If a tree's joint is not along its frame's z.
 
     """
 
     def __init__(
         self,
-        description: ArmDescription,
+        description: ArmDescription | BodyTree,
         gravity: ArrayLike = GRAVITY,
         *,
-        generated: bool = True,
         threads: int | None = None,
     ) -> None:
+        if threads is not None and threads < 1:
+            raise JointVectorError(
+                f'threads is {threads}; give at least 1, or None for one per processor.'
+            )
+        if isinstance(description, BodyTree):
+            tree_rows(description)
         self.description = description
-        self.generated = generated
-        self.threads = checked_threads(threads)
-        self._chain = build_chain(description, gravity)
-        self._rows = _rows(regroup(self._chain))
-        self._given_gravity = np.array(gravity, dtype=float)
-        self._forms = forms(description.n)
-        self._parameters = tuple(range(10 * description.n))
-        self._jobs: dict[tuple[Any, ...], Job] = {}
+        self.threads = available_threads() if threads is None else threads
+        self._gravity = tuple(gravity_vector(gravity).tolist())
+        self._functions: dict[tuple[Any, ...], tuple[Function, tuple[int, ...]]] = {}
 
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
     ) -> Array:
         """Return M ddq + C dq + g, shape (..., n) [N m]."""
-        return self._evaluate('inverse_dynamics', (q, dq, ddq), out)
+        return self._run(Quantity.INVERSE_DYNAMICS, (q, dq, ddq), out)
 
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
         """Return C dq + g, shape (..., n) [N m]."""
-        return self._evaluate('nonlinear_effects', (q, dq), out)
+        return self._run(Quantity.NONLINEAR_EFFECTS, (q, dq), out)
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
         """Return C dq, shape (..., n) [N m]."""
-        return self._evaluate('coriolis', (q, dq), out)
+        return self._run(Quantity.CORIOLIS, (q, dq), out)
 
     def gravity(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Return g, shape (..., n) [N m]."""
-        return self._evaluate('gravity', (q,), out)
+        return self._run(Quantity.GRAVITY, (q,), out)
 
     def mass_matrix(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Return M, shape (..., n, n) [kg m^2]."""
-        return self._evaluate('mass_matrix', (q,), out)
+        return self._run(Quantity.MASS_MATRIX, (q,), out)
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
         """Return C of Christoffel symbols, dM/dt = C + C^T, shape (..., n, n) [N m s/rad]."""
-        return self._evaluate('coriolis_matrix', (q, dq), out)
+        return self._run(Quantity.CORIOLIS_MATRIX, (q, dq), out)
 
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, out: Array | None = None
     ) -> Array:
         """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
-        return self._evaluate('forward_dynamics', (q, dq, tau), out, ('q', 'dq', 'tau'))
+        return self._run(Quantity.FORWARD_DYNAMICS, (q, dq, tau), out)
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
@@ -151,7 +140,7 @@ class BatchModel:
         They are views of one array of shape (..., 3, n, n), which `out` may be: by position
         [N m/rad], by velocity [N m s/rad], by acceleration [kg m^2]. Row i belongs to torque i.
         """
-        slopes = self._evaluate('inverse_dynamics_derivatives', (q, dq, ddq), out)
+        slopes = self._run(Quantity.DERIVATIVES, (q, dq, ddq), out)
         return TorqueDerivatives(slopes[..., 0, :, :], slopes[..., 1, :, :], slopes[..., 2, :, :])
 
     def regressor(
@@ -170,7 +159,7 @@ class BatchModel:
         mX, mY, mZ, m of each link, about the origin of its DH frame (Gautier and Khalil 1990,
         eqs. 3 and 12). At seven joints a state takes 3.9 kB. `columns` names those that are
         requested, shape (..., n, len(columns)): those of `base_parameters(arm).columns` make the
-        regressor of the base parameters.
+        regressor of the base parameters. Other columns are other code.
 
         Raises
         ------
@@ -178,36 +167,20 @@ class BatchModel:
             If a column is not one of the 10 n, or is named twice.
 
         """
-        n = self.description.n
-        requested = self._parameters if columns is None else tuple(columns)
-        if requested is not self._parameters and (
-            not set(requested) <= set(self._parameters) or len(set(requested)) < len(requested)
+        size = 10 * self.description.n
+        requested = None if columns is None else tuple(columns)
+        if requested is not None and (
+            not set(requested) <= set(range(size)) or len(set(requested)) < len(requested)
         ):
             raise JointVectorError(
-                f'columns must be different numbers from 0 to {10 * n - 1}, a link parameter '
-                f'each; those of rotors are no part of this regressor.'
+                f'columns must be different numbers from 0 to {size - 1}, a link parameter each; '
+                'those of rotors are no part of this regressor.'
             )
-        if self.description.convention is not Convention.STANDARD:
-            return self._evaluate('regressor', (q, dq, ddq), out, columns=requested)
-        exchanged = exchange(_NAMES, (q, dq, ddq), out)
-        if exchanged is not None:
-            q, dq, ddq = exchanged.arrays
-            found = self.regressor(q, dq, ddq, exchanged.out, columns=requested)
-            return exchanged.back(found if found is exchanged.out else taken_over(found))
-        # Parameters of a link in standard frames are those in modified ones, mixed.
-        links = sorted({column // 10 for column in requested})
-        whole = [10 * link + k for link in links for k in range(10)]
-        mixed = self._evaluate('regressor', (q, dq, ddq), None, columns=tuple(whole))
-        _to_standard_frames(self.description, links, mixed)
-        if out is None:
-            return mixed if tuple(whole) == requested else mixed[..., _places(whole, requested)]
-        filled = self._output(out, (*mixed.shape[:-1], len(requested)), mixed.dtype)
-        filled[...] = mixed[..., _places(whole, requested)]
-        return filled
+        return self._run(Quantity.REGRESSOR, (q, dq, ddq), out, requested)
 
     def flange_pose(self, q: ArrayLike, out: Array | None = None) -> Array:
         """Return the flange's poses in the space frame, shape (..., 4, 4)."""
-        return self._evaluate('flange_pose', (q,), out)
+        return self._run(Quantity.FLANGE_POSE, (q,), out)
 
     def jacobian(self, q: ArrayLike, out: Array | None = None) -> Array:
         """
@@ -215,80 +188,69 @@ class BatchModel:
 
         At the flange's origin, in the axes of the space frame (LOCAL_WORLD_ALIGNED).
         """
-        return self._evaluate('jacobian', (q,), out)
+        return self._run(Quantity.JACOBIAN, (q,), out)
 
-    def _evaluate(
+    def evaluate(self, quantity: Quantity, *given: ArrayLike) -> Array:
+        """Return a quantity by its name; derivatives as one array, shape (..., 3, n, n)."""
+        return self._run(quantity, given)
+
+    def slopes(self, quantity: Quantity, *given: ArrayLike) -> Array:
+        """
+        Return the derivatives of a quantity by all that it is computed from.
+
+        They are one more axis of the quantity, of n values for each of the arrays `given`.
+        """
+        return self._run(quantity, given, slopes=True)
+
+    def _run(
         self,
-        name: str,
-        given: tuple[Any, ...],
-        out: Any,
-        names: Sequence[str] = _NAMES,
-        columns: tuple[int, ...] = (),
+        quantity: Quantity,
+        given: Sequence[Any],
+        out: Any = None,
+        columns: tuple[int, ...] | None = None,
+        slopes: bool = False,
     ) -> Array:
-        """Return a quantity of states: at once where nothing needs a second look."""
+        """Return a quantity of states: at once where all are rows of one type and shape."""
         q = given[0]
-        if type(q) is np.ndarray and q.ndim == 2:
-            job = self._jobs.get((name, q.dtype, columns) if columns else (name, q.dtype))
-            if job is not None:
-                found = job.run_rows(pool_for(len(q), self.threads), given, out)
-                if found is not None:
-                    return found
-        return self._evaluate_any(name, given, out, names, columns)
-
-    def _evaluate_any(
-        self,
-        name: str,
-        given: tuple[Any, ...],
-        out: Any,
-        names: Sequence[str],
-        columns: tuple[int, ...],
-    ) -> Array:
+        if type(q) is np.ndarray and q.ndim == 2 and (out is None or type(out) is np.ndarray):
+            found = self._functions.get((quantity, q.dtype, columns, slopes))
+            if found is not None and _alike(given, q.shape, q.dtype, self.description.n):
+                return self._filled(found, given, q.shape[:1], q.dtype, out)
+        names = form(quantity, self.description.n).arrays
         exchanged = exchange(names, given, out)
         if exchanged is not None:
             given, out = exchanged.arrays, exchanged.out
-        states, shape, dtype = self._states(dict(zip(names, given)))
-        n = self.description.n
-        form = Form(3, (n, len(columns))) if columns or name == 'regressor' else self._forms[name]
-        make = empty if exchanged is None else aligned
-        filled = self._output(out, (*shape, *form.result), dtype, make)
-        single = dtype == SINGLE and self.generated and name in _GENERATED
-        kind = SINGLE if single else DOUBLE
-        rows = filled.reshape(-1, *form.result) if filled.size else filled.reshape(0, *form.result)
-        target = rows if kind == dtype else empty(rows.shape, kind)
-        # What is written must not be read again in place of a state.
-        arrays = [
-            array.astype(kind, copy=bool(np.may_share_memory(array, filled))) for array in states
-        ]
-        if len(target):
-            job = self._job(name, form, kind, columns)
-            job.run(pool_for(len(target), self.threads), arrays, target)
-        if target is not rows:
-            rows[...] = target
-        return filled if exchanged is None else exchanged.back(filled)
+        arrays, lead, dtype = self._states(dict(zip(names, given)))
+        key = (quantity, dtype, columns, slopes)
+        if key not in self._functions:
+            self._functions[key] = _function(self.description, self._gravity, *key)
+        make = aligned if exchanged else np.empty
+        filled = self._filled(self._functions[key], arrays, lead, dtype, out, make)
+        return exchanged.back(filled) if exchanged else filled
 
-    def _job(self, name: str, form: Form, dtype: Any, columns: tuple[int, ...]) -> Job:
-        """Return what computes a quantity; make it when it is first asked for."""
-        key = (name, dtype, columns) if columns else (name, dtype)
-        if key not in self._jobs:
-            n = self.description.n
-            if self.generated and name in _GENERATED:
-                self._jobs[key] = generated_job(
-                    self.description, _GENERATED[name], tuple(self._given_gravity), form, dtype
-                )
-            else:
-                function = _COMPILED_AS.get(name, name)
-                weightless = name == 'coriolis'
-                arm = array_functions.ArmArrays(
-                    self._rows,
-                    np.zeros(3) if weightless else self._chain.gravity,
-                    self._chain.root,
-                    self._chain.tip,
-                    columns if name == 'regressor' else None,
-                )
-                inputs = 3 if function == 'inverse_dynamics' else form.arguments
-                address = array_functions.address(function)
-                self._jobs[key] = Job(address, inputs, n, form, dtype, arm.address, arm)
-        return self._jobs[key]
+    def _filled(
+        self,
+        found: tuple[Function, tuple[int, ...]],
+        arrays: Sequence[np.ndarray],
+        lead: tuple[int, ...],
+        dtype: Any,
+        out: Any,
+        make: Any = np.empty,
+    ) -> Any:
+        """Return results of arrays (N, n), which are of this type, behind these axes."""
+        function, shape = found
+        whole = (*lead, *shape)
+        if out is None:
+            out = make(whole, dtype)
+        else:
+            _require_output(out, whole, dtype)
+            # What is written must not be read again in place of a state.
+            arrays = [
+                array.copy() if np.may_share_memory(array, out) else array for array in arrays
+            ]
+        if out.size:
+            function(arrays, out.reshape(len(arrays[0]), -1), self.threads)
+        return out
 
     def _states(
         self, given: dict[str, ArrayLike]
@@ -311,8 +273,8 @@ class BatchModel:
                 )
             if array.ndim < 1 or array.shape[-1] != n:
                 raise JointVectorError(
-                    f'{name} has shape {array.shape}, expected (..., {n}): a column per joint of '
-                    f'{self.description.name}, ordered {", ".join(self.description.joint_names)}.'
+                    f'{name} has shape {array.shape}, expected (..., {n}): a column per joint, '
+                    f'ordered {", ".join(joint_names(self.description))}.'
                 )
             found[name] = array
         first, shape = next((name, array.shape) for name, array in found.items())
@@ -323,77 +285,50 @@ class BatchModel:
                     'give every state all of its values.'
                 )
         count = math.prod(shape[:-1])
-        single = all(array.dtype == SINGLE for array in found.values())
-        dtype = SINGLE if single else DOUBLE
-        arrays = []
-        for array in found.values():
-            flat = array.reshape(count, n).astype(dtype, copy=False)
-            arrays.append(flat if flat.flags.aligned else flat.copy())
+        single = all(array.dtype == _SINGLE for array in found.values())
+        dtype = _SINGLE if single else _DOUBLE
+        arrays = [array.reshape(count, n).astype(dtype, copy=False) for array in found.values()]
         return arrays, shape[:-1], dtype
 
-    @staticmethod
-    def _output(
-        out: Any, shape: tuple[int, ...], dtype: Any, make: Callable[..., Any] = empty
-    ) -> Any:
-        if out is None:
-            return make(shape, dtype)
-        if (
-            not isinstance(out, np.ndarray)
-            or out.dtype != dtype
-            or out.shape != shape
-            or not out.flags.c_contiguous
-            or not out.flags.writeable
-        ):
-            raise JointVectorError(
-                f'out must be a writeable, C-contiguous {dtype} array of shape {shape}.'
-            )
-        return out
+
+def joint_names(description: ArmDescription | BodyTree) -> tuple[str, ...]:
+    """Return the names of an arm's or a tree's joints, in order."""
+    return description.names if isinstance(description, BodyTree) else description.joint_names
 
 
-# Kernels for any arm that serve other quantities as well, with zeros for what is not given.
-_COMPILED_AS = dict.fromkeys(('nonlinear_effects', 'coriolis', 'gravity'), 'inverse_dynamics')
+@functools.lru_cache(maxsize=128)
+def _function(
+    description: ArmDescription | BodyTree,
+    gravity: tuple[float, ...],
+    quantity: Quantity,
+    dtype: Any,
+    columns: tuple[int, ...] | None,
+    slopes: bool,
+) -> tuple[Function, tuple[int, ...]]:
+    """Return what computes a quantity, and the shape of a state's result."""
+    equations = customised_equations(
+        description, quantity, gravity, columns=columns, slopes=slopes
+    )
+    return function_of(equations, dtype), equations.shape
 
 
-def _rows(regrouped: RegroupedChain) -> Array:
-    """Return the arm as the array kernels read it, shape (n + 1, ROW)."""
-    rows = np.zeros((regrouped.chain.n + 1, array_kernels.ROW))
-    for row, joint in zip(rows, regrouped.chain.joints):
-        xx, xy, xz, yy, yz, _ = joint.moments.second
-        numbers: list[Any] = [
-            not joint.revolute,
-            joint.cos_alpha,
-            joint.sin_alpha,
-            *joint.origin,
-            joint.theta,
-            joint.rotor_inertia,
-            joint.moments.mass,
-            *joint.moments.first,
-            xx,
-            xy,
-            xz,
-            yy,
-            yz,
-        ]
-        row[:] = numbers
-    return rows
+def _alike(given: Sequence[Any], shape: tuple[int, ...], dtype: Any, n: int) -> bool:
+    if shape[1] != n:
+        return False
+    for array in given:
+        if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
+            return False
+    return True
 
 
-def _to_standard_frames(
-    description: ArmDescription, links: Sequence[int], regressor: Array
-) -> None:
-    """Rewrite links' columns for parameters in modified frames for those in the standard ones."""
-    for place, link in enumerate(links):
-        row = description.joints[link].row
-        tail = DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED)
-        # Column k of the map: the modified parameters of a unit of standard parameter k.
-        columns = [
-            LinkInertia.from_parameters(unit).expressed_in(tail).parameters()
-            for unit in np.eye(10)
-        ]
-        block = regressor[..., 10 * place : 10 * (place + 1)]
-        regressor[..., 10 * place : 10 * (place + 1)] = block @ np.array(columns).T
-
-
-def _places(whole: Sequence[int], requested: Sequence[int]) -> list[int]:
-    where = {column: place for place, column in enumerate(whole)}
-    return [where[column] for column in requested]
+def _require_output(out: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    if (
+        not isinstance(out, np.ndarray)
+        or out.dtype != dtype
+        or out.shape != shape
+        or not out.flags.c_contiguous
+        or not out.flags.writeable
+    ):
+        raise JointVectorError(
+            f'out must be a writeable, C-contiguous {dtype} array of shape {shape}.'
+        )

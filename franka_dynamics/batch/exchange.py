@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .results import empty
 from ..errors import JointVectorError
 from ..typing import Array
 
@@ -74,16 +73,8 @@ def exchange(names: Sequence[str], arrays: Sequence[Any], out: Any) -> Exchange 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Return an array to be filled, C-contiguous, whose memory any library takes over as it is."""
-    size = math.prod(shape) * dtype.itemsize + _ALIGNMENT
-    block = empty((size,), np.dtype(np.uint8), of=shape)
+    block = np.empty(math.prod(shape) * dtype.itemsize + _ALIGNMENT, np.uint8)
     return np.ndarray(shape, dtype, buffer=block, offset=-block.ctypes.data % _ALIGNMENT)
-
-
-def taken_over(array: np.ndarray) -> np.ndarray:
-    """Return the same numbers in such memory."""
-    copy = aligned(array.shape, array.dtype)
-    copy[...] = array
-    return copy
 
 
 def _library(array: Any) -> Any:

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .slopes import Differentiable, LibraryModel
+from .batch_model import BatchModel
+from .traced_model import LibraryModel, TracedModel
 from ..arm import ArmDescription
+from ..codegen.equations import form, Quantity
+from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError, MissingDependencyError
 
@@ -38,8 +41,8 @@ class JaxModel(LibraryModel):
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm, with its hand and payload as desired.
+    description : ArmDescription or BodyTree
+        As `BatchModel`'s.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     threads : int, optional
@@ -48,7 +51,7 @@ class JaxModel(LibraryModel):
     Raises
     ------
     MissingDependencyError
-        If JAX or numba is not installed (on import of this module).
+        If JAX is not installed (on import of this module).
     JointVectorError
         By the methods, if an argument's shape is not (..., n).
 
@@ -56,78 +59,69 @@ class JaxModel(LibraryModel):
 
     def __init__(
         self,
-        description: ArmDescription,
+        description: ArmDescription | BodyTree,
         gravity: ArrayLike = GRAVITY,
         *,
         threads: int | None = None,
     ) -> None:
-        super().__init__(description, jnp, gravity, threads)
-        self._functions = {
-            name: _called_back(quantity, description.n)
-            for name, quantity in self._quantities.items()
-        }
+        self.description = description
+        self.traced = TracedModel(description, jnp, gravity)
+        self._model = BatchModel(description, gravity, threads=threads)
+        self._functions: dict[Quantity, Callable[..., Any]] = {}
 
-    def _run(self, name: str, *arrays: Any) -> Any:
-        return self._functions[name](*arrays)
+    def _run(self, quantity: Quantity, *arrays: Any) -> Any:
+        if quantity not in self._functions:
+            self._functions[quantity] = _called_back(self._model, quantity)
+        return self._functions[quantity](*arrays)
 
 
-def _called_back(quantity: Differentiable, n: int) -> Callable[..., Any]:
+def _called_back(model: BatchModel, quantity: Quantity) -> Callable[..., Any]:
     """Return a quantity as a function that JAX can compile, map and differentiate once."""
+    n = model.description.n
+    names, _, result = form(quantity, n)
 
-    def on_host(function: Callable[..., Any], dtype: Any, *arrays: Any) -> Any:
+    def on_host(evaluate: Callable[..., Any], shape: tuple[int, ...], *arrays: Any) -> Any:
+        dtype = jnp.result_type(*arrays)
         kind = dtype if dtype == np.float32 else np.float64
-        found = function(*(np.asarray(array, kind) for array in arrays))
-        if isinstance(found, tuple):
-            return tuple(np.asarray(each, dtype) for each in found)
-        return np.asarray(found, dtype)
-
-    @jax.custom_jvp
-    def function(*arrays: Any) -> Any:
-        lead, dtype = arrays[0].shape[:-1], jnp.result_type(*arrays)
-        shape = jax.ShapeDtypeStruct((*lead, *quantity.shape), dtype)
         return jax.pure_callback(
-            lambda *given: on_host(quantity.value, dtype, *given),
-            shape,
+            lambda *given: np.asarray(
+                evaluate(quantity, *(np.asarray(array, kind) for array in given)), dtype
+            ),
+            jax.ShapeDtypeStruct((*arrays[0].shape[:-1], *shape), dtype),
             *arrays,
             vmap_method='broadcast_all',
         )
 
+    @jax.custom_jvp
+    def function(*arrays: Any) -> Any:
+        return on_host(model.evaluate, result, *arrays)
+
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        lead, dtype = primals[0].shape[:-1], jnp.result_type(*primals)
-        shape = jax.ShapeDtypeStruct((*lead, *quantity.shape, n), dtype)
-        slopes = jax.pure_callback(
-            lambda *given: on_host(quantity.slopes, dtype, *given),
-            (shape,) * len(primals),
-            *primals,
-            vmap_method='broadcast_all',
-        )
-        letters = 'ab'[: len(quantity.shape)]
-        change = sum(
-            jnp.einsum(f'...{letters}k,...k->...{letters}', slope, tangent)
-            for slope, tangent in zip(slopes, tangents)
-        )
-        return function(*primals), change
+        slopes = on_host(model.slopes, (*result, n * len(names)), *primals)
+        letters = 'ab'[: len(result)]
+        change = jnp.concatenate(tangents, axis=-1)
+        return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', slopes, change)
 
     def checked(*arrays: Any) -> Any:
         found = []
-        for name, array in zip(quantity.arguments, arrays):
+        for name, array in zip(names, arrays):
             try:
                 found.append(jnp.asarray(array))
             except (TypeError, ValueError) as error:
                 raise JointVectorError(f'{name} is no array of numbers: {error}') from error
-        for name, array in zip(quantity.arguments, found):
+        for name, array in zip(names, found):
             if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer)):
                 raise JointVectorError(
                     f'{name} has the type {array.dtype}; it must hold real numbers.'
                 )
         if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in found):
             found = [array.astype(jnp.result_type(float)) for array in found]
-        for name, array in zip(quantity.arguments, found):
+        for name, array in zip(names, found):
             if array.ndim < 1 or array.shape[-1] != n or array.shape != found[0].shape:
                 raise JointVectorError(
                     f'{name} has shape {array.shape}, expected (..., {n}), the same for '
-                    f'{", ".join(quantity.arguments)}.'
+                    f'{", ".join(names)}.'
                 )
         return function(*found)
 

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .slopes import Differentiable, LibraryModel
+from .batch_model import BatchModel
+from .traced_model import LibraryModel, TracedModel
 from ..arm import ArmDescription
+from ..codegen.equations import form, Quantity
+from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError, MissingDependencyError
 
@@ -37,8 +40,8 @@ class TorchModel(LibraryModel):
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm, with its hand and payload as desired.
+    description : ArmDescription or BodyTree
+        As `BatchModel`'s.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     threads : int, optional
@@ -47,7 +50,7 @@ class TorchModel(LibraryModel):
     Raises
     ------
     MissingDependencyError
-        If PyTorch or numba is not installed (on import of this module).
+        If PyTorch is not installed (on import of this module).
     JointVectorError
         By the methods, if an argument is not a tensor of real numbers of shape (..., n).
 
@@ -55,36 +58,36 @@ class TorchModel(LibraryModel):
 
     def __init__(
         self,
-        description: ArmDescription,
+        description: ArmDescription | BodyTree,
         gravity: ArrayLike = GRAVITY,
         *,
         threads: int | None = None,
     ) -> None:
-        super().__init__(description, torch, gravity, threads)
+        self.description = description
+        self.traced = TracedModel(description, torch, gravity)
+        self._model = BatchModel(description, gravity, threads=threads)
 
-    def _run(self, name: str, *tensors: Any) -> Any:
-        quantity = self._quantities[name]
-        for argument, tensor in zip(quantity.arguments, tensors):
+    def _run(self, quantity: Quantity, *arrays: Any) -> Any:
+        names = form(quantity, self.description.n).arrays
+        for name, tensor in zip(names, arrays):
             if not isinstance(tensor, torch.Tensor):
                 raise JointVectorError(
-                    f'{argument} is a {type(tensor).__name__}, not a tensor; BatchModel takes '
+                    f'{name} is a {type(tensor).__name__}, not a tensor; BatchModel takes '
                     'NumPy arrays.'
                 )
             if not tensor.dtype.is_floating_point:
                 raise JointVectorError(
-                    f'{argument} has the type {tensor.dtype}; give floating-point numbers, such '
+                    f'{name} has the type {tensor.dtype}; give floating-point numbers, such '
                     'as those of .double().'
                 )
-            if tensor.device != tensors[0].device:
+            if tensor.device != arrays[0].device:
                 raise JointVectorError(
-                    f'{argument} is on {tensor.device} and {quantity.arguments[0]} on '
-                    f'{tensors[0].device}; give all on one device.'
+                    f'{name} is on {tensor.device} and {names[0]} on {arrays[0].device}; give '
+                    'all on one device.'
                 )
-        if tensors[0].device.type == 'cpu':
-            return _KernelFunction.apply(quantity, *tensors)
-        if name == 'flange_pose':
-            raise JointVectorError('flange_pose takes tensors of the processor (device cpu).')
-        return getattr(self.traced, name)(*tensors)
+        if arrays[0].device.type == 'cpu':
+            return _KernelFunction.apply(self._model, quantity, *arrays)
+        return self.traced._run(quantity, *arrays)
 
 
 def _as_array(tensor: Any) -> np.ndarray:
@@ -111,12 +114,11 @@ def _stacked(info: Any, in_dims: tuple[Any, ...], tensors: tuple[Any, ...]) -> l
 
 
 class _Slopes(torch.autograd.Function):
-    """A quantity's derivatives, shape (..., *shape, n) for each argument."""
+    """A quantity's derivatives by its arguments, side by side in one more axis."""
 
     @staticmethod
-    def forward(quantity: Differentiable, *tensors: Any) -> tuple[Any, ...]:
-        slopes = quantity.slopes(*map(_as_array, tensors))
-        return tuple(_as_tensor(np.ascontiguousarray(slope), tensors) for slope in slopes)
+    def forward(model: BatchModel, quantity: Quantity, *tensors: Any) -> Any:
+        return _as_tensor(model.slopes(quantity, *map(_as_array, tensors)), tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -130,36 +132,34 @@ class _Slopes(torch.autograd.Function):
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], quantity: Differentiable, *tensors: Any) -> Any:
-        found = _Slopes.apply(quantity, *_stacked(info, in_dims[1:], tensors))
-        return found, (0,) * len(found)
+    def vmap(
+        info: Any, in_dims: tuple[Any, ...], model: BatchModel, quantity: Quantity, *tensors: Any
+    ) -> Any:
+        return _Slopes.apply(model, quantity, *_stacked(info, in_dims[2:], tensors)), 0
 
 
 class _KernelFunction(torch.autograd.Function):
     """A compiled quantity as a node of PyTorch's graph."""
 
     @staticmethod
-    def forward(quantity: Differentiable, *tensors: Any) -> Any:
-        return _as_tensor(quantity.value(*map(_as_array, tensors)), tensors)
+    def forward(model: BatchModel, quantity: Quantity, *tensors: Any) -> Any:
+        return _as_tensor(model.evaluate(quantity, *map(_as_array, tensors)), tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.quantity = inputs[0]
-        ctx.save_for_backward(*inputs[1:])
+        ctx.model, ctx.quantity = inputs[:2]
+        ctx.save_for_backward(*inputs[2:])
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
-        slopes = _Slopes.apply(ctx.quantity, *ctx.saved_tensors)
-        letters = 'ab'[: len(ctx.quantity.shape)]
-        equation = f'...{letters},...{letters}k->...k'
-        return (
-            None,
-            *(
-                torch.einsum(equation, grad, slope) if needed else None
-                for slope, needed in zip(slopes, ctx.needs_input_grad[1:])
-            ),
-        )
+        tensors = ctx.saved_tensors
+        slopes = _Slopes.apply(ctx.model, ctx.quantity, *tensors)
+        letters = 'ab'[: slopes.ndim - tensors[0].ndim]
+        found = torch.einsum(f'...{letters},...{letters}k->...k', grad, slopes)
+        return (None, None, *found.split(tensors[0].shape[-1], -1))
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], quantity: Differentiable, *tensors: Any) -> Any:
-        return _KernelFunction.apply(quantity, *_stacked(info, in_dims[1:], tensors)), 0
+    def vmap(
+        info: Any, in_dims: tuple[Any, ...], model: BatchModel, quantity: Quantity, *tensors: Any
+    ) -> Any:
+        return _KernelFunction.apply(model, quantity, *_stacked(info, in_dims[2:], tensors)), 0

@@ -4,22 +4,59 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 import functools
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from .batch_model import joint_names
 from ..arm import ArmDescription
-from ..codegen.emit import python_function
+from ..codegen.emit import python_callable
 from ..codegen.equations import customised_equations, Quantity
+from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import JointVectorError
 
-_SHAPES = {Quantity.MASS_MATRIX: 2, Quantity.DERIVATIVES: 3}
+
+class LibraryModel(ABC):
+    """The methods of models whose arrays are another library's; they differ in `_run`."""
+
+    def inverse_dynamics(self, q: Any, dq: Any, ddq: Any) -> Any:
+        """Return M ddq + C dq + g, shape (..., n) [N m]."""
+        return self._run(Quantity.INVERSE_DYNAMICS, q, dq, ddq)
+
+    def nonlinear_effects(self, q: Any, dq: Any) -> Any:
+        """Return C dq + g, shape (..., n) [N m]."""
+        return self._run(Quantity.NONLINEAR_EFFECTS, q, dq)
+
+    def coriolis(self, q: Any, dq: Any) -> Any:
+        """Return C dq, shape (..., n) [N m]."""
+        return self._run(Quantity.CORIOLIS, q, dq)
+
+    def gravity(self, q: Any) -> Any:
+        """Return g, shape (..., n) [N m]."""
+        return self._run(Quantity.GRAVITY, q)
+
+    def mass_matrix(self, q: Any) -> Any:
+        """Return M, shape (..., n, n) [kg m^2]."""
+        return self._run(Quantity.MASS_MATRIX, q)
+
+    def forward_dynamics(self, q: Any, dq: Any, tau: Any) -> Any:
+        """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
+        return self._run(Quantity.FORWARD_DYNAMICS, q, dq, tau)
+
+    def flange_pose(self, q: Any) -> Any:
+        """Return the flange's poses in the space frame, shape (..., 4, 4)."""
+        return self._run(Quantity.FLANGE_POSE, q)
+
+    @abstractmethod
+    def _run(self, quantity: Quantity, *arrays: Any) -> Any:
+        """Return a quantity of these arrays, as the library's own array."""
 
 
-class TracedModel:
+class TracedModel(LibraryModel):
     """
     An arm's dynamics in an array library's own operations; methods as those of `BatchModel`.
 
@@ -37,8 +74,8 @@ class TracedModel:
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm, with its hand and payload as desired; either convention, revolute and prismatic.
+    description : ArmDescription or BodyTree
+        As `BatchModel`'s.
     xp : module
         The library: numpy, jax.numpy, torch, cupy; anything with sin, cos and stack.
     gravity : array_like, shape (3,)
@@ -50,7 +87,7 @@ class TracedModel:
 
     def __init__(
         self,
-        description: ArmDescription,
+        description: ArmDescription | BodyTree,
         xp: Any,
         gravity: ArrayLike = GRAVITY,
         *,
@@ -66,59 +103,34 @@ class TracedModel:
         self.xp, self.columns = xp, columns
         self._gravity = tuple(float(part) for part in gravity_vector(gravity))
         # Functions made once, where torch.compile finds them without tracing how they are made.
-        self._functions: dict[Quantity, Callable[..., None]] = {}
-
-    def inverse_dynamics(self, q: Any, dq: Any, ddq: Any) -> Any:
-        """Return M ddq + C dq + g, shape (..., n) [N m]."""
-        return self._run(Quantity.INVERSE_DYNAMICS, q=q, dq=dq, ddq=ddq)
-
-    def nonlinear_effects(self, q: Any, dq: Any) -> Any:
-        """Return C dq + g, shape (..., n) [N m]."""
-        return self.inverse_dynamics(q, dq, 0.0 * dq)
-
-    def coriolis(self, q: Any, dq: Any) -> Any:
-        """Return C dq, shape (..., n) [N m]."""
-        return self._run(Quantity.CORIOLIS, q=q, dq=dq)
-
-    def gravity(self, q: Any) -> Any:
-        """Return g, shape (..., n) [N m]."""
-        return self._run(Quantity.GRAVITY, q=q)
-
-    def mass_matrix(self, q: Any) -> Any:
-        """Return M, shape (..., n, n) [kg m^2]."""
-        return self._run(Quantity.MASS_MATRIX, q=q)
-
-    def forward_dynamics(self, q: Any, dq: Any, tau: Any) -> Any:
-        """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
-        return self._run(Quantity.FORWARD_DYNAMICS, q=q, dq=dq, tau=tau)
+        self._functions: dict[Quantity, _Function] = {}
 
     def inverse_dynamics_derivatives(self, q: Any, dq: Any, ddq: Any) -> Any:
         """Return the derivatives of `inverse_dynamics` by q, dq, ddq, shape (..., 3, n, n)."""
-        return self._run(Quantity.DERIVATIVES, q=q, dq=dq, ddq=ddq)
+        return self._run(Quantity.DERIVATIVES, q, dq, ddq)
 
-    def _run(self, quantity: Quantity, **states: Any) -> Any:
-        columns = self._columns(**states)
-        # NaN where a state is not finite, also in results that do not depend on that value.
-        zero = 0.0 * sum(column for listed in columns.values() for column in listed)
-        elements: dict[Any, Any] = {}
+    def _run(self, quantity: Quantity, *arrays: Any) -> Any:
         if quantity not in self._functions:
             self._functions[quantity] = _function(
                 self.description, quantity, self._gravity, self.xp
             )
-        self._functions[quantity](columns, elements)
-        n = self.description.n
+        function, names, shape = self._functions[quantity]
+        columns = self._columns(dict(zip(names, arrays)))
+        # NaN where a state is not finite, also in results that do not depend on that value.
+        zero = 0.0 * sum(column for listed in columns for column in listed)
+        elements: dict[Any, Any] = {}
+        function(*columns, elements)
 
-        def stacked(place: tuple[int, ...], axes: int) -> Any:
+        def stacked(place: tuple[int, ...]) -> Any:
+            axes = len(shape) - len(place)
             if not axes:
-                key = place if len(place) > 1 else place[0]
-                return zero + elements.get(key, 0.0)
-            size = 3 if axes == 3 else n
-            parts = [stacked((*place, k), axes - 1) for k in range(size)]
+                return zero + elements.get(place if len(place) > 1 else place[0], 0.0)
+            parts = [stacked((*place, k)) for k in range(shape[-axes])]
             return self.xp.stack(parts, 0 if self.columns else -axes)
 
-        return stacked((), _SHAPES.get(quantity, 1))
+        return stacked(())
 
-    def _columns(self, **states: Any) -> dict[str, list[Any]]:
+    def _columns(self, states: dict[str, Any]) -> list[list[Any]]:
         n, shape = self.description.n, None
         for name, values in states.items():
             found = tuple(getattr(values, 'shape', ()))
@@ -129,8 +141,8 @@ class TracedModel:
             if not found or found[0 if self.columns else -1] != n:
                 expected = f'({n}, ...): a row' if self.columns else f'(..., {n}): a column'
                 raise JointVectorError(
-                    f'{name} has shape {found}, expected {expected} per joint of '
-                    f'{self.description.name}, ordered {", ".join(self.description.joint_names)}.'
+                    f'{name} has shape {found}, expected {expected} per joint, ordered '
+                    f'{", ".join(joint_names(self.description))}.'
                 )
             if shape is not None and found != shape:
                 raise JointVectorError(
@@ -138,24 +150,21 @@ class TracedModel:
                     'give every state all of its values.'
                 )
             shape = found
-        return {
-            name: [x[k] if self.columns else x[..., k] for k in range(n)]
-            for name, x in states.items()
-        }
+        return [[x[k] if self.columns else x[..., k] for k in range(n)] for x in states.values()]
+
+
+# f(columns of each input, elements), which fills a dict by place; the inputs' names; the shape of
+# a state's result.
+_Function = tuple[Callable[..., None], tuple[str, ...], tuple[int, ...]]
 
 
 @functools.lru_cache(maxsize=64)
 def _function(
-    description: ArmDescription, quantity: Quantity, gravity: tuple[float, ...], xp: Any
-) -> Callable[..., None]:
-    """Return f(columns of the inputs, elements) in a library's terms; it fills a dict by place."""
-    program = customised_equations(description, quantity, gravity).program
-    names: dict[str, Any] = {'sin': xp.sin, 'cos': xp.cos}
-    source = python_function(program)
-    exec(compile(source, f'<{quantity.value} of {description.name}>', 'exec'), names)
-    function, inputs = names[program.name], tuple(program.inputs)
-
-    def run(columns: dict[str, list[Any]], elements: dict[Any, Any]) -> None:
-        function(*(columns[name] for name in inputs), elements)
-
-    return run
+    description: ArmDescription | BodyTree,
+    quantity: Quantity,
+    gravity: tuple[float, ...],
+    xp: Any,
+) -> _Function:
+    """Return a quantity in a library's terms."""
+    equations = customised_equations(description, quantity, gravity)
+    return python_callable(equations, xp.sin, xp.cos), equations.arrays, equations.shape

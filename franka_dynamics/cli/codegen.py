@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 SUMMARY = "Generate an arm's equations of motion as C or Python, and count their operations."
 _LANGUAGES = {'c': '.h', 'c-batch': '.c', 'python': '.py', 'cuda': '.cu'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
-_ON_REQUEST = ('derivatives', 'forward_dynamics', 'coriolis_matrix')
+_ON_REQUEST = (
+    'nonlinear_effects',
+    'derivatives',
+    'forward_dynamics',
+    'coriolis_matrix',
+    'regressor',
+    'flange_pose',
+    'jacobian',
+)
 _ALL_BUT_TABLE1 = {
     'arm': '--arm',
     'inertial_set': '--set',
@@ -37,6 +45,7 @@ _ALL_BUT_TABLE1 = {
     'gravity': '--gravity',
     'rotors': '--rotors',
     'terminal_wrench': '--terminal-wrench',
+    'search': '--search',
     'classical': '--classical',
     'friction': '--friction',
     'package': '--package',
@@ -47,6 +56,7 @@ _NOT_IN_A_PACKAGE = (
     'parameters',
     'gravity',
     'terminal_wrench',
+    'search',
     'classical',
     'friction',
     'quantities',
@@ -93,6 +103,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "inverse_dynamics: space, about the flange's origin in the axes of the space frame, or "
         'last_frame, about the origin and in the axes of the last DH frame, which is cheaper '
         '(default: %(const)s)',
+    )
+    parser.add_argument(
+        '--search',
+        action='store_true',
+        help='look for the form with the fewest operations: a tenth fewer, after seconds for an '
+        'arm and minutes for a tree',
     )
     parser.add_argument(
         '--classical',
@@ -191,6 +207,7 @@ def run(arguments: argparse.Namespace) -> int:
             Quantity(name),
             arguments.gravity,
             parameters=parameters,
+            search=arguments.search,
             classical=arguments.classical,
             terminal_wrench=arguments.terminal_wrench is not None,
             wrench_frame=WrenchFrame(arguments.terminal_wrench or 'space'),
@@ -222,6 +239,7 @@ def _tree(arguments: argparse.Namespace, console: Console) -> int:
             Quantity(quantity),
             arguments.gravity,
             parameters=parameters,
+            search=arguments.search,
             classical=arguments.classical,
         )
         for quantity in track(

@@ -243,10 +243,10 @@ def _checks(arguments: argparse.Namespace, console: Console) -> Iterator[Check]:
 # Of real-time nodes (ros/realtime.py), and the receive buffer that a burst of large messages
 # asks for [bytes].
 _PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
-_LIBRARIES = ('numpy', 'pin', 'mujoco', 'numba', 'rosbags', 'viser', 'pylibfranka')
+_LIBRARIES = ('numpy', 'pin', 'mujoco', 'llvmlite', 'rosbags', 'viser', 'pylibfranka')
 _WITHOUT = {
     'mujoco': 'sim',
-    'numba': 'batch',
+    'llvmlite': 'batch',
     'rosbags': 'replay',
     'viser': 'view',
     'pylibfranka': 'fci',

@@ -15,7 +15,7 @@ import math
 import re
 from typing import NamedTuple
 
-from .emit import heading, identifier, Origin, output_sizes, summary
+from .emit import heading, identifier, Origin, summary
 from .equations import Equations, Parameters
 from .program import Program, Statement
 from ..errors import OutputError
@@ -210,7 +210,7 @@ def _block(equations: Equations) -> str:
     program, n = equations.program, equations.n
     elements = [f'{array}{k + 1}' for array in program.inputs for k in range(n)]
     read = {f'{array}{k}' for array, ks in program.inputs.items() for k in ks}
-    sizes = output_sizes(program, n)
+    sizes = program.shape
     places = {
         _flat(place, sizes): result.expression
         for result in program.results
@@ -300,7 +300,7 @@ def _flat(place: tuple[int, ...], sizes: Sequence[int]) -> int:
 
 def _batch(equations: Equations, prefix: str) -> str:
     program, n = equations.program, equations.n
-    output, count = program.results[0].array, math.prod(output_sizes(program, n))
+    output, count = program.results[0].array, math.prod(program.shape)
     inputs = list(program.inputs)
     columns = ', '.join(f'{array}_columns[{n} * LANES]' for array in inputs)
     passed = ', '.join(f'{array}_columns' for array in inputs)

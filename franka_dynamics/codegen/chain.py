@@ -23,7 +23,7 @@ from .expression import Graph, Number
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import BASE, BodyTree
-from ..dynamics.model import gravity_vector
+from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.tree_rows import cos_sin, tree_rows
 
 # What a rotation by a multiple of 90 degrees may leave of an exact zero, relative.
@@ -137,9 +137,10 @@ class GeneratorChain:
 
     `gravity` is what holds in the axes of frame 1 at zero (z along joint 1), numbers or
     expressions [m/s^2]; further roots of a tree have theirs in `other_gravity`, by their numbers.
-    `root` is the pose of frame 1 at zero in the space frame, `tip` that of the flange in the last
-    frame, each of shape (4, 4); torques depend on neither's position. `parents` are the joints'
-    antecedents, -1 for the base.
+    `tip` is the pose of the flange in the frame of the body that carries it, `tip_body`, and
+    `root` that of the first frame on the way there in the space frame before it turns, each of
+    shape (4, 4); torques depend on neither's position. `parents` are the joints' antecedents, -1
+    for the base.
     """
 
     name: str
@@ -148,6 +149,7 @@ class GeneratorChain:
     root: NDArray[np.float64]
     tip: NDArray[np.float64]
     parents: tuple[int, ...]
+    tip_body: int
     other_gravity: Mapping[int, tuple[Number, Number, Number]] = field(default_factory=dict)
 
     def has_only_child(self, joint: int) -> bool:
@@ -171,7 +173,7 @@ def link_parameter_names(link: int) -> tuple[str, ...]:
 
 
 def build_chain(
-    description: ArmDescription, gravity: ArrayLike, graph: Graph | None = None
+    description: ArmDescription, gravity: ArrayLike | None, graph: Graph | None = None
 ) -> GeneratorChain:
     """
     Return the chain of an arm.
@@ -180,11 +182,11 @@ def build_chain(
     ----------
     description : ArmDescription
         The arm, in either convention, with revolute and prismatic joints.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
+    gravity : array_like, shape (3,), or None
+        Gravity in the space frame [m/s^2]; None, with a graph, makes symbols of it.
     graph : Graph, optional
-        Where the inertial parameters and gravity are to be symbols; without it they are the
-        description's numbers.
+        Where the inertial parameters are to be symbols; without it they are the description's
+        numbers.
 
     """
     joints = []
@@ -213,11 +215,11 @@ def build_chain(
         )
     first = joints[0]
     to_first = np.array(description.base)[:3, :3] @ first.twist
-    if graph:
+    if graph and gravity is None:
         space = [graph.parameter(f'g{axis}') for axis in 'xyz']
         first_gravity = [_dot([float(entry) for entry in column], space) for column in to_first.T]
     else:
-        numbers = to_first.T @ gravity_vector(gravity)
+        numbers = to_first.T @ gravity_vector(GRAVITY if gravity is None else gravity)
         numbers[np.abs(numbers) < _ZERO * np.linalg.norm(numbers)] = 0.0
         first_gravity = numbers.tolist()
     # Where joint 1 stands moves no torque: its own frame at zero serves as the origin.
@@ -234,11 +236,12 @@ def build_chain(
         np.array(description.base) @ root,
         tip,
         tuple(range(-1, len(joints) - 1)),
+        len(joints) - 1,
     )
 
 
 def build_tree_chain(
-    tree: BodyTree, gravity: ArrayLike, graph: Graph | None = None
+    tree: BodyTree, gravity: ArrayLike | None, graph: Graph | None = None
 ) -> GeneratorChain:
     """
     Return a tree of bodies as a chain whose joints name their antecedents.
@@ -261,9 +264,13 @@ def build_tree_chain(
     falls: dict[int, tuple[Number, Number, Number]] = {}
     space: list[Number] = (
         [graph.parameter(f'g{axis}') for axis in 'xyz']
-        if graph
-        else list(gravity_vector(gravity).tolist())
+        if graph and gravity is None
+        else list(gravity_vector(GRAVITY if gravity is None else gravity).tolist())
     )
+    first = tree.tool_body
+    while tree.parents[first] != BASE:
+        first = tree.parents[first]
+    root = np.eye(4)
     for i, (row, body) in enumerate(zip(tree_rows(tree), tree.inertias)):
         cos_gamma, sin_gamma = cos_sin(row.gamma)
         cos_alpha, sin_alpha = cos_sin(row.row.alpha)
@@ -284,6 +291,8 @@ def build_tree_chain(
         if row.parent == BASE:
             seen = [_dot([float(entry) for entry in column], space) for column in joint.twist.T]
             falls[i] = (seen[0], seen[1], seen[2])
+            if i == first:
+                root[:3, :3], root[:3, 3] = joint.twist, joint.origin
             # Where a root stands moves no torque: its own frame at zero serves as the origin.
             joint = replace(
                 joint,
@@ -298,9 +307,10 @@ def build_tree_chain(
         'tree',
         tuple(joints),
         falls.pop(0),
-        tree.placements[0],
+        root,
         np.array(tree.tool),
         tree.parents,
+        tree.tool_body,
         falls,
     )
 

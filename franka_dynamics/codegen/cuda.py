@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 import re
 
-from .emit import c_functions, heading, identifier, Origin, output_sizes, summary
+from .emit import c_functions, heading, identifier, Origin, summary
 from .equations import Equations, Parameters
 from ..errors import OutputError
 
@@ -82,12 +83,9 @@ def cuda_source(origin: Origin, listed: Sequence[Equations]) -> str:
 def _kernel(equations: Equations, prefix: str) -> str:
     program, n = equations.program, equations.n
     name, output = f'{prefix}_{program.name}', program.results[0].array
-    sizes = output_sizes(program, n)
-    count = 1
-    for size in sizes:
-        count *= size
+    count = math.prod(program.shape)
     inputs = tuple(program.inputs)
-    local = ''.join(f'[{size}]' for size in sizes)
+    local = ''.join(f'[{size}]' for size in program.shape)
     return '\n'.join(
         [
             f'extern "C" __global__ void {name}_batch(',

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 import re
 import textwrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .equations import Equations, Parameters, Quantity
 from .friction_code import FrictionCode
@@ -102,8 +102,8 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
 
     """
     name = f'{prefix}_{program.name}'
-    sizes = output_sizes(program, n)
-    output = f'double {program.results[0].array}' + ''.join(f'[{size}]' for size in sizes)
+    output = f'double {program.results[0].array}'
+    output += ''.join(f'[{size}]' for size in program.shape)
     arguments = [f'const double {array}[{n}]' for array in program.inputs]
     body = [
         f'  const double {array}{i} = {array}[{i - 1}];'
@@ -138,11 +138,6 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
             _c_function(name, [*arguments, output], body),
         ]
     )
-
-
-def output_sizes(program: Program, n: int) -> tuple[int, ...]:
-    """Return the shape of a program's result; a derivative's first place says by what."""
-    return {1: (n,), 2: (n, n), 3: (3, n, n)}[len(program.results[0].places[0])]
 
 
 def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
@@ -208,6 +203,22 @@ def python_function(program: Program, docstring: str = '') -> str:
     )
 
 
+def python_callable(
+    equations: Equations, sin: Callable[..., Any], cos: Callable[..., Any]
+) -> Callable[..., None]:
+    """
+    Return the function of `python_function`, compiled, with these for its sines and cosines.
+
+    Its inputs are the elements of arrays by place, of any type with sums and products; what it
+    fills is anything that can be assigned to by place.
+    """
+    names: dict[str, Any] = {'sin': sin, 'cos': cos}
+    source = python_function(equations.program)
+    exec(compile(source, f'<{equations.quantity.value} of {equations.arm}>', 'exec'), names)
+    function: Callable[..., None] = names[equations.program.name]
+    return function
+
+
 def _python_function(name: str, arguments: list[str], docstring: str, body: list[str]) -> str:
     lines = [f'def {name}({", ".join(arguments)}):']
     if docstring:
@@ -221,12 +232,16 @@ def _target(result: Result) -> str:
 
 _MEANING = {
     Quantity.INVERSE_DYNAMICS: 'tau = M(q) ddq + C(q, dq) dq + g(q)',
+    Quantity.NONLINEAR_EFFECTS: 'tau = C(q, dq) dq + g(q)',
     Quantity.GRAVITY: 'tau = g(q)',
     Quantity.CORIOLIS: 'tau = C(q, dq) dq',
     Quantity.MASS_MATRIX: 'M = M(q), symmetric, rotor inertias on its diagonal',
     Quantity.DERIVATIVES: 'D[0] = dtau/dq, D[1] = dtau/d(dq), D[2] = M, of inverse dynamics',
     Quantity.CORIOLIS_MATRIX: 'C = C(q, dq) of Christoffel symbols: dM/dt = C + C^T',
     Quantity.FORWARD_DYNAMICS: 'ddq = M(q)^-1 (tau - C(q, dq) dq - g(q)), by L D L^T',
+    Quantity.REGRESSOR: 'H with tau = H X without rotors, X the ten parameters of every link',
+    Quantity.FLANGE_POSE: 'T = pose of the flange in the space frame',
+    Quantity.JACOBIAN: "J with (v, omega) = J dq at the flange's origin, in space axes",
 }
 _NAMES = """Names: w, dw angular velocity and acceleration of a link, U = [dw] + [w][w],
 a acceleration of a frame's origin (aP: seen from the frame before), f and n force and moment at

@@ -1,14 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The customised equations of one arm: which quantity, which parameters, in the cheapest form."""
+"""The customised equations of one arm or tree: which quantity, which parameters, written how."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-import hashlib
-import pickle
+import functools
+from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
@@ -21,31 +21,27 @@ from .chain import (
     Moments,
 )
 from .expression import Expression, gradient, Graph, Number
+from .kinematics import jacobian, tip_pose, wrench_at_tip_body
 from .plan import FEWER_MULTIPLICATIONS, find_plan, Plan
-from .program import Output, Program, solved_for_acceleration, write_program
+from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn
 from .regrouping import RegroupedChain
 from .vectors import (
     add,
-    apply,
     arm_to,
     cross,
     lifted,
-    Matrix,
     rotate,
-    rotate_back,
     scale,
     Turn,
     turned_moments,
     twist,
-    untwist,
     Vector,
 )
 from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
-from ..dynamics.model import GRAVITY, gravity_vector
-from ..errors import TreeError
-from ..typing import Array
+from ..dynamics.model import GRAVITY
+from ..errors import SettingsError
 
 
 def mass_matrix(
@@ -119,31 +115,42 @@ class Quantity(str, Enum):
     """What equations can be generated for."""
 
     INVERSE_DYNAMICS = 'inverse_dynamics'  # M ddq + C dq + g
+    NONLINEAR_EFFECTS = 'nonlinear_effects'  # C dq + g
     GRAVITY = 'gravity'  # g
     CORIOLIS = 'coriolis'  # C dq
     MASS_MATRIX = 'mass_matrix'  # M
     DERIVATIVES = 'derivatives'  # of M ddq + C dq + g by q, dq and ddq
     FORWARD_DYNAMICS = 'forward_dynamics'  # M^-1 (tau - C dq - g)
     CORIOLIS_MATRIX = 'coriolis_matrix'  # C of Christoffel symbols, dM/dt = C + C^T
+    REGRESSOR = 'regressor'  # H with M ddq + C dq + g = H X, without rotors
+    FLANGE_POSE = 'flange_pose'  # of the flange, or a tree's tool, in the space frame
+    JACOBIAN = 'jacobian'  # its (v, omega) by dq, at its origin, in the axes of the space frame
 
 
-_ARRAYS = {
-    Quantity.INVERSE_DYNAMICS: ('q', 'dq', 'ddq'),
-    Quantity.GRAVITY: ('q',),
-    Quantity.CORIOLIS: ('q', 'dq'),
-    Quantity.MASS_MATRIX: ('q',),
-    Quantity.DERIVATIVES: ('q', 'dq', 'ddq'),
-    Quantity.FORWARD_DYNAMICS: ('q', 'dq'),
-    Quantity.CORIOLIS_MATRIX: ('q', 'dq'),
-}
-# Those of one sweep are written as that sweep is cheapest.
-_PLANNED_AS = {
-    Quantity.DERIVATIVES: Quantity.INVERSE_DYNAMICS,
-    Quantity.FORWARD_DYNAMICS: Quantity.INVERSE_DYNAMICS,
-    Quantity.CORIOLIS_MATRIX: Quantity.CORIOLIS,
-}
-# Plans by all that they depend on; a kilobyte each.
-_FOUND: dict[bytes, Plan] = {}
+class _Form(NamedTuple):
+    """The input arrays of a quantity, its output array, and that one's shape."""
+
+    arrays: tuple[str, ...]
+    output: str
+    shape: tuple[int, ...]
+
+
+def form(quantity: Quantity, n: int, columns: Sequence[int] | None = None) -> _Form:
+    """Return what a quantity of n joints reads and fills; `columns` are those of a regressor."""
+    width = 10 * n if columns is None else len(columns)
+    return {
+        Quantity.INVERSE_DYNAMICS: _Form(('q', 'dq', 'ddq'), 'tau', (n,)),
+        Quantity.NONLINEAR_EFFECTS: _Form(('q', 'dq'), 'tau', (n,)),
+        Quantity.GRAVITY: _Form(('q',), 'tau', (n,)),
+        Quantity.CORIOLIS: _Form(('q', 'dq'), 'tau', (n,)),
+        Quantity.MASS_MATRIX: _Form(('q',), 'M', (n, n)),
+        Quantity.DERIVATIVES: _Form(('q', 'dq', 'ddq'), 'D', (3, n, n)),
+        Quantity.FORWARD_DYNAMICS: _Form(('q', 'dq', 'tau'), 'ddq', (n,)),
+        Quantity.CORIOLIS_MATRIX: _Form(('q', 'dq'), 'C', (n, n)),
+        Quantity.REGRESSOR: _Form(('q', 'dq', 'ddq'), 'H', (n, width)),
+        Quantity.FLANGE_POSE: _Form(('q',), 'T', (4, 4)),
+        Quantity.JACOBIAN: _Form(('q',), 'J', (6, n)),
+    }[quantity]
 
 
 class Parameters(str, Enum):
@@ -160,19 +167,36 @@ class WrenchFrame(str, Enum):
     LAST_FRAME = 'last_frame'  # about the origin and in the axes of the last DH frame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Equations:
     """
     The equations of one `quantity` of one `arm`, of `n` joints.
 
-    `program` holds the statements; `plan` says how they came to be written this way.
+    `outputs` are expressions of `graph` and go to an array of this `shape`, from the input
+    `arrays` and `parameters`; `plan` says how they came to be written this way.
     """
 
     arm: str
     n: int
     quantity: Quantity
     plan: Plan
-    program: Program
+    graph: Graph
+    outputs: tuple[Output, ...]
+    arrays: tuple[str, ...]
+    shape: tuple[int, ...]
+    parameters: tuple[str, ...]
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """The equations as statements."""
+        return write_program(
+            self.quantity.value,
+            self.graph,
+            self.outputs,
+            self.arrays,
+            self.parameters,
+            self.shape,
+        )
 
 
 def customised_equations(
@@ -183,9 +207,12 @@ def customised_equations(
     parameters: Parameters = Parameters.BAKED,
     terminal_wrench: bool = False,
     wrench_frame: WrenchFrame = WrenchFrame.SPACE,
+    search: bool = False,
     addition_cost: float = FEWER_MULTIPLICATIONS,
     classical: bool = False,
     plan: Plan | None = None,
+    columns: Sequence[int] | None = None,
+    slopes: bool = False,
 ) -> Equations:
     """
     Return the customised equations of an arm.
@@ -203,79 +230,93 @@ def customised_equations(
         BAKED writes numbers. RUN_TIME leaves the ten parameters of each link, its rotor and
         gravity as arguments of a preparation, whose results the equations read.
     terminal_wrench : bool
-        Whether the surroundings exert a force and a moment on the flange, given as inputs f1..f3
-        and m1..m3 [N, N m]. Only for INVERSE_DYNAMICS.
+        Whether the surroundings exert a force and a moment on the flange (a tree's tool), given
+        as inputs f1..f3 and m1..m3 [N, N m]. Only for INVERSE_DYNAMICS.
     wrench_frame : WrenchFrame
         SPACE has the wrench about the flange's origin in the axes of the space frame, as the
-        `wrench` of the models; LAST_FRAME about the origin and in the axes of the last DH frame,
-        which takes fewer operations: Gautier and Khalil's terminal forces are there.
+        `wrench` of the models; LAST_FRAME about the origin and in the axes of the last DH frame
+        (of a tree: of the body that carries the tool), which takes fewer operations: Gautier and
+        Khalil's terminal forces are there.
+    search : bool
+        Whether to look for the form with the fewest operations, of torques and the mass matrix:
+        seconds for an arm, minutes for a tree, for a tenth fewer operations and a twentieth of
+        the time of an evaluation.
     addition_cost : float
-        What an addition costs in multiplications when plans are compared; see `find_plan`.
+        What an addition costs in multiplications in that search; see `find_plan`.
     classical : bool
         Whether the ten parameters of each link are used as they are, instead of base
         parameters: for comparison, for it costs more.
     plan : Plan, optional
-        How to write them; the cheapest found if not given.
+        How to write them: what an earlier search found.
+    columns : sequence of int, optional
+        Which of the 10 n columns a regressor has, in this order; all if not given.
+    slopes : bool
+        Whether to return, in place of the quantity, its derivatives by all input values, which
+        are one more axis: those of q first.
 
     Raises
     ------
-    TreeError
-        If a terminal wrench of a tree is to be in the space frame.
+    SettingsError
+        If a regressor is to have parameters at run time.
 
     """
     at_run_time = parameters is Parameters.RUN_TIME
-    planned = _PLANNED_AS.get(quantity, quantity)
     frame = wrench_frame if terminal_wrench else None
-    if isinstance(description, BodyTree) and frame is WrenchFrame.SPACE:
-        raise TreeError(
-            'A tree has several tips: its terminal wrench acts on the last body, in that '
-            "body's frame; ask for WrenchFrame.LAST_FRAME."
+    if quantity is Quantity.REGRESSOR and at_run_time:
+        raise SettingsError(
+            'A regressor has no inertial parameters to set at run time; leave them baked in.'
         )
 
-    def outputs(candidate: Plan, graph: Graph) -> list[Output]:
-        chain = _chain(description, gravity, graph if at_run_time else None)
-        return _outputs(graph, chain, candidate, quantity, frame)
+    def written(candidate: Plan) -> tuple[Graph, list[Output]]:
+        graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
+        symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
+        chain = _chain(description, None if at_run_time else gravity, symbols)
+        return graph, _outputs(graph, chain, candidate, quantity, frame, columns)
 
-    def values(candidate: Plan) -> list[Expression]:
-        graph = Graph()
-        chain = _chain(description, gravity, graph if at_run_time else None)
-        return [output.value for output in _outputs(graph, chain, candidate, planned, frame)]
-
+    classical = classical or quantity is Quantity.REGRESSOR
     if plan is None:
-        # The search takes a second; several quantities, and all who ask again, share one.
-        asked = (
-            description,
-            tuple(gravity_vector(gravity)),
-            planned,
-            parameters,
-            frame,
-            addition_cost,
-            classical,
-        )
-        key = hashlib.sha256(pickle.dumps(asked)).digest()
-        plan = _FOUND.get(key)
-        if plan is None:
-            plan = _FOUND[key] = find_plan(
+        plan = Plan(shifts=(0.0,) * description.n, classical=classical)
+        if search and quantity in _SEARCHED:
+            plan = find_plan(
                 _chain(description, gravity),
-                values,
+                lambda candidate: [output.value for output in written(candidate)[1]],
                 turnable_tip=not at_run_time and not terminal_wrench,
                 movable_tip=not terminal_wrench,
                 addition_cost=addition_cost,
                 classical=classical,
             )
-    graph = Graph()
-    names = parameter_names(description.n) if at_run_time else ()
-    arrays = (*_ARRAYS[quantity], *(('f', 'm') if terminal_wrench else ()))
-    program = write_program(quantity.value, graph, outputs(plan, graph), arrays, names)
-    if quantity is Quantity.FORWARD_DYNAMICS:
-        program = solved_for_acceleration(program, description.n)
-    name = 'tree' if isinstance(description, BodyTree) else description.name
-    return Equations(name, description.n, quantity, plan, program)
+    graph, outputs = written(plan)
+    known = form(quantity, description.n, columns)
+    arrays, shape = (*known.arrays, *(('f', 'm') if terminal_wrench else ())), known.shape
+    if slopes:
+        outputs = _slopes(graph, outputs, known.arrays, description.n)
+        shape = (*shape, description.n * len(known.arrays))
+    return Equations(
+        'tree' if isinstance(description, BodyTree) else description.name,
+        description.n,
+        quantity,
+        plan,
+        graph,
+        tuple(outputs),
+        arrays,
+        shape,
+        parameter_names(description.n) if at_run_time else (),
+    )
+
+
+# Those of one sweep; what is made of several takes the plain plan.
+_SEARCHED = (
+    Quantity.INVERSE_DYNAMICS,
+    Quantity.NONLINEAR_EFFECTS,
+    Quantity.GRAVITY,
+    Quantity.CORIOLIS,
+    Quantity.MASS_MATRIX,
+)
 
 
 def _chain(
     arm: ArmDescription | BodyTree,
-    gravity: ArrayLike,
+    gravity: ArrayLike | None,
     graph: Graph | None = None,
 ) -> GeneratorChain:
     if isinstance(arm, BodyTree):
@@ -294,57 +335,71 @@ def parameter_names(n: int) -> tuple[str, ...]:
 
 
 def _outputs(
-    graph: Graph, chain: GeneratorChain, plan: Plan, quantity: Quantity, frame: WrenchFrame | None
+    graph: Graph,
+    chain: GeneratorChain,
+    plan: Plan,
+    quantity: Quantity,
+    frame: WrenchFrame | None,
+    columns: Sequence[int] | None,
 ) -> list[Output]:
+    n, (arrays, array, _) = chain.n, form(quantity, chain.n)
+    q = _variables(graph, 'q', n)
+    if quantity is Quantity.FLANGE_POSE:
+        return _matrix(array, tip_pose(graph, chain, q))
+    if quantity is Quantity.JACOBIAN:
+        return _matrix(array, jacobian(graph, chain, q))
     regrouped = plan.apply(chain)
-    q = _variables(graph, 'q', chain.n)
-    matrix: list[Output] = []
-    if quantity in (Quantity.MASS_MATRIX, Quantity.FORWARD_DYNAMICS):
-        elements = mass_matrix(graph, regrouped, q)
-        matrix = [
-            Output('M', ((i, j),) if i == j else ((i, j), (j, i)), elements[i, j])
-            for i, j in sorted(elements)
-        ]
     if quantity is Quantity.MASS_MATRIX:
-        return matrix
-    zeros = (graph.zero,) * chain.n
-    moving = quantity is not Quantity.GRAVITY
-    pushed = quantity in (Quantity.INVERSE_DYNAMICS, Quantity.DERIVATIVES)
+        return [
+            Output(array, ((i, j),) if i == j else ((i, j), (j, i)), element)
+            for (i, j), element in sorted(mass_matrix(graph, regrouped, q).items())
+        ]
+    zeros = (graph.zero,) * n
     still = (graph.zero,) * 3
     inputs = Inputs(
         q,
-        _variables(graph, 'dq', chain.n) if moving else zeros,
-        _variables(graph, 'ddq', chain.n) if pushed else zeros,
+        _variables(graph, 'dq', n) if 'dq' in arrays else zeros,
+        _variables(graph, 'ddq', n) if 'ddq' in arrays else zeros,
         *((still, still) if frame is None else _terminal_wrench(graph, regrouped.chain, q, frame)),
         weightless=quantity in (Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX),
     )
-    torques = inverse_dynamics(graph, regrouped, inputs, plan.style)
+    values = inverse_dynamics(graph, regrouped, inputs, plan.style)
     if quantity is Quantity.DERIVATIVES:
-        return _derivatives(graph, torques, (inputs.q, inputs.dq, inputs.ddq))
+        return _derivatives(graph, values, (inputs.q, inputs.dq, inputs.ddq))
     if quantity is Quantity.CORIOLIS_MATRIX:
-        return _coriolis_matrix(graph, torques, inputs.dq)
-    return [*matrix, *(Output('tau', ((i,),), torque) for i, torque in enumerate(torques))]
+        # C dq is a quadratic form of dq, whose symmetric coefficients are the Christoffel symbols
+        # of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half its slopes are C.
+        rows = [gradient(graph, value, inputs.dq) for value in values]
+        return _matrix(array, [[0.5 * slope for slope in row] for row in rows])
+    if quantity is Quantity.REGRESSOR:
+        # Torques are linear in the parameters.
+        every = [name for link in range(1, n + 1) for name in link_parameter_names(link)]
+        named = every if columns is None else [every[column] for column in columns]
+        parameters = [graph.variable(name) for name in named]
+        return _matrix(array, [gradient(graph, value, parameters) for value in values])
+    if quantity is Quantity.FORWARD_DYNAMICS:
+        given = zip(_variables(graph, 'tau', n), values)
+        pushes = [torque - effects for torque, effects in given]
+        values = _solved(graph, mass_matrix(graph, regrouped, q), pushes)
+    return [Output(array, ((i,),), value) for i, value in enumerate(values)]
 
 
 def _terminal_wrench(
     graph: Graph, chain: GeneratorChain, q: tuple[Expression, ...], frame: WrenchFrame
 ) -> tuple[Vector, Vector]:
-    """Return what the last link exerts on its surroundings, in its frame, about its origin."""
-    force, moment = (scale(-1.0, _vector(graph, array)) for array in ('f', 'm'))
+    """Return what the tip's body exerts on its surroundings, in its frame, about its origin."""
+    force, moment = (scale(-1.0, lifted(graph, _variables(graph, a, 3))) for a in ('f', 'm'))
     if frame is WrenchFrame.LAST_FRAME:
         return force, moment
-    force, moment = (apply(_rows(chain.root.T), vector) for vector in (force, moment))
-    for j, joint in enumerate(chain.joints):
-        turned = joint_turn(graph, joint, q[j])
-        if j:
-            force, moment = untwist(joint, force), untwist(joint, moment)
-        force, moment = rotate_back(turned, force), rotate_back(turned, moment)
-    return force, add(moment, cross(lifted(graph, chain.tip[:3, 3].tolist()), force))
+    return wrench_at_tip_body(graph, chain, q, (force, moment))
 
 
-def _rows(matrix: Array) -> Matrix:
-    x, y, z = (tuple(row[:3].tolist()) for row in matrix[:3])
-    return x, y, z
+def _matrix(array: str, rows: Sequence[Sequence[Expression]]) -> list[Output]:
+    return [
+        Output(array, ((i, j),), value)
+        for i, row in enumerate(rows)
+        for j, value in enumerate(row)
+    ]
 
 
 def _derivatives(
@@ -365,26 +420,48 @@ def _derivatives(
     return outputs
 
 
-def _coriolis_matrix(
-    graph: Graph, torques: Sequence[Expression], rates: Sequence[Expression]
+def _slopes(
+    graph: Graph, outputs: Sequence[Output], arrays: Sequence[str], n: int
 ) -> list[Output]:
-    """
-    Return C = 1/2 d(C dq)/d(dq).
-
-    C dq is a quadratic form of dq, whose symmetric coefficients are the Christoffel symbols of
-    the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half its slopes are their C.
-    """
+    variables = [variable for array in arrays for variable in _variables(graph, array, n)]
     return [
-        Output('C', ((i, j),), 0.5 * slope)
-        for i, torque in enumerate(torques)
-        for j, slope in enumerate(gradient(graph, torque, rates))
+        Output(output.array, tuple((*place, k) for place in output.places), slope)
+        for output in outputs
+        for k, slope in enumerate(gradient(graph, output.value, variables))
     ]
+
+
+def _solved(
+    graph: Graph, elements: Mapping[tuple[int, int], Expression], right: Sequence[Expression]
+) -> list[Expression]:
+    """
+    Return x with M x = right, by M = L D L^T without square roots.
+
+    Golub and Van Loan 2013, section 4.1.2: n divisions. Of M the elements (i, j), i <= j, are
+    read.
+    """
+    n = len(right)
+    L: dict[tuple[int, int], Expression] = {}
+    scaled: dict[tuple[int, int], Expression] = {}  # L D
+    inverse: list[Expression] = []
+    for j in range(n):
+        pivot = elements[j, j] - graph.total(L[j, k] * scaled[j, k] for k in range(j))
+        inverse.append(graph.reciprocal(pivot))
+        graph.name(f'D{j + 1}', pivot)
+        graph.name(f'E{j + 1}', inverse[j])
+        for i in range(j + 1, n):
+            rest = graph.total(L[j, k] * scaled[i, k] for k in range(j))
+            scaled[i, j] = elements[j, i] - rest
+            L[i, j] = scaled[i, j] * inverse[j]
+            graph.name(f'L{i + 1}_{j + 1}', L[i, j])
+    y: list[Expression] = []
+    for i in range(n):
+        y.append(right[i] - graph.total(L[i, k] * y[k] for k in range(i)))
+    x = [graph.zero] * n
+    for i in reversed(range(n)):
+        x[i] = y[i] * inverse[i] - graph.total(L[k, i] * x[k] for k in range(i + 1, n))
+    return x
 
 
 def _variables(graph: Graph, array: str, n: int) -> tuple[Expression, ...]:
     return tuple(graph.variable(f'{array}{i + 1}') for i in range(n))
-
-
-def _vector(graph: Graph, array: str) -> tuple[Expression, Expression, Expression]:
-    x, y, z = _variables(graph, array, 3)
-    return x, y, z

@@ -22,6 +22,7 @@ CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
 ADD, SUBTRACT, MULTIPLY = '+', '-', '*'
 OPERATIONS = (ADD, SUBTRACT, MULTIPLY)
 SIN, COS = 'sin', 'cos'
+RECIPROCAL = '1/'
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,9 +76,18 @@ class Expression:
 
 
 class Graph:
-    """The expressions of one computation."""
+    """
+    The expressions of one computation.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    parameters_vary : bool
+        Whether parameters are variables like the others, so that there is a gradient by them.
+
+    """
+
+    def __init__(self, *, parameters_vary: bool = False) -> None:
+        self._parameters_vary = parameters_vary
         self._nodes: dict[tuple, Node] = {}
         self._names: dict[int, tuple[str, int]] = {}
         self._taken: set[str] = set()
@@ -98,6 +108,8 @@ class Graph:
 
     def parameter(self, name: str) -> Expression:
         """Return an input that is set once; what depends on parameters alone counts as one."""
+        if self._parameters_vary:
+            return self.variable(name)
         return Expression(self, 1, self._node(PARAMETER, name=name, constant=True))
 
     def name(self, name: str, value: Expression) -> None:
@@ -170,6 +182,12 @@ class Graph:
         if a.node.constant == b.node.constant and a.node.number > b.node.number:
             ordered = (b.node, a.node)
         return Expression(self, sign, self._node(MULTIPLY, ordered))
+
+    def reciprocal(self, a: Expression) -> Expression:
+        """Return 1 / a."""
+        if a.number is not None:
+            return self.lift(1.0 / a.number)
+        return Expression(self, a.sign, self._node(RECIPROCAL, (a.node,)))
 
     def total(self, terms: Iterable[Number]) -> Expression:
         """Return the sum of all terms, 0 if there are none."""
@@ -273,6 +291,9 @@ def gradient(
         elif node.kind == MULTIPLY:
             add(first, adjoint * Expression(graph, 1, last))
             add(last, adjoint * Expression(graph, 1, first))
+        elif node.kind == RECIPROCAL:
+            value = Expression(graph, 1, node)
+            add(first, -(adjoint * (value * value)))
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
             add(first, adjoint * cosine if node.kind == SIN else -(adjoint * sine))

@@ -5,7 +5,8 @@ How an arm's equations are written: where frames stand, what is kept, which leng
 
 All plans give the same torques; they differ in how many operations it takes. The search starts
 from the plain plan and accepts one change at a time for as long as one helps. It is repeatable,
-and takes a second or two for seven joints.
+and takes a second or two for seven joints, so that it is only done where it is asked for: counts
+are compared with a paper's table then, or the code is to be kept.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def find_plan(
         Whether the last frame may be turned: not where its axes are the caller's, nor where
         its first moment is not known yet.
     movable_tip : bool
-        Whether the last frame's origin may be moved along its axis.
+        Whether the origin of the frame that carries the tip may be moved along its axis.
     addition_cost : float
         What an addition costs in multiplications. Close to one, it only decides between plans
         of the same total.
@@ -128,7 +129,9 @@ def _choices(
 ) -> Iterator[Callable[[Plan], Iterator[Plan]]]:
     """Yield what can be chosen, one after the other: a plan's alternatives in one respect."""
     if not classical:
-        for j in range(1, chain.n if movable_tip else chain.n - 1):
+        for j in range(1, chain.n):
+            if j == chain.tip_body and not movable_tip:
+                continue
             yield functools.partial(_other_shifts, chain, j=j)
     if turnable_tip and not classical:
         yield lambda plan: iter((replace(plan, turned_tip=not plan.turned_tip),))

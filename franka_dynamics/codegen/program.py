@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import re
 
 from .expression import (
@@ -25,6 +25,7 @@ from .expression import (
     Node,
     PARAMETER,
     reachable,
+    RECIPROCAL,
     SIN,
     SUBTRACT,
     VARIABLE,
@@ -57,8 +58,9 @@ class Program:
     """
     A straight-line computation.
 
-    `inputs` maps each input array to the elements that are read, from 1; `parameters` are the
-    names that `preparation` reads, `prepared` the names that it sets and `statements` read.
+    `inputs` maps each input array to the elements that are read, from 1; the result has `shape`.
+    `parameters` are the names that `preparation` reads, `prepared` the names that it sets and
+    `statements` read.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Program:
     parameters: tuple[str, ...] = ()
     preparation: tuple[Statement, ...] = ()
     prepared: tuple[str, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,15 @@ def write_program(
     outputs: Sequence[Output],
     arrays: Sequence[str],
     parameters: Sequence[str] = (),
+    shape: Sequence[int] = (),
 ) -> Program:
     """
     Return the statements that compute the outputs, in an order that reads from base to tip.
 
-    `arrays` are the input arrays in the order of the arguments, read or not.
+    `arrays` are the input arrays in the order of the arguments, read or not; `shape` is the
+    output array's.
     """
-    return _Writer(graph, outputs).program(name, tuple(arrays), tuple(parameters))
+    return _Writer(graph, outputs).program(name, tuple(arrays), tuple(parameters), tuple(shape))
 
 
 class _Writer:
@@ -110,7 +115,13 @@ class _Writer:
         self.crossed = 0  # prepared values named so far
         self.preferred = {output.value.node.number: output.value.sign for output in outputs}
 
-    def program(self, name: str, arrays: tuple[str, ...], parameters: tuple[str, ...]) -> Program:
+    def program(
+        self,
+        name: str,
+        arrays: tuple[str, ...],
+        parameters: tuple[str, ...],
+        shape: tuple[int, ...],
+    ) -> Program:
         inputs: dict[str, list[int]] = {array: [] for array in arrays}
         statements: list[Statement] = []
         preparation: list[Statement] = []
@@ -134,6 +145,7 @@ class _Writer:
             parameters,
             tuple(preparation),
             tuple(self.held[number][0] for number in sorted(crossing)),
+            shape,
         )
 
     def _crossing(self) -> set[int]:
@@ -145,7 +157,7 @@ class _Writer:
     def _deserves_statement(self, node: Node) -> bool:
         if node.kind == CONSTANT:
             return False
-        if node.kind in (SIN, COS):
+        if node.kind in (SIN, COS, RECIPROCAL):
             return True
         named = self.graph.name_of(node) is not None and not node.constant
         return named or self.uses[node.number] > 1
@@ -185,6 +197,9 @@ class _Writer:
         """Return a value's operation written out, with the preferred sign where that is free."""
         if node.kind == PARAMETER:
             return node.name, 1
+        if node.kind == RECIPROCAL:
+            text, sign = self._render(node.operands[0])
+            return f'1.0 / ({text})' if ' ' in text or '*' in text else f'1.0 / {text}', sign
         if node.kind == MULTIPLY:
             text, sign = self._product(node)
             if sign == -preferred and node.operands[0].kind == CONSTANT:
@@ -245,65 +260,3 @@ def _angle_name(text: str) -> str:
     """Return what the sine of q2, q2 + q3 or q7 + 0.36 is called after: q2, q2_q3, q7_offset."""
     parts = [part if part[0].isalpha() else 'offset' for part in re.split(r' [+-] ', text)]
     return '_'.join(parts)
-
-
-def solved_for_acceleration(program: Program, n: int) -> Program:
-    """
-    Return a program that computes ddq = M^-1 (tau - h) from one that computes M and h.
-
-    M = L D L^T without square roots (Golub and Van Loan 2013, section 4.1.2): n divisions. The
-    input array tau is added to those of the program.
-
-    Parameters
-    ----------
-    program : Program
-        With results `M` (each element of the upper triangle) and `tau`, which is h here.
-    n : int
-        Number of joints.
-
-    """
-    written: list[Statement] = []
-
-    def let(name: str, expression: str) -> str:
-        written.append(Statement(name, expression))
-        return name
-
-    M, right = {}, []
-    for result in program.results:
-        place = result.places[0]
-        if result.array == 'M':
-            M[place] = let(f'M{place[0] + 1}_{place[1] + 1}', result.expression)
-        else:
-            # A sum in parentheses, because it is subtracted.
-            right.append(let(f'r{place[0] + 1}', f'tau{place[0] + 1} - ({result.expression})'))
-    L: dict[tuple[int, int], str] = {}
-    scaled: dict[tuple[int, int], str] = {}  # L D
-    inverse = []
-    for j in range(n):
-        pivot = let(f'D{j + 1}', _less(M[j, j], (f'{L[j, k]}*{scaled[j, k]}' for k in range(j))))
-        inverse.append(let(f'E{j + 1}', f'1.0 / {pivot}'))
-        for i in range(j + 1, n):
-            scaled[i, j] = let(
-                f'V{i + 1}_{j + 1}',
-                _less(M[j, i], (f'{L[j, k]}*{scaled[i, k]}' for k in range(j))),
-            )
-            L[i, j] = let(f'L{i + 1}_{j + 1}', f'{scaled[i, j]}*{inverse[j]}')
-    y: list[str] = []
-    for i in range(n):
-        y.append(let(f'y{i + 1}', _less(right[i], (f'{L[i, k]}*{y[k]}' for k in range(i)))))
-    x: dict[int, str] = {}
-    for i in reversed(range(n)):
-        x[i] = let(
-            f'x{i + 1}',
-            _less(f'{y[i]}*{inverse[i]}', (f'{L[k, i]}*{x[k]}' for k in range(i + 1, n))),
-        )
-    return replace(
-        program,
-        inputs={**program.inputs, 'tau': tuple(range(1, n + 1))},
-        statements=(*program.statements, *written),
-        results=tuple(Result('ddq', ((i,),), x[i]) for i in range(n)),
-    )
-
-
-def _less(first: str, terms: Iterable[str]) -> str:
-    return ' - '.join([first, *terms])

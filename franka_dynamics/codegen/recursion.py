@@ -43,8 +43,8 @@ class Inputs:
     """
     What the torque is a function of; zeros are allowed anywhere, and fold away.
 
-    `force` and `moment` are what the last link exerts on its surroundings, about the origin and
-    in the axes of the last frame. `weightless` leaves gravity out.
+    `force` and `moment` are what the link that carries the tip exerts on its surroundings, about
+    the origin and in the axes of its frame. `weightless` leaves gravity out.
     """
 
     q: tuple[Expression, ...]
@@ -265,9 +265,9 @@ def inverse_dynamics(
     motions = outward(graph, chain, inputs, style)
     inward = _Inward(graph, regrouped, inputs, style, motions)
     none: Vector = (graph.zero, graph.zero, graph.zero)
-    # What hangs on each link, the terminal wrench on the last one.
+    # What hangs on each link, the terminal wrench on the one that carries the tip.
     beyond: list[Wrench] = [(none, none)] * chain.n
-    beyond[-1] = scale(style.force_unit, inputs.force), inputs.moment
+    beyond[chain.tip_body] = scale(style.force_unit, inputs.force), inputs.moment
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
         wrench = inward.gather(j, beyond[j])

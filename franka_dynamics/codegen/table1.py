@@ -106,6 +106,7 @@ def count(case: Case, *, fewer_additions: bool = False) -> OperationCount:
             case_arm(case),
             terminal_wrench=case.loaded,
             wrench_frame=WrenchFrame.LAST_FRAME,
+            search=True,
             classical=case.parameters == CLASSICAL,
             addition_cost=FEWER_ADDITIONS if fewer_additions else FEWER_MULTIPLICATIONS,
         )

@@ -8,11 +8,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-
-pytest.importorskip('numba', reason='the [batch] extra is not installed')
-
 from franka_dynamics.batch.batch_model import BatchModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 GRAVITY = (1.0, -2.0, -9.4)
 ATOL = 1e-11  # N m per rad, rad/s, rad/s^2; 4e-14 measured on the FER
@@ -25,11 +22,10 @@ def stacks(name, count=70, seed=0):
     return arm, sample_states(arm, count, seed=seed)
 
 
-@pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('name', ARMS)
-def test_torque_derivatives_of_a_batch_agree_with_pinocchio(name, generated):
+def test_torque_derivatives_of_a_batch_agree_with_pinocchio(name):
     arm, states = stacks(name)
-    found = BatchModel(arm, GRAVITY, generated=generated).inverse_dynamics_derivatives(*states)
+    found = BatchModel(arm, GRAVITY).inverse_dynamics_derivatives(*states)
     model = PinocchioModel(arm, GRAVITY)
     for i, state in enumerate(zip(*states)):
         by_q, by_dq, _ = pin.computeRNEADerivatives(model.model, model.data, *state)
@@ -40,13 +36,12 @@ def test_torque_derivatives_of_a_batch_agree_with_pinocchio(name, generated):
         )
 
 
-@pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('name', ARMS)
-def test_accelerations_of_a_batch_agree_with_articulated_bodies(name, generated):
+def test_accelerations_of_a_batch_agree_with_articulated_bodies(name):
     # Pinocchio's articulated-body algorithm never forms M.
     arm, (q, dq, _) = stacks(name, seed=1)
     tau = np.random.default_rng(2).uniform(-1.0, 1.0, q.shape) * 20.0
-    found = BatchModel(arm, GRAVITY, generated=generated).forward_dynamics(q, dq, tau)
+    found = BatchModel(arm, GRAVITY).forward_dynamics(q, dq, tau)
     model = PinocchioModel(arm, GRAVITY)
     expected = [pin.aba(model.model, model.data, *state) for state in zip(q, dq, tau)]
     np.testing.assert_allclose(found, expected, rtol=RTOL, atol=RTOL)
@@ -82,10 +77,9 @@ def test_given_leading_axes_when_differentiated_then_they_stay():
         np.testing.assert_array_equal(other.reshape(6, 7, 7), one)
 
 
-@pytest.mark.parametrize('generated', [True, False])
-def test_a_state_that_is_not_finite_makes_only_its_row_nan(generated):
+def test_a_state_that_is_not_finite_makes_only_its_row_nan():
     arm, states = stacks('fer', 40)
-    model = BatchModel(arm, GRAVITY, generated=generated)
+    model = BatchModel(arm, GRAVITY)
     clean = model.inverse_dynamics_derivatives(*states)
     q = states[0].copy()
     q[17, 3] = np.nan

@@ -4,6 +4,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+import os
 import subprocess
 import sys
 
@@ -13,24 +14,22 @@ import pytest
 
 from franka_dynamics.arm import Convention, load
 from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.batch import batch_model, compiled
+from franka_dynamics.batch.batch_model import BatchModel
+from franka_dynamics.batch.compiled import STATES_PER_THREAD
+from franka_dynamics.codegen.equations import form, Quantity
+from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
-from franka_dynamics.errors import JointVectorError
+from franka_dynamics.errors import JointVectorError, TreeError
 from franka_dynamics.identification.base_parameters import base_parameters
 
 from ..codegen.arms import random_arm, with_rotors
 
-numba = pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
-
-from franka_dynamics.batch.batch_model import BatchModel  # noqa: E402
-from franka_dynamics.batch.jobs import Form, Job, pool_for  # noqa: E402
-from franka_dynamics.batch.native import doubles_at, KERNEL_TYPE, words_at  # noqa: E402
-from franka_dynamics.batch.pieces import STATES_PER_WORKER  # noqa: E402
-
 ATOL_FRANKA = 1e-12  # N m; measured 6e-14
 RTOL = 1e-11  # of the largest torque, for the random arms
 TILTED = (1.0, -2.0, -9.0)
-COUNT = 77  # two blocks of 32 and a part
+COUNT = 77  # not a whole number of vectors
 ARMS = {
     'fer': load('fer'),
     'stanford': with_rotors(load('stanford')),
@@ -46,9 +45,20 @@ ARMS = {
 }
 
 
-@pytest.fixture(scope='module')
-def fer():
-    """Return the Franka with generated kernels, shared for their compilation's sake."""
+@pytest.fixture(params=['compiled', 'columns'])
+def engine(request, monkeypatch):
+    """Let models made here run as machine code, and then as where llvmlite is not installed."""
+    batch_model._function.cache_clear()
+    if request.param == 'columns':
+        monkeypatch.setattr(compiled, 'llvm', None)
+    elif compiled.llvm is None:
+        pytest.skip('the [batch] extra is not installed')
+    yield
+    batch_model._function.cache_clear()
+
+
+@pytest.fixture
+def fer(engine):
     return BatchModel(load('fer'))
 
 
@@ -77,10 +87,10 @@ def test_generated_gravity_and_mass_matrix_agree_with_pinocchio(fer):
 
 
 @pytest.mark.parametrize('name', ARMS)
-def test_any_arm_not_generated_agrees_with_pinocchio(name):
+def test_every_quantity_of_any_arm_agrees_with_pinocchio(name, engine):
     description = ARMS[name]
     states = sample_states(description, COUNT, seed=2)
-    ours = BatchModel(description, TILTED, generated=False)
+    ours = BatchModel(description, TILTED)
     model = PinocchioModel(description, TILTED)
     close(
         ours.inverse_dynamics(*states),
@@ -113,15 +123,13 @@ def test_any_arm_not_generated_agrees_with_pinocchio(name):
     close(ours.jacobian(states.q), [model.jacobian(q) for q in states.q], RTOL)
 
 
-@pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('count', [1, 3, 4, 5, 8, 9, 16, 31, 32, 33, 36, 41, 63, 100])
-def test_a_last_block_of_any_length_has_pinocchios_torques(fer, count, generated):
-    # Lanes are taken in steps of 8, rows turned over by 4: every remainder has its own way.
+def test_a_last_block_of_any_length_has_pinocchios_torques(fer, count):
+    # Vectors hold 2 to 16 states, a last one less.
     states = sample_states(fer.description, count, seed=13)
     model = PinocchioModel(fer.description)
-    ours = fer if generated else BatchModel(fer.description, generated=False)
     np.testing.assert_allclose(
-        ours.inverse_dynamics(*states),
+        fer.inverse_dynamics(*states),
         [model.inverse_dynamics(*state) for state in zip(*states)],
         rtol=0.0,
         atol=ATOL_FRANKA,
@@ -130,12 +138,12 @@ def test_a_last_block_of_any_length_has_pinocchios_torques(fer, count, generated
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
 @pytest.mark.parametrize('name', ARMS)
-def test_any_value_that_is_not_finite_makes_its_torques_nan(name, bad):
+def test_any_value_that_is_not_finite_makes_its_torques_nan(name, bad, engine):
     # One value of one state at a time, each joint's position, velocity and acceleration.
     description = ARMS[name]
     count = 3 * description.n
     states = np.array(sample_states(description, count + 1, seed=14))
-    model = BatchModel(description, TILTED, generated=False)
+    model = BatchModel(description, TILTED)
     clean = model.inverse_dynamics(*states)
     for row in range(count):
         states[row % 3, row, row // 3] = bad
@@ -145,10 +153,10 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan(name, bad):
 
 
 @pytest.mark.parametrize('name', ARMS)
-def test_the_regressor_of_any_arm_is_the_recursions(name):
+def test_the_regressor_of_any_arm_is_the_recursions(name, engine):
     description = ARMS[name]
     states = sample_states(description, COUNT, seed=3)
-    ours = BatchModel(description, TILTED, generated=False).regressor(*states)
+    ours = BatchModel(description, TILTED).regressor(*states)
     close(ours, torque_regressor(description, *states, gravity=TILTED), RTOL)
 
 
@@ -182,6 +190,10 @@ def test_columns_that_are_none_are_refused(fer, columns):
         fer.regressor(*np.zeros((3, 2, 7)), columns=columns)
 
 
+def test_no_columns_are_no_numbers(fer):
+    assert fer.regressor(*np.zeros((3, 2, 7)), columns=[]).shape == (2, 7, 0)
+
+
 def test_the_flange_on_a_tilted_base_stands_in_the_space_frame():
     base = np.array(
         [[0.0, 0.0, 1.0, 0.5], [1.0, 0.0, 0.0, -0.2], [0.0, 1.0, 0.0, 0.7], [0.0, 0.0, 0.0, 1.0]]
@@ -189,35 +201,33 @@ def test_the_flange_on_a_tilted_base_stands_in_the_space_frame():
     description = replace(load('fer'), base=base)
     q = sample_states(description, 5, seed=4).q
     close(
-        BatchModel(description, generated=False).flange_pose(q),
+        BatchModel(description).flange_pose(q),
         [PinocchioModel(description).frames(row)[-1] for row in q],
         RTOL,
     )
 
 
-@pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
-def test_a_torque_row_that_is_not_finite_is_nan_alone(fer, generated, bad):
-    model = fer if generated else BatchModel(fer.description, generated=False)
+def test_a_torque_row_that_is_not_finite_is_nan_alone(fer, bad):
     states = [np.array(array) for array in sample_states(fer.description, COUNT, seed=5)]
-    clean = model.inverse_dynamics(*states)
+    clean = fer.inverse_dynamics(*states)
     # q1 turns about the vertical: no torque depends on it. Row 76 is in the part of a block.
     for array, row, joint in ((0, 3, 0), (1, 40, 6), (2, 76, 2)):
         states[array][row, joint] = bad
-    found = model.inverse_dynamics(*states)
+    found = fer.inverse_dynamics(*states)
     nan_mask = np.isin(np.arange(COUNT), (3, 40, 76))
     assert np.isnan(found[nan_mask]).all()
     np.testing.assert_array_equal(found[~nan_mask], clean[~nan_mask])
 
 
-def test_nan_in_kinematics_and_regressor_stays_in_its_row():
-    model = BatchModel(load('fer'), generated=False)
+def test_nan_in_kinematics_and_regressor_stays_in_its_row(engine):
+    model = BatchModel(load('fer'))
     states = [np.array(array) for array in sample_states(model.description, 40, seed=6)]
     states[0][35, 3] = np.nan
     for found in (
         model.regressor(*states),
-        model.flange_pose(states[0])[:, :3],
-        model.jacobian(states[0])[:, :3, :3],
+        model.flange_pose(states[0]),
+        model.jacobian(states[0]),
     ):
         flat = found.reshape(40, -1)
         assert np.isnan(flat[35]).all()
@@ -248,29 +258,12 @@ def test_memory_layout_and_real_type_do_not_change_the_result(fer):
     np.testing.assert_array_equal(fer.gravity(one), np.broadcast_to(fer.gravity(q[5]), q.shape))
 
 
-@pytest.mark.parametrize('count', [2 * STATES_PER_WORKER + 3, 40_001])
+@pytest.mark.parametrize('count', [2 * STATES_PER_THREAD + 3, 40_001])
 def test_threads_change_nothing(fer, count):
     states = sample_states(fer.description, count, seed=8)
     serial = BatchModel(fer.description, threads=1).inverse_dynamics(*states)
     several = BatchModel(fer.description, threads=3).inverse_dynamics(*states)
     np.testing.assert_array_equal(several, serial)
-
-
-@numba.cfunc(KERNEL_TYPE)
-def _count(pointers, fixed, count):
-    """Add one to every row of the output, whatever the input is."""
-    out = doubles_at(words_at(pointers, 2)[1], count)
-    for i in range(count):
-        out[i] += 1.0
-
-
-@pytest.mark.parametrize('count', [1, 100, 2000, 4003, 100_000])
-def test_every_row_is_handed_over_once(count):
-    job = Job(_count.address, 1, 1, Form(1, (1,)), kept=_count)
-    seen = np.zeros((count, 1))
-    for _ in range(20):
-        job.run(pool_for(count, 4), [np.zeros((count, 1))], seen)
-    np.testing.assert_array_equal(seen, np.full((count, 1), 20.0))
 
 
 def test_several_callers_at_a_time_get_what_one_gets(fer):
@@ -288,7 +281,7 @@ def test_a_forked_process_has_threads_of_its_own():
     script = (
         'import os, numpy as np, franka_dynamics as fd\n'
         "arm = fd.load('rpr')\n"
-        'model = fd.BatchModel(arm, generated=False, threads=2)\n'
+        'model = fd.BatchModel(arm, threads=2)\n'
         'q = fd.sample_states(arm, 20_000).q\n'
         'before = model.gravity(q)\n'
         'child = os.fork()\n'
@@ -302,27 +295,23 @@ def test_a_forked_process_has_threads_of_its_own():
     assert (done.stdout, done.returncode) == ('0\n', 0), done.stderr
 
 
-@pytest.mark.parametrize('generated', [True, False])
-def test_stacks_of_any_shape_give_what_their_states_give(fer, generated):
-    model = fer if generated else BatchModel(fer.description, generated=False)
+def test_stacks_of_any_shape_give_what_their_states_give(fer):
     oracle = PinocchioModel(fer.description)
     q, dq, ddq = (array.reshape(2, 3, 7) for array in sample_states(fer.description, 6, seed=11))
-    close(model.inverse_dynamics(q, dq, ddq), oracle.inverse_dynamics(q, dq, ddq), RTOL)
-    close(model.coriolis(q, dq), oracle.coriolis(q, dq), RTOL)
-    close(model.nonlinear_effects(q, dq), oracle.nonlinear_effects(q, dq), RTOL)
-    close(model.mass_matrix(q), oracle.mass_matrix(q), RTOL)
-    close(model.gravity(q[0, 0]), oracle.gravity(q[0, 0]), RTOL)
-    close(model.jacobian(q), oracle.jacobian(q), RTOL)
-    assert model.regressor(q, dq, ddq).shape == (2, 3, 7, 70)
-    assert model.flange_pose(q).shape == (2, 3, 4, 4)
+    close(fer.inverse_dynamics(q, dq, ddq), oracle.inverse_dynamics(q, dq, ddq), RTOL)
+    close(fer.coriolis(q, dq), oracle.coriolis(q, dq), RTOL)
+    close(fer.nonlinear_effects(q, dq), oracle.nonlinear_effects(q, dq), RTOL)
+    close(fer.mass_matrix(q), oracle.mass_matrix(q), RTOL)
+    close(fer.gravity(q[0, 0]), oracle.gravity(q[0, 0]), RTOL)
+    close(fer.jacobian(q), oracle.jacobian(q), RTOL)
+    assert fer.regressor(q, dq, ddq).shape == (2, 3, 7, 70)
+    assert fer.flange_pose(q).shape == (2, 3, 4, 4)
 
 
-@pytest.mark.parametrize('generated', [True, False])
-def test_given_no_states_when_run_then_nothing_comes_back(fer, generated):
-    model = fer if generated else BatchModel(fer.description, generated=False)
-    assert model.inverse_dynamics(*np.empty((3, 0, 7))).shape == (0, 7)
-    assert model.inverse_dynamics_derivatives(*np.empty((3, 0, 7))).by_velocity.shape == (0, 7, 7)
-    assert model.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
+def test_given_no_states_when_run_then_nothing_comes_back(fer):
+    assert fer.inverse_dynamics(*np.empty((3, 0, 7))).shape == (0, 7)
+    assert fer.inverse_dynamics_derivatives(*np.empty((3, 0, 7))).by_velocity.shape == (0, 7, 7)
+    assert fer.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
 
 
 def test_given_an_output_when_run_then_it_is_filled_and_returned(fer):
@@ -332,37 +321,33 @@ def test_given_an_output_when_run_then_it_is_filled_and_returned(fer):
     np.testing.assert_array_equal(out, fer.gravity(q))
 
 
-@pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize('count', [1, 32, 33, 77])
-def test_an_input_given_as_output_is_overwritten(fer, generated, count):
-    model = fer if generated else BatchModel(fer.description, generated=False)
+def test_an_input_given_as_output_is_overwritten(fer, count):
     states = [np.array(array) for array in sample_states(fer.description, count, seed=10)]
-    expected = model.inverse_dynamics(*states)
-    model.inverse_dynamics(*states, out=states[2])
+    expected = fer.inverse_dynamics(*states)
+    fer.inverse_dynamics(*states, out=states[2])
     np.testing.assert_array_equal(states[2], expected)
 
 
-@pytest.mark.parametrize('generated', [True, False])
 @pytest.mark.parametrize(('place', 'read'), [(1, 0), (0, 1), (0, 2)])
-def test_no_state_is_read_after_its_memory_was_filled(fer, generated, place, read):
+def test_no_state_is_read_after_its_memory_was_filled(fer, place, read):
     # A result that is written a row below or above what is still to be read.
-    model = fer if generated else BatchModel(fer.description, generated=False)
     states = sample_states(fer.description, 300, seed=12)
-    expected = model.inverse_dynamics(*states)
+    expected = fer.inverse_dynamics(*states)
     memory = np.empty((302, 7))
     ddq, out = memory[read : read + 300], memory[place : place + 300]
     ddq[:] = states.ddq
-    model.inverse_dynamics(states.q, states.dq, ddq, out)
+    fer.inverse_dynamics(states.q, states.dq, ddq, out)
     np.testing.assert_array_equal(out, expected)
     turned = np.array(states.ddq)
-    model.inverse_dynamics(states.q, states.dq, turned[::-1], turned)
-    backwards = model.inverse_dynamics(states.q, states.dq, np.array(states.ddq[::-1]))
+    fer.inverse_dynamics(states.q, states.dq, turned[::-1], turned)
+    backwards = fer.inverse_dynamics(states.q, states.dq, np.array(states.ddq[::-1]))
     np.testing.assert_array_equal(turned, backwards)
 
 
 def test_more_states_than_memory_are_refused_in_a_sentence(fer):
     q = np.broadcast_to(np.zeros(7), (10**13, 7))
-    with pytest.raises(MemoryError, match=r'Unable to allocate .* fewer states at a time'):
+    with pytest.raises(MemoryError, match='Unable to allocate'):
         fer.gravity(q)
 
 
@@ -391,7 +376,7 @@ def test_more_states_than_memory_are_refused_in_a_sentence(fer):
 )
 def test_given_wrong_input_when_run_then_one_sentence_names_it(arrays, sentence):
     with pytest.raises(JointVectorError, match=sentence):
-        BatchModel(load('fer'), generated=False).inverse_dynamics(*arrays)
+        BatchModel(load('fer')).inverse_dynamics(*arrays)
 
 
 @pytest.mark.parametrize(
@@ -399,9 +384,96 @@ def test_given_wrong_input_when_run_then_one_sentence_names_it(arrays, sentence)
 )
 def test_an_output_that_cannot_be_filled_is_refused(out):
     with pytest.raises(JointVectorError, match=r'float64 array of shape \(5, 7\)'):
-        BatchModel(load('fer'), generated=False).gravity(np.zeros((5, 7)), out)
+        BatchModel(load('fer')).gravity(np.zeros((5, 7)), out)
 
 
 def test_given_no_thread_at_all_when_built_then_it_is_refused():
     with pytest.raises(JointVectorError, match='threads is 0'):
         BatchModel(load('fer'), threads=0)
+
+
+@pytest.mark.parametrize('gravity', [(0.0, 0.0), (0.0, 0.0, np.nan)])
+@pytest.mark.parametrize('description', [load('rpr'), BodyTree.from_description(load('fer'))])
+def test_gravity_that_is_no_vector_is_refused_when_built(description, gravity):
+    with pytest.raises(JointVectorError, match='gravity'):
+        BatchModel(description, gravity)
+
+
+def test_a_tree_whose_axes_are_askew_is_refused_when_built():
+    with pytest.raises(TreeError, match='with_axes_along_z'):
+        BatchModel(BodyTree.from_description(random_arm(2, convention=Convention.STANDARD)))
+
+
+@pytest.mark.parametrize('reach', [1e3, 1e6])
+def test_angles_of_many_turns_have_the_torques_of_their_sines(fer, reach):
+    q, dq, ddq = sample_states(fer.description, COUNT, seed=15)
+    q = np.random.default_rng(15).uniform(-reach, reach, q.shape)
+    expected = PinocchioModel(fer.description).inverse_dynamics(q, dq, ddq)
+    np.testing.assert_allclose(
+        fer.inverse_dynamics(q, dq, ddq), expected, rtol=0.0, atol=ATOL_FRANKA
+    )
+
+
+SLOPES = [quantity for quantity in Quantity if quantity is not Quantity.DERIVATIVES]
+
+
+@pytest.mark.parametrize('quantity', SLOPES)
+def test_slopes_are_central_differences(quantity, engine):
+    description = ARMS['stanford']
+    model = BatchModel(description, TILTED)
+    names = form(quantity, description.n).arrays
+    states = list(sample_states(description, 5, seed=16))[: len(names)]
+    found = model.slopes(quantity, *states)
+    step = 1e-6
+    for k in range(len(names) * description.n):
+        ahead, behind = ([np.array(array) for array in states] for _ in range(2))
+        ahead[k // description.n][:, k % description.n] += step
+        behind[k // description.n][:, k % description.n] -= step
+        difference = model.evaluate(quantity, *ahead) - model.evaluate(quantity, *behind)
+        close(found[..., k], difference / (2.0 * step), 1e-7)
+
+
+CACHED = """
+import sys, numpy as np, franka_dynamics as fd
+from franka_dynamics.batch import compiled
+compiled._compiled = __import__('functools').partial(
+    lambda real, *given: print('compiled') or real(*given), compiled._compiled)
+print(fd.BatchModel(fd.load('rpr')).gravity(np.ones(3)).sum())
+"""
+
+
+def test_machine_code_is_kept_and_made_anew_where_it_is_damaged(tmp_path):
+    pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
+
+    def run():
+        environment = {**os.environ, 'XDG_CACHE_HOME': str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, '-c', CACHED],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
+        return done.stdout.split()
+
+    first = run()
+    assert first[0] == 'compiled' and run() == first[1:]
+    (path,) = (tmp_path / 'franka_dynamics').iterdir()
+    code = bytearray(path.read_bytes())
+    code[-100] ^= 1
+    path.write_bytes(code)
+    assert run() == first and run() == first[1:]
+    path.write_bytes(b'')
+    assert run() == first
+
+
+def test_a_cache_that_cannot_be_written_costs_no_result(tmp_path):
+    (tmp_path / 'franka_dynamics').write_text('in the way')
+    done = subprocess.run(
+        [sys.executable, '-c', CACHED],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path)},
+    )
+    assert float(done.stdout.split()[-1]) != 0.0

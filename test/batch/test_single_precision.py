@@ -8,13 +8,9 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
-
-numba = pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
-
-from franka_dynamics.batch.batch_model import BatchModel  # noqa: E402
-from franka_dynamics.batch.simd import turn_single  # noqa: E402
 
 ARM = load('fer')
 COUNT = 1003  # blocks of 32 and a part
@@ -56,18 +52,6 @@ def test_float32_stays_float32_within_the_stated_error(model, name):
     assert (error / scale).max() > 6.1e-8
 
 
-def test_what_is_not_generated_is_rounded_once(model):
-    q, dq, ddq = states()
-    plain = BatchModel(ARM, generated=False)
-    for found, exact in (
-        (plain.gravity(q), plain.gravity(q.astype(float))),
-        (model.flange_pose(q), model.flange_pose(q.astype(float))),
-        (model.regressor(q, dq, ddq), model.regressor(*(x.astype(float) for x in (q, dq, ddq)))),
-    ):
-        np.testing.assert_array_equal(found, exact.astype(np.float32))
-        assert found.dtype == np.float32
-
-
 def test_rows_that_are_not_finite_are_nan_alone_in_float32(model):
     q, dq, ddq = states()
     clean = model.inverse_dynamics(q, dq, ddq)
@@ -87,25 +71,3 @@ def test_strides_and_outputs_of_float32_are_served(model):
     np.testing.assert_array_equal(out, expected)
     with pytest.raises(JointVectorError, match=r'C-contiguous float32 array of shape \(1003, 7\)'):
         model.inverse_dynamics(q, dq, ddq, np.empty((COUNT, 7)))
-
-
-@numba.njit
-def both(x):
-    """Return the sines and cosines of an array."""
-    out = np.empty((2, len(x)), np.float32)
-    for i in range(len(x)):
-        out[0, i], out[1, i] = turn_single(x[i])
-    return out
-
-
-def test_sine_and_cosine_of_float32_are_the_c_librarys():
-    x = np.random.default_rng(0).uniform(-100.0, 100.0, 200_000).astype(np.float32)
-    exact = x.astype(float)
-    # One unit in the last place of values just below 1.
-    np.testing.assert_allclose(both(x), [np.sin(exact), np.cos(exact)], rtol=0.0, atol=1.2e-7)
-    quarters = (np.arange(-40, 41) * (np.pi / 4.0)).astype(np.float32)
-    exact = quarters.astype(float)
-    np.testing.assert_allclose(
-        both(quarters), [np.sin(exact), np.cos(exact)], rtol=0.0, atol=1.2e-7
-    )
-    assert np.isnan(both(np.array([np.nan, np.inf, -np.inf], np.float32))).all()

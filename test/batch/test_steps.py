@@ -3,16 +3,14 @@
 """Runge and Kutta's steps of batches: where they end, and their derivatives."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
-pytest.importorskip('numba', reason='the [batch] extra is not installed')
-pin = pytest.importorskip('pinocchio')
-
-from franka_dynamics.arm import load  # noqa: E402
-from franka_dynamics.batch.batch_model import BatchModel, TorqueDerivatives  # noqa: E402
-from franka_dynamics.batch.steps import RungeKuttaSteps  # noqa: E402
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel  # noqa: E402
-from franka_dynamics.errors import JointVectorError  # noqa: E402
+from franka_dynamics.arm import load
+from franka_dynamics.batch.batch_model import BatchModel, TorqueDerivatives
+from franka_dynamics.batch.steps import RungeKuttaSteps
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import JointVectorError
 
 ARM = load('fr3')
 N = ARM.n
@@ -45,7 +43,7 @@ def pinocchios_slopes(q, dq, ddq):
 
 @pytest.fixture(scope='module')
 def model():
-    return BatchModel(ARM, generated=False, threads=1)
+    return BatchModel(ARM, threads=1)
 
 
 @pytest.mark.parametrize('parts', [1, 3])

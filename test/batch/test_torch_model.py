@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('torch', reason='the [torch] extra is not installed')
-pytest.importorskip('numba', reason='the [batch] extra is not installed')
 
 import torch
 

@@ -5,13 +5,10 @@
 from pathlib import Path
 import re
 
-import pytest
-
 PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text(encoding='utf-8')
 
 
 def test_the_pages_python_gives_arrays_of_the_shapes_it_says():
-    pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
     (code,) = re.findall(r'```python\n(.*?)```', PAGE, re.S)
     names = {}
     exec(code, names)

@@ -20,9 +20,11 @@ from franka_dynamics.codegen.equations import (
     Quantity,
     WrenchFrame,
 )
+from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 from .arms import arms, random_arm, with_rotors
+from ..identification.trees import random_tree_of_rows
 
 # Measured: 3e-13 on the random arms, whose torques reach 500 N m.
 RTOL = 1e-11
@@ -138,25 +140,47 @@ def test_given_a_terminal_wrench_when_run_then_joints_carry_it(name, frame):
             np.testing.assert_allclose(out, own, rtol=RTOL, atol=RTOL * np.abs(own).max())
 
 
-def test_one_arm_written_twice_gives_the_same_code(monkeypatch):
-    written = []
-    for _ in range(2):
-        monkeypatch.setattr(equations, '_FOUND', {})  # searched for anew
-        written.append(python_function(customised_equations(load('scemi')).program))
-        # And written again by the plan that was found, of which nothing is searched.
-        monkeypatch.setattr(equations, 'find_plan', None)
-        written.append(python_function(customised_equations(load('scemi')).program))
-        monkeypatch.undo()
-    assert len(set(written)) == 1
+def test_one_arm_searched_twice_gives_the_same_code():
+    first, second = (customised_equations(load('scemi'), search=True) for _ in range(2))
+    again = customised_equations(load('scemi'), plan=first.plan)
+    assert len({python_function(each.program) for each in (first, second, again)}) == 1
 
 
-def test_another_gravity_or_payload_is_planned_anew(monkeypatch):
-    monkeypatch.setattr(equations, '_FOUND', {})
-    arm = load('rpr')
-    for description, gravity in ((arm, (0.0, 0.0, -9.81)), (arm, TILTED), (random_arm(5), TILTED)):
-        before = len(equations._FOUND)
-        customised_equations(description, gravity=gravity)
-        assert len(equations._FOUND) == before + 1
+def test_nothing_is_searched_unless_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(equations, 'find_plan', None)
+    for quantity in Quantity:
+        customised_equations(load('rpr'), quantity)
+
+
+@pytest.mark.parametrize('seed', [1, 4])
+def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
+    tree, rng = random_tree_of_rows(seed), np.random.default_rng(seed)
+    q, dq, ddq = rng.uniform(-2.0, 2.0, (3, tree.n))
+    force, moment, out = *rng.uniform(-5.0, 5.0, (2, 3)), np.empty(tree.n)
+    for body in range(tree.n):
+        carrying = replace(tree, tool_body=body)
+        pose = carrying.poses(q)[body] @ carrying.tool
+        tool = np.linalg.inv(carrying.tool)
+        for frame, turned in (
+            # The tool's frame is where the tree's recursion has its wrench.
+            (WrenchFrame.SPACE, pose[:3, :3].T),
+            (WrenchFrame.LAST_FRAME, tool[:3, :3]),
+        ):
+            f, m = turned @ force, turned @ moment
+            if frame is WrenchFrame.LAST_FRAME:
+                m = m + np.cross(tool[:3, 3], f)
+            reference = tree_motion(
+                carrying, q, dq, ddq, gravity=TILTED, tool_wrench=np.append(f, m)
+            ).tau
+            function = runnable(
+                customised_equations(
+                    carrying, gravity=TILTED, terminal_wrench=True, wrench_frame=frame
+                )
+            )['inverse_dynamics']
+            function(q, dq, ddq, force, moment, out)
+            np.testing.assert_allclose(
+                out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
+            )
 
 
 def test_parameter_names_list_each_joint_and_gravity_last():

@@ -5,11 +5,12 @@
 import numpy as np
 import pytest
 
+from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import Origin, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
-from franka_dynamics.codegen.plan import Plan
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
+from franka_dynamics.dynamics.regressor import tree_regressor
 from franka_dynamics.errors import JointVectorError
 
 from ..identification.trees import random_tree_of_rows
@@ -19,8 +20,8 @@ EPS_TORQUE = 1e-12
 TILTED = (3.0, -5.0, -7.0)
 
 
-def compiled(tree, quantity, gravity, plan=None, parameters=Parameters.BAKED):
-    equations = customised_equations(tree, quantity, gravity, plan=plan, parameters=parameters)
+def compiled(tree, quantity, gravity, parameters=Parameters.BAKED, search=False):
+    equations = customised_equations(tree, quantity, gravity, parameters=parameters, search=search)
     names = {}
     exec(python_module(Origin('tree', 'any', 'none', gravity, parameters), [equations]), names)
     return names
@@ -36,7 +37,6 @@ def test_a_random_tree_written_plainly_has_its_own_dynamics(seed):
     # Several roots, slides, branches askew: gamma and b are not zero.
     tree = random_tree_of_rows(seed, special=(0.6, 0.9)[seed % 2])
     gravity = ((0.0, 0.0, -9.81), TILTED)[seed % 2]
-    plain = Plan(shifts=(0.0,) * tree.n)
     q, dq, ddq = np.random.default_rng(seed).uniform(-2.0, 2.0, (3, tree.n))
     still = np.zeros(tree.n)
     moving = differentiate(tree, q, dq, ddq, gravity=gravity)
@@ -48,7 +48,7 @@ def test_a_random_tree_written_plainly_has_its_own_dynamics(seed):
     }
     for quantity, (arguments, value) in expected.items():
         out = np.full(value.shape, np.nan)
-        compiled(tree, quantity, gravity, plain)[quantity.value](*arguments, out)
+        compiled(tree, quantity, gravity)[quantity.value](*arguments, out)
         assert_same(out, value)
 
 
@@ -57,7 +57,8 @@ def test_the_searched_plan_of_a_random_tree_keeps_its_torques(seed):
     tree = random_tree_of_rows(seed, special=0.9)
     q, dq, ddq = np.random.default_rng(seed).uniform(-2.0, 2.0, (3, tree.n))
     tau = np.empty(tree.n)
-    compiled(tree, Quantity.INVERSE_DYNAMICS, TILTED)['inverse_dynamics'](q, dq, ddq, tau)
+    functions = compiled(tree, Quantity.INVERSE_DYNAMICS, TILTED, search=True)
+    functions['inverse_dynamics'](q, dq, ddq, tau)
     assert_same(tau, tree_motion(tree, q, dq, ddq, gravity=TILTED).tau)
 
 
@@ -65,8 +66,7 @@ def test_other_bodies_at_run_time_give_the_other_trees_torques():
     tree = random_tree_of_rows(3)
     rng = np.random.default_rng(0)
     other = tree.with_inertias(random_tree_of_rows(3, special=0.5).inertias[::-1])
-    plain = Plan(shifts=(0.0,) * tree.n)
-    names = compiled(tree, Quantity.INVERSE_DYNAMICS, TILTED, plain, Parameters.RUN_TIME)
+    names = compiled(tree, Quantity.INVERSE_DYNAMICS, TILTED, Parameters.RUN_TIME)
     X = np.concatenate(
         [
             *(
@@ -85,13 +85,10 @@ def test_other_bodies_at_run_time_give_the_other_trees_torques():
 
 
 def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
-    pytest.importorskip('numba', reason="numba (extra 'batch') is not installed")
-    from franka_dynamics.batch.tree_batch import TreeBatchModel
-
     # Three bodies, two of them on the first: larger trees' code only takes longer to compile.
     tree = random_tree_of_rows(105, special=0.9)
     assert tree.parents == (-1, 0, 0)
-    batch = TreeBatchModel(tree)
+    batch = BatchModel(tree)
     # Not a whole number of blocks of lanes.
     q, dq, ddq = np.random.default_rng(2).uniform(-2.0, 2.0, (3, 7, 11, tree.n))
     moving = differentiate(tree, q, dq, ddq)
@@ -106,10 +103,12 @@ def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
     assert batch.coriolis(q[0, :0], dq[0, :0]).shape == (0, tree.n)
     with pytest.raises(JointVectorError, match='dq has shape'):
         batch.coriolis(q, dq[..., 1:])
-    with pytest.raises(JointVectorError, match='do not broadcast'):
+    with pytest.raises(JointVectorError, match='give every state'):
         batch.coriolis(q, dq[:3])
+    assert_same(batch.regressor(q, dq, ddq), tree_regressor(tree, q, dq, ddq))
+    assert_same(batch.flange_pose(q), tree.poses(q)[..., tree.tool_body, :, :] @ tree.tool)
     with pytest.raises(JointVectorError, match='threads is 0'):
-        TreeBatchModel(tree, threads=0)
+        BatchModel(tree, threads=0)
 
 
 def test_an_arm_as_a_tree_costs_no_more_than_as_an_arm():

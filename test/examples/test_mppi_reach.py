@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
-pytest.importorskip('numba', reason='the [batch] extra is not installed')
 
 
 def test_the_sampled_control_takes_mujocos_arm_to_its_goal(example, monkeypatch):

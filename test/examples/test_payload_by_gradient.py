@@ -9,7 +9,6 @@ import sys
 import pytest
 
 pytest.importorskip('jax', reason='the [jax] extra is not installed')
-pytest.importorskip('numba', reason='the [batch] extra is not installed')
 
 EXAMPLE = Path(__file__).parents[2] / 'examples' / 'payload_by_gradient.py'
 

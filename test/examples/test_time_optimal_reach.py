@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
-pytest.importorskip('numba', reason='the [batch] extra is not installed')
 pytest.importorskip('clarabel', reason='the [identify] extra is not installed')
 
 # With 30 intervals instead of 40. A plan that ignores Coriolis terms
@@ -17,8 +16,8 @@ ROUNDING = 1e-6  # of a limit; the programs are solved to 1e-8
 
 @pytest.fixture(scope='module', params=['fer', 'fr3'])
 def solved(request, example):
-    """Return a reach with its plan; kernels of any arm, since generated ones take long."""
-    reach = example.Reach(example.loaded_arm(request.param), 30, generated=False)
+    """Return a reach with its plan."""
+    reach = example.Reach(example.loaded_arm(request.param), 30)
     return reach, reach.solve(reach.steps.derivatives)
 
 
@@ -62,7 +61,7 @@ def test_another_load_when_fed_back_then_it_ends_much_nearer(example, solved):
 
 
 def test_differences_solve_it_too_in_few_intervals(example):
-    reach = example.Reach(example.loaded_arm('fer'), 10, generated=False)
+    reach = example.Reach(example.loaded_arm('fer'), 10)
     found = example.compare(reach, rounds=1)
     durations = [way.plan.duration for way in found.values()]
     np.testing.assert_allclose(durations, durations[0], rtol=1e-3)

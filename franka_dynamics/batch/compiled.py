@@ -1,0 +1,201 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Equations as functions over arrays of states: machine code by LLVM, or NumPy without it.
+
+Machine code stays in the user's cache folder, in files named after the processor, LLVM's version
+and the text it was made from; each begins with a digest of the rest, because a damaged one would
+crash the process that runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+import contextlib
+import functools
+import hashlib
+import math
+import os
+from pathlib import Path
+import tempfile
+import threading
+from typing import Any
+
+import numpy as np
+
+from ..codegen.emit import python_callable
+from ..codegen.equations import Equations
+
+try:
+    import cffi
+    import llvmlite
+    import llvmlite.binding as llvm
+except ImportError:
+    llvm = None
+else:
+    if tuple(map(int, llvmlite.__version__.split('.')[:2])) < (0, 45):
+        llvm = None  # an LLVM before opaque pointers
+
+STATES_PER_THREAD = 4000  # from twice as many on, another thread is worth waking
+_COLUMNS = 4096  # states that NumPy works on at a time, so that they stay in the caches
+_DIGEST = hashlib.sha256().digest_size
+
+Function = Callable[[Sequence[np.ndarray], np.ndarray, int], None]
+
+
+def function_of(equations: Equations, dtype: np.dtype[Any]) -> Function:
+    """
+    Return f(rows, out, threads), which fills `out` (N, size) from arrays (N, n).
+
+    All are of the type given, float64 or float32, and `out` is C-contiguous and upon none of the
+    inputs. A state with a value that is not finite gives NaN in its own result and in no other.
+    """
+    if not equations.outputs:
+        return lambda rows, out, threads: None
+    if llvm is None:
+        return _columns_function(equations)
+    return _vector_function(equations, dtype)
+
+
+def available_threads() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, 'sched_getaffinity'):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _columns_function(equations: Equations) -> Function:
+    """Return the equations in NumPy's operations on columns, some thousand states at a time."""
+    function, shape = python_callable(equations, np.sin, np.cos), equations.shape
+
+    def run(rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
+        del threads
+        with np.errstate(all='ignore'):
+            for start in range(0, len(out), _COLUMNS):
+                part = slice(start, start + _COLUMNS)
+                columns = [np.ascontiguousarray(array[part].T) for array in rows]
+                found = np.empty((*shape, len(out[part])), out.dtype)
+                function(*columns, found)
+                found += 0.0 * sum(array.sum(axis=0) for array in columns)
+                out[part] = found.reshape(math.prod(shape), -1).T
+
+    return run
+
+
+def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
+    """Return the equations as machine code, with threads where there are many states."""
+    from ..codegen.vector_ir import vector_ir
+
+    lanes = _vector_bits() // (8 * dtype.itemsize)
+    text = vector_ir(equations, lanes, single=dtype == np.float32)
+    function, from_buffer, cast = _loaded(text, len(equations.arrays) + 1)
+
+    def run(rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
+        count = len(out)
+        try:
+            places = [from_buffer('char[]', array) for array in rows]
+            steps = [array.strides[0] for array in rows]
+        except (BufferError, ValueError):  # not C-contiguous: rows without gaps will do
+            rows = [
+                array
+                if array.strides[1] == array.itemsize and array.flags.aligned
+                else array.copy()
+                for array in rows
+            ]
+            places = [cast('char *', array.ctypes.data) for array in rows]
+            steps = [array.strides[0] for array in rows]
+        places.append(from_buffer('char[]', out))
+        steps.append(out.strides[0])
+        pieces = min(threads, count // STATES_PER_THREAD)
+        if pieces < 2:
+            function(*places, *steps, count)
+            return
+        size = -(-count // pieces)
+
+        def piece(start: int) -> None:
+            at = [cast('char *', place) + start * step for place, step in zip(places, steps)]
+            function(*at, *steps, min(size, count - start))
+
+        others = [_executor().submit(piece, start) for start in range(size, count, size)]
+        piece(0)
+        for other in others:
+            other.result()
+
+    return run
+
+
+@functools.cache
+def _executor() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(available_threads(), 'franka_dynamics batch')
+
+
+if hasattr(os, 'register_at_fork'):  # threads stay behind in the parent
+    os.register_at_fork(after_in_child=_executor.cache_clear)
+
+
+def _vector_bits() -> int:
+    """Return how wide this processor's vectors are."""
+    features = llvm.get_host_cpu_features()
+    if features.get('avx512vl'):
+        return 512
+    return 256 if features.get('avx2') else 128
+
+
+_lock = threading.Lock()
+_kept: dict[str, tuple[Any, ...]] = {}  # by identity, with what has to live as long
+
+
+def _loaded(text: str, pointers: int) -> tuple[Any, ...]:
+    """Return the compiled `run` of a text, and cffi's functions for its arguments."""
+    features = llvm.get_host_cpu_features().flatten()
+    identity = '\n'.join(
+        [llvm.get_host_cpu_name(), features, '.'.join(map(str, llvm.llvm_version_info)), text]
+    )
+    name = hashlib.sha256(identity.encode()).hexdigest()[:32]
+    with _lock:
+        if name not in _kept:
+            llvm.initialize_native_target()
+            llvm.initialize_native_asmprinter()
+            jit = llvm.create_lljit_compiler()
+            code = _cached(name) or _compiled(name, text, features)
+            library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol('run')
+            tracker = library.link(jit, name)
+            ffi = cffi.FFI()
+            kinds = ['char *'] * pointers + ['int64_t'] * (pointers + 1)
+            function = ffi.cast(f'void(*)({", ".join(kinds)})', tracker['run'])
+            _kept[name] = function, ffi.from_buffer, ffi.cast, tracker, jit
+        return _kept[name][:3]
+
+
+def _compiled(name: str, text: str, features: str) -> bytes:
+    """Return machine code for this processor, and keep it in the user's cache folder."""
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=2, codemodel='jitdefault', jit=True
+    )
+    module = llvm.parse_assembly(text)
+    module.triple = machine.triple
+    code: bytes = machine.emit_object(module)
+    path = _path(name)
+    # Without a folder that can be written the next process compiles again.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.batch-')
+        with open(handle, 'wb') as file:
+            file.write(hashlib.sha256(code).digest() + code)
+        os.replace(temporary, path)  # another process sees it whole or not at all
+    return code
+
+
+def _cached(name: str) -> bytes | None:
+    try:
+        data = _path(name).read_bytes()
+    except OSError:
+        return None
+    code = data[_DIGEST:]
+    return code if code and hashlib.sha256(code).digest() == data[:_DIGEST] else None
+
+
+def _path(name: str) -> Path:
+    root = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+    return root / 'franka_dynamics' / f'{name}.o'

@@ -1,0 +1,107 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The path from the space frame to the flange, or to a tree's tool: poses and Jacobians."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .chain import GeneratorChain
+from .expression import Expression, Graph
+from .recursion import joint_turn
+from .vectors import (
+    add,
+    apply,
+    arm_to,
+    cross,
+    lifted,
+    Matrix,
+    rotate_back,
+    scale,
+    untwist,
+    Vector,
+)
+from ..dynamics.body_tree import BASE
+from ..typing import Array
+
+Frame = tuple[Matrix, Vector]  # axes as columns, and origin, in the space frame
+
+
+def tip_pose(
+    graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
+) -> list[list[Expression]]:
+    """Return the pose of the flange, or of a tree's tool, in the space frame, by rows."""
+    rows, origin = _tip(graph, chain, _frames(graph, chain, q))
+    top = [[*row, along] for row, along in zip(rows, origin)]
+    return [*top, [graph.zero, graph.zero, graph.zero, graph.lift(1.0)]]
+
+
+def jacobian(
+    graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
+) -> list[list[Expression]]:
+    """
+    Return (v, omega) of the flange by each joint's velocity, by rows.
+
+    At the flange's origin, in the axes of the space frame.
+    """
+    frames = _frames(graph, chain, q)
+    tip = _tip(graph, chain, frames)[1]
+    still: Vector = (graph.zero, graph.zero, graph.zero)
+    columns: list[tuple[Vector, Vector]] = [(still, still)] * chain.n
+    for j, (rows, origin) in frames.items():
+        x, y, z = (row[2] for row in rows)
+        if chain.joints[j].revolute:
+            columns[j] = cross((x, y, z), add(tip, scale(-1.0, origin))), (x, y, z)
+        else:
+            columns[j] = (x, y, z), still
+    return [[(*v, *omega)[k] for v, omega in columns] for k in range(6)]
+
+
+def wrench_at_tip_body(
+    graph: Graph,
+    chain: GeneratorChain,
+    q: Sequence[Expression],
+    wrench: tuple[Vector, Vector],
+) -> tuple[Vector, Vector]:
+    """Return a wrench about the tip in space axes as one about and in the tip body's frame."""
+    to_root = _rows(graph, chain.root[:3, :3].T)
+    force, moment = (apply(to_root, part) for part in wrench)
+    for j in _path(chain):
+        joint, turned = chain.joints[j], joint_turn(graph, chain.joints[j], q[j])
+        force = rotate_back(turned, untwist(joint, force))
+        moment = rotate_back(turned, untwist(joint, moment))
+    return force, add(moment, cross(lifted(graph, chain.tip[:3, 3].tolist()), force))
+
+
+def _path(chain: GeneratorChain) -> list[int]:
+    """Return the joints that move the tip, from the base on."""
+    path, j = [], chain.tip_body
+    while j != BASE:
+        path.append(j)
+        j = chain.parents[j]
+    return path[::-1]
+
+
+def _frames(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> dict[int, Frame]:
+    """Return the frames of the joints that move the tip."""
+    rows, origin = _rows(graph, chain.root), lifted(graph, chain.root[:3, 3].tolist())
+    frames = {}
+    for j in _path(chain):
+        joint, turned = chain.joints[j], joint_turn(graph, chain.joints[j], q[j])
+        origin = add(origin, apply(rows, arm_to(graph, joint, q[j])))
+        x, y, z = (rotate_back(turned, untwist(joint, row)) for row in rows)
+        rows = x, y, z
+        frames[j] = rows, origin
+    return frames
+
+
+def _tip(graph: Graph, chain: GeneratorChain, frames: dict[int, Frame]) -> Frame:
+    rows, origin = frames[chain.tip_body]
+    columns = _rows(graph, chain.tip[:3, :3].T)
+    x, y, z = (apply(columns, row) for row in rows)
+    return (x, y, z), add(origin, apply(rows, lifted(graph, chain.tip[:3, 3].tolist())))
+
+
+def _rows(graph: Graph, matrix: Array) -> Matrix:
+    x, y, z = (lifted(graph, row[:3].tolist()) for row in matrix[:3])
+    return x, y, z

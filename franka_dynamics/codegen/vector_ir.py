@@ -1,0 +1,308 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Equations over many states as LLVM's assembly: a state in each lane of a vector.
+
+The text is in single-assignment form with explicit vectors and calls nothing, so that LLVM has
+only to choose registers and instructions: no optimisation passes are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+import struct
+
+from .equations import Equations
+from .expression import (
+    ADD,
+    CONSTANT,
+    COS,
+    MULTIPLY,
+    Node,
+    reachable,
+    RECIPROCAL,
+    SIN,
+    SUBTRACT,
+    VARIABLE,
+)
+
+FUNCTION = 'run'
+_OPERATIONS = {ADD: 'fadd', SUBTRACT: 'fsub', MULTIPLY: 'fmul'}
+# Sines and cosines up to a quarter turn: pi/2 in parts, the first ones short enough that their
+# products with a number of turns are exact (Cody and Waite 1980), a number to whose last place
+# quarters are rounded, and polynomials (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992).
+_DOUBLE = (
+    (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
+    6755399441055744.0,
+    (
+        -1.66666666666666324348e-01,
+        8.33333333332248946124e-03,
+        -1.98412698298579493134e-04,
+        2.75573137070700676789e-06,
+        -2.50507602534068634195e-08,
+        1.58969099521155010221e-10,
+    ),
+    (
+        -0.5,
+        4.16666666666666019037e-02,
+        -1.38888888888741095749e-03,
+        2.48015872894767294178e-05,
+        -2.75573143513906633035e-07,
+        2.08757232129817482790e-09,
+        -1.13596475577881948265e-11,
+    ),
+)
+_SINGLE = (
+    (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8),
+    12582912.0,
+    (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
+    (-0.5, 4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
+)
+
+
+def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
+    """
+    Return a module with one function, `run`, that computes a quantity of any number of states.
+
+    Its arguments are a pointer to each input array and to the output, then for each of them how
+    many bytes lie between two states, then the number of states, at least 1. A state's values lie
+    side by side; the output may lie upon no input. A state with a value that is not finite gives
+    NaN in its own result and in no other.
+
+    Parameters
+    ----------
+    equations : Equations
+        With numbers for parameters.
+    lanes : int
+        How many states a vector holds, a power of two.
+    single : bool
+        Whether arrays and arithmetic are float32 instead of float64.
+
+    """
+    return _Writer(equations, lanes, single).text()
+
+
+class _Writer:
+    def __init__(self, equations: Equations, lanes: int, single: bool) -> None:
+        self.equations, self.lanes, self.single = equations, lanes, single
+        self.number, self.bits = ('float', 32) if single else ('double', 64)
+        self.vector = f'<{lanes} x {self.number}>'
+        self.lines: list[str] = []
+        self.values: dict[int, str] = {}  # by the numbers of nodes
+        self.turns: dict[int, tuple[str, str]] = {}  # sine and cosine, by those of angles
+
+    def text(self) -> str:
+        """Return the module."""
+        arrays = [*self.equations.arrays, 'out']
+        self.lines = [
+            'entry:',
+            '  %last = sub i64 %count, 1',
+            '  br label %loop',
+            'loop:',
+            '  %start = phi i64 [ 0, %entry ], [ %next, %loop ]',
+        ]
+        # Lanes past the last state take that state once more, so that no rest is left.
+        wanted = [self._let(f'add i64 %start, {lane}') for lane in range(self.lanes)]
+        states = [self._let(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
+        elements = {array: self._loaded(array, states) for array in self.equations.arrays}
+        unknown = self._unknown([value for values in elements.values() for value in values])
+        inputs = {
+            f'{array}{k + 1}': value
+            for array, values in elements.items()
+            for k, value in enumerate(values)
+        }
+        for node in reachable(output.value for output in self.equations.outputs):
+            self.values[node.number] = self._value(node, inputs)
+        self._store(unknown, states)
+        self.lines += [
+            f'  %next = add i64 %start, {self.lanes}',
+            '  %more = icmp ult i64 %next, %count',
+            '  br i1 %more, label %loop, label %done',
+            'done:',
+            '  ret void',
+        ]
+        arguments = [f'ptr noalias %{array}' for array in arrays]
+        arguments += [f'i64 %{array}_step' for array in arrays]
+        # Without this x86 takes 256 bits where there are 512; others do not read it.
+        width = f'"min-legal-vector-width"="{self.lanes * self.bits}"'
+        width += f' "prefer-vector-width"="{self.lanes * self.bits}"'
+        return '\n'.join(
+            [
+                'declare i64 @llvm.umin.i64(i64, i64)',
+                f'define void @{FUNCTION}({", ".join([*arguments, "i64 %count"])}) #0 {{',
+                *self.lines,
+                '}',
+                f'attributes #0 = {{ nounwind {width} }}',
+                '',
+            ]
+        )
+
+    def _let(self, text: str) -> str:
+        name = f'%v{len(self.lines)}'
+        self.lines.append(f'  {name} = {text}')
+        return name
+
+    def _operation(self, name: str, a: str, b: str) -> str:
+        # `contract` allows a product and a sum to be fused, and nothing else.
+        return self._let(f'{name} contract {self.vector} {a}, {b}')
+
+    def _constant(self, value: float) -> str:
+        if self.single:
+            value = struct.unpack('f', struct.pack('f', value))[0]
+        bits = f'0x{struct.unpack("<Q", struct.pack("<d", value))[0]:016X}'
+        return self._splat(f'{self.number} {bits}')
+
+    def _splat(self, element: str) -> str:
+        return '<' + ', '.join([element] * self.lanes) + '>'
+
+    def _unknown(self, values: Sequence[str]) -> str:
+        """Return 0, or NaN for a state with a value that is not finite."""
+        total = values[0]
+        for value in values[1:]:
+            total = self._operation('fadd', total, value)
+        return self._operation('fmul', total, self._constant(0.0))
+
+    def _value(self, node: Node, inputs: dict[str, str]) -> str:
+        if node.kind == VARIABLE:
+            return inputs[node.name]
+        if node.kind == CONSTANT:
+            return self._constant(node.value)
+        operands = [self.values[operand.number] for operand in node.operands]
+        if node.kind == RECIPROCAL:
+            return self._operation('fdiv', self._constant(1.0), operands[0])
+        if node.kind in (SIN, COS):
+            angle = node.operands[0].number
+            if angle not in self.turns:
+                self.turns[angle] = self._sine_cosine(operands[0])
+            return self.turns[angle][node.kind == COS]
+        return self._operation(_OPERATIONS[node.kind], *operands)
+
+    def _sine_cosine(self, x: str) -> tuple[str, str]:
+        half_pi, large, sines, cosines = _SINGLE if self.single else _DOUBLE
+        rounded = self._operation('fmul', x, self._constant(2.0 / math.pi))
+        rounded = self._operation('fadd', rounded, self._constant(large))
+        quarters, y = self._operation('fsub', rounded, self._constant(large)), x
+        for part in half_pi:
+            way = self._operation('fmul', quarters, self._constant(part))
+            y = self._operation('fsub', y, way)
+        square = self._operation('fmul', y, y)
+        cubed = self._operation('fmul', square, y)
+        sine = self._operation('fmul', cubed, self._polynomial(sines, square))
+        sine = self._operation('fadd', y, sine)
+        cosine = self._operation('fmul', square, self._polynomial(cosines, square))
+        cosine = self._operation('fadd', self._constant(1.0), cosine)
+        # The quarter stands in the last bits: odd ones exchange the two, their second bit is the
+        # sign, of the cosine that of the quarter after.
+        whole = f'<{self.lanes} x i{self.bits}>'
+        quarter = self._let(f'bitcast {self.vector} {rounded} to {whole}')
+        after = self._let(f'add {whole} {quarter}, {self._splat(f"i{self.bits} 1")}')
+        odd = self._let(f'trunc {whole} {quarter} to <{self.lanes} x i1>')
+        left, sign = (
+            self._splat(f'i{self.bits} {number}')
+            for number in (self.bits - 2, -(1 << (self.bits - 1)))
+        )
+        found = []
+        for even, other, turned in ((sine, cosine, quarter), (cosine, sine, after)):
+            chosen = self._let(
+                f'select <{self.lanes} x i1> {odd}, {self.vector} {other}, {self.vector} {even}'
+            )
+            flip = self._let(f'and {whole} {self._let(f"shl {whole} {turned}, {left}")}, {sign}')
+            chosen = self._let(f'bitcast {self.vector} {chosen} to {whole}')
+            chosen = self._let(f'xor {whole} {chosen}, {flip}')
+            found.append(self._let(f'bitcast {whole} {chosen} to {self.vector}'))
+        return found[0], found[1]
+
+    def _polynomial(self, coefficients: Sequence[float], x: str) -> str:
+        value = self._constant(coefficients[-1])
+        for coefficient in coefficients[-2::-1]:
+            value = self._operation('fmul', x, value)
+            value = self._operation('fadd', self._constant(coefficient), value)
+        return value
+
+    def _rows(self, array: str, states: Sequence[str]) -> list[str]:
+        ways = [self._let(f'mul i64 {state}, %{array}_step') for state in states]
+        return [self._let(f'getelementptr i8, ptr %{array}, i64 {way}') for way in ways]
+
+    def _tile(self, columns: int) -> int:
+        """Return how many values of a state are moved at a time: a power of two."""
+        return 1 << (min(columns, self.lanes).bit_length() - 1)
+
+    def _loaded(self, array: str, states: Sequence[str]) -> list[str]:
+        """Return the values of an input array, each a vector over the states."""
+        n = self.equations.n
+        rows, tile, found = self._rows(array, states), self._tile(n), [''] * n
+        piece = f'<{tile} x {self.number}>'
+        for column in _tiles(n, tile):
+            at = [self._place(row, column) for row in rows]
+            pieces = [self._let(f'load {piece}, ptr {p}, align {self.bits // 8}') for p in at]
+            groups = [
+                self._transposed(pieces[first : first + tile])
+                for first in range(0, self.lanes, tile)
+            ]
+            for k, parts in enumerate(zip(*groups)):
+                found[column + k] = self._joined(list(parts))
+        return found
+
+    def _store(self, unknown: str, states: Sequence[str]) -> None:
+        """Write each state's results, its axes taken as one."""
+        shape = self.equations.shape
+        values = [''] * math.prod(shape)
+        for output in self.equations.outputs:
+            held = self.values[output.value.node.number]
+            name = 'fadd' if output.value.sign > 0 else 'fsub'
+            value = self._operation(name, unknown, held)
+            for place in output.places:
+                flat = 0
+                for index, size in zip(place, shape):
+                    flat = flat * size + index
+                values[flat] = value
+        rows, tile = self._rows('out', states), self._tile(len(values))
+        piece = f'<{tile} x {self.number}>'
+        for column in _tiles(len(values), tile):
+            for first in range(0, self.lanes, tile):
+                lanes = range(first, first + tile)
+                columns = [self._shuffled(v, v, lanes) for v in values[column : column + tile]]
+                for row, part in zip(rows[first:], self._transposed(columns)):
+                    at = self._place(row, column)
+                    self.lines.append(f'  store {piece} {part}, ptr {at}, align {self.bits // 8}')
+
+    def _place(self, row: str, column: int) -> str:
+        return self._let(f'getelementptr {self.number}, ptr {row}, i64 {column}')
+
+    def _shuffled(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
+        """Return the elements at these places of two vectors in a row, of `size` (all lanes)."""
+        held = f'<{size or self.lanes} x {self.number}>'
+        mask = ', '.join(f'i32 {place}' for place in places)
+        return self._let(f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>')
+
+    def _transposed(self, rows: list[str]) -> list[str]:
+        """Return columns of a square of vectors: blocks beside the diagonal change places."""
+        size, step, held = len(rows), 1, list(rows)
+        while step < size:
+            low = [j - step + size if j & step else j for j in range(size)]
+            high = [j + size if j & step else j + step for j in range(size)]
+            for i in range(size):
+                if not i & step:
+                    a, b = held[i], held[i + step]
+                    held[i] = self._shuffled(a, b, low, size)
+                    held[i + step] = self._shuffled(a, b, high, size)
+            step *= 2
+        return held
+
+    def _joined(self, parts: list[str]) -> str:
+        """Return vectors in a row as one of all lanes."""
+        size = self.lanes // len(parts)
+        while len(parts) > 1:
+            parts = [
+                self._shuffled(a, b, range(2 * size), size)
+                for a, b in zip(parts[::2], parts[1::2])
+            ]
+            size *= 2
+        return parts[0]
+
+
+def _tiles(columns: int, tile: int) -> list[int]:
+    """Return where tiles begin; the last one ends with the columns, upon the one before."""
+    first = list(range(0, columns - tile + 1, tile))
+    return first if columns % tile == 0 else [*first, columns - tile]
