@@ -3,7 +3,7 @@
 """
 Generated equations as C over many states: vectors of states, OpenMP threads, a file for make.
 
-As in the kernels that numba compiles (`batch.generated_kernels`), a few states lie side by side,
+As in the vectors of `vector_ir`, a few states lie side by side,
 one per lane, and every statement becomes vector instructions; sines and cosines are polynomials
 without branches, so that they do as well.
 """
@@ -36,7 +36,7 @@ _HEADER = """\
 #endif
 """
 
-# Constants and polynomials as in batch/simd.py: pi/2 in parts (Cody and Waite 1980), rounding to
+# Constants and polynomials as in vector_ir.py: pi/2 in parts (Cody and Waite 1980), rounding to
 # the nearest quarter by a large number, after which the quarter stands in the last bits.
 _PREAMBLE = """\
 #include <stdint.h>

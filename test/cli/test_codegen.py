@@ -42,7 +42,9 @@ def test_a_written_python_module_computes_gravity(tmp_path, capsys):
 
 def test_without_a_folder_counts_are_told_and_nothing_written(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(['codegen', '--arm', 'stanford', '--search', '--quantity', 'inverse_dynamics']) == 0
+    assert (
+        main(['codegen', '--arm', 'stanford', '--search', '--quantity', 'inverse_dynamics']) == 0
+    )
     out = capsys.readouterr().out
     for figure in ('193', '181', '291', '284', '232', '218'):
         assert figure in out
