@@ -140,4 +140,4 @@ lint: setup
 	@$(BIN)/mypy
 
 clean:
-	rm -rf docs/_build docs/reference/generated .venv .venv-* demo_output replay_output five_bar_output build install log
+	rm -rf docs/_build docs/reference/generated .venv .venv-* demo_output replay_output build install log

@@ -49,7 +49,6 @@ WORDS: dict[str, str | dict[str, str]] = {
     'identify': {'arm': 'identify', 'payload': 'identify_payload', 'plan': 'excite'},
     'payload-from-mesh': 'payload_from_mesh',
     'codegen': 'codegen',
-    'five-bar': 'five_bar',
     'node': {
         'state': 'node.STATE',
         'get': 'node.GET',
@@ -71,7 +70,6 @@ ABOUT = {
     'identify': 'Inertias and friction, or a payload, from recordings:',
     'payload-from-mesh': "A tool's payload from its mesh (STL, OBJ, PLY).",
     'codegen': "An arm's equations as C or Python, operations counted.",
-    'five-bar': 'A spherical five-bar, moved and drawn.',
     'node': 'A running node: state, parameters, reference, figures:',
 }
 # Until version 0.2.0.

@@ -26,10 +26,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .derivatives import TreeMotion as TreeMotion
     from .lagrangian import LagrangianModel as LagrangianModel
     from .lagrangian import PartialKinematics as PartialKinematics
-    from .mechanisms import planar_four_bar as planar_four_bar
-    from .mechanisms import PointToPointMotion as PointToPointMotion
-    from .mechanisms import reach as reach
-    from .mechanisms import spherical_five_bar as spherical_five_bar
     from .model import DynamicsModel as DynamicsModel
     from .model import GRAVITY as GRAVITY
     from .newton_euler import NewtonEulerModel as NewtonEulerModel
@@ -71,12 +67,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
         'lagrangian': (
             'LagrangianModel',
             'PartialKinematics',
-        ),
-        'mechanisms': (
-            'planar_four_bar',
-            'reach',
-            'PointToPointMotion',
-            'spherical_five_bar',
         ),
         'model': (
             'DynamicsModel',

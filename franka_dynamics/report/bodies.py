@@ -1,20 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of solid bodies: a payload at the flange, and the spherical five-bar on its way."""
+"""A picture of a payload at the flange."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .elements import figure_of_size, save
 from ..arm import LinkInertia
-from ..dynamics.closed_chain import ClosedChain
-from ..dynamics.mechanisms import PointToPointMotion
 from ..mesh.mesh import TriangleMesh
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
@@ -113,103 +109,3 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
     axes.set_box_aspect((1, 1, 1))
     axes.legend(loc='upper left', fontsize='small')
     save(figure, path)
-
-
-_LINK_COLOURS = ('tab:blue', 'tab:green', 'gold', 'tab:orange')
-_ROUNDING = 1e-17  # what a logarithmic axis shows in place of an exact zero
-
-
-def draw_five_bar(
-    chain: ClosedChain,
-    meshes: Sequence[TriangleMesh],
-    point_to_point: PointToPointMotion,
-    path: str | Path,
-) -> None:
-    """
-    Write a picture of a point-to-point motion; the suffix chooses the format.
-
-    Parameters
-    ----------
-    chain : ClosedChain
-        From `mechanisms.spherical_five_bar`.
-    meshes : sequence of four TriangleMesh
-        The links at q = 0, in the space frame.
-    point_to_point : PointToPointMotion
-        Its motion.
-    path : str or Path
-        .png, .svg, .pdf, ...
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-
-    """
-    figure = figure_of_size((15.0, 5.0), 'Drawing the five-bar needs', 'view', '')
-    _draw_links(figure.add_subplot(1, 3, 1, projection='3d'), chain, meshes, point_to_point)
-    torque = figure.add_subplot(1, 3, 2)
-    for motor, (joint, torques) in enumerate(zip(chain.active, point_to_point.torques.T)):
-        torque.plot(point_to_point.times, torques, label=f'motor {motor + 1} (joint {joint + 1})')
-    torque.set(xlabel='time [s]', ylabel='torque [N m]', title="motors' torques, (13)")
-    torque.grid(alpha=0.3)
-    torque.legend()
-    drift = figure.add_subplot(1, 3, 3)
-    for values, label in (
-        (point_to_point.drift, 'passive joints integrated'),
-        (point_to_point.closure, 'loop solved at every instant'),
-    ):
-        drift.semilogy(point_to_point.times, np.maximum(values, _ROUNDING), label=label)
-    drift.set(xlabel='time [s]', ylabel='loop open by [rad]', title='constraint drift, (11)')
-    drift.grid(alpha=0.3)
-    drift.legend()
-    save(figure, path)
-
-
-def _draw_links(
-    axes: Any,
-    chain: ClosedChain,
-    meshes: Sequence[TriangleMesh],
-    point_to_point: PointToPointMotion,
-) -> None:
-    from matplotlib.ticker import MaxNLocator
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    reach = 0.0
-    for instant, opacity in ((0, 0.25), (-1, 0.9)):
-        poses: NDArray[np.float64] = chain.tree.poses(point_to_point.motion.q[instant])
-        for number, (mesh, colour) in enumerate(zip(meshes, _LINK_COLOURS)):
-            moved = mesh.moved(poses[number])
-            reach = max(reach, float(np.abs(moved.vertices).max()))
-            axes.add_collection3d(
-                Poly3DCollection(
-                    moved.vertices[moved.faces], facecolor=colour, alpha=opacity, edgecolor='none'
-                )
-            )
-    for number, colour in enumerate(_LINK_COLOURS):
-        axes.plot([], [], color=colour, linewidth=5, label=f'link {number + 1}')
-    for motor, joint in enumerate(chain.active, 1):
-        axis = chain.tree.twists[joint, 3:] * reach * 1.15
-        axes.plot(*np.stack((np.zeros(3), axis)).T, color='black', linewidth=1.0)
-        # In front of the links, and named as in the table and beside the torques.
-        axes.text(
-            *(1.25 * axis),
-            f'motor {motor} (joint {joint + 1})',
-            zorder=100,
-            ha='center',
-            va='top',
-            bbox={'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.8},
-        )
-    axes.set(
-        xlim=(-reach, reach),
-        ylim=(-reach, reach),
-        zlim=(-0.5 * reach, 1.5 * reach),
-        xlabel='x [m]',
-        ylabel='y [m]',
-        zlabel='z [m]',
-        title='start (pale) and end',
-    )
-    axes.set_box_aspect((1, 1, 1))
-    for direction in (axes.xaxis, axes.yaxis, axes.zaxis):
-        direction.set_major_locator(MaxNLocator(5))
-    axes.view_init(elev=28, azim=-75)
-    axes.legend(loc='upper left', fontsize='small')

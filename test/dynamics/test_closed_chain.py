@@ -11,10 +11,10 @@ from scipy.spatial.transform import Rotation
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop, SPATIAL, SPHERICAL
-from franka_dynamics.dynamics.mechanisms import five_bar_axes, planar_four_bar, spherical_five_bar
 from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia
 from franka_dynamics.errors import LoopError, TreeError
 
+from .mechanisms import five_bar_axes, planar_four_bar, spherical_five_bar
 from .trees import random_link
 
 FIVE_BAR = spherical_five_bar()

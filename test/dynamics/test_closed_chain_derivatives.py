@@ -12,13 +12,9 @@ from franka_dynamics.dynamics.closed_chain_derivatives import (
     reduced_torque_derivative,
 )
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
-from franka_dynamics.dynamics.mechanisms import (
-    five_bar_meshes,
-    planar_four_bar,
-    spherical_five_bar,
-)
 from franka_dynamics.spatial import adjoint
 
+from .mechanisms import five_bar_meshes, planar_four_bar, spherical_five_bar
 from .trees import random_link
 
 FIVE_BAR = spherical_five_bar()

@@ -12,9 +12,9 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / 'examples'
 # Those that need no ROS; test/ros/test_examples.py has the other two.
-ALONE = ('dual_arm', 'five_bar_design', 'lqr_at_ready_pose', 'mppi_reach', 'rpr_workspace')
+ALONE = ('dual_arm', 'five_bar', 'lqr_at_ready_pose', 'mppi_reach', 'rpr_workspace')
 NEEDS = {
-    'five_bar_design': ('scipy', 'matplotlib'),
+    'five_bar': ('scipy', 'matplotlib'),
     'lqr_at_ready_pose': ('scipy', 'matplotlib'),
     'mppi_reach': ('mujoco', 'matplotlib'),
     'rpr_workspace': ('matplotlib',),
@@ -70,8 +70,9 @@ def test_given_help_when_asked_then_it_says_what_it_does(name, example, capsys):
         ('rpr_workspace', ['--points', '-3'], '--points is -3; a section needs at least 2'),
         ('rpr_workspace', ['--output', '/dev/null/x.png'], '/dev/null/x.png cannot be written'),
         ('mppi_reach', ['--duration', '0'], '--duration is 0 s; it must be within 0.02 and 60'),
-        ('five_bar_design', ['--iterations', '0'], '--iterations is 0; it must be at least 1'),
-        ('five_bar_design', ['--picture', '/dev/null/x.png'], 'x.png cannot be written'),
+        ('five_bar', ['--end', '120', '20', '--samples', '21'], 'The loops cannot be closed'),
+        ('five_bar', ['--iterations', '0'], '--iterations is 0; it must be at least 1'),
+        ('five_bar', ['--design-picture', '/dev/null/x.png'], 'x.png cannot be written'),
         (
             'lqr_at_ready_pose',
             ['--picture', '/dev/null/x.png'],
@@ -140,8 +141,9 @@ def test_a_short_reach_when_sampled_then_the_way_is_printed(
 
 
 def test_one_step_of_design_prints_the_torques(example, capsys, tmp_path):
-    module, picture = example('five_bar_design'), tmp_path / 'design.png'
-    module.main(['--iterations', '1', '--picture', str(picture)])
+    module, motion, picture = example('five_bar'), tmp_path / 'motion.png', tmp_path / 'design.png'
+    pictures = ['--picture', str(motion), '--design-picture', str(picture)]
+    module.main(['--iterations', '1', '--samples', '21', *pictures])
     said = capsys.readouterr().out
     assert '165 variables: 52 vertices of link 2 and 3 axes' in said
     assert numbers(r'central differences: (\S+) relative', said)[0] < 1e-6
@@ -149,7 +151,8 @@ def test_one_step_of_design_prints_the_torques(example, capsys, tmp_path):
     start = np.zeros(module.Objective().size)
     values = module.torques(module.Objective(), start)[1]
     assert before == pytest.approx(np.sqrt((values**2).sum(axis=1).mean()), abs=1e-4)
-    assert np.isfinite(change) and picture.exists()
+    assert np.isfinite(change) and picture.exists() and motion.exists()
+    assert 'loop open by at most' in said
 
 
 def test_given_two_arms_when_compared_then_each_way_is_printed(example, capsys):

@@ -1,0 +1,605 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Move a spherical five-bar from point to point, then lower its motor torques by gradient.
+
+The mechanism of Kwon, section 3: two motors, one loop. First its motors' torques on a
+minimum-jerk motion, and how far the loop drifts open where the passive joints are integrated
+instead of solved for. Then a design: the vertices of a link's mesh change the link's inertia by
+(15) to (28), three joint axes change by (6), and the torques by Algorithm 1 and (14), so that one
+gradient serves them all. Run `python examples/five_bar.py`; it takes some ten seconds and writes
+`five_bar.png` and `five_bar_design.png`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize, OptimizeResult
+
+from franka_dynamics.arm import LinkInertia
+from franka_dynamics.dynamics.body_tree import BASE, BodyTree
+from franka_dynamics.dynamics.closed_chain import ChainMotion, ClosedChain, Loop, SPHERICAL
+from franka_dynamics.dynamics.closed_chain_derivatives import motor_derivatives
+from franka_dynamics.errors import LoopError, OutputError
+from franka_dynamics.files import writable_file
+from franka_dynamics.mesh.mesh import (
+    in_parameter_order,
+    mesh_inertia,
+    TriangleMesh,
+    vertex_derivatives,
+)
+from franka_dynamics.mesh.solid_check import find_defects
+from franka_dynamics.spatial import hat, joint_twist
+
+# Axes of the five-bar at q = 0 as (polar angle, azimuth) [deg]: motors 1 and 4, elbows 2 and 5,
+# and joint 3 between links 2 and 3. Kwon gives no dimensions; these are ours.
+JOINT_AXES = {
+    1: (75.0, -140.0),
+    2: (55.0, 140.0),
+    3: (20.0, -90.0),
+    4: (75.0, -40.0),
+    5: (55.0, 40.0),
+}
+LINK_ENDS = {1: (1, 2), 2: (2, 3), 3: (3, 5), 4: (4, 5)}
+RADIUS, WIDTH, THICKNESS = 0.2, 0.02, 0.01  # m
+DENSITY = 2700.0  # kg/m^3
+LINK = 1  # number of the link that is shaped: link 2 of Kwon
+AXES = (1, 2, 4)  # the passive joints: 2, 3 and 5 of Kwon
+VERTEX_REACH = 0.003  # m; the bar is 10 mm thick, so that opposite faces cannot meet
+AXIS_REACH = 0.15  # rad
+START, END = np.zeros(2), np.radians([35.0, -45.0])  # rad
+DURATION = 0.5  # s, of the design's motion
+
+
+def five_bar_axes() -> np.ndarray:
+    """Return the unit axes w_1..w_5 at q = 0 in the space frame, shape (5, 3)."""
+    polar, azimuth = np.radians(np.array([JOINT_AXES[j] for j in range(1, 6)])).T
+    return np.stack(
+        (np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)), axis=1
+    )
+
+
+def five_bar_meshes() -> tuple[TriangleMesh, ...]:
+    """Return links 1 to 4 as bars that are bent along great circles, at q = 0 [m]."""
+    axes = five_bar_axes()
+    return tuple(
+        arc_bar(axes[start - 1], axes[end - 1], RADIUS, WIDTH, THICKNESS)
+        for start, end in LINK_ENDS.values()
+    )
+
+
+def spherical_five_bar(inertias: Sequence[LinkInertia] | None = None) -> ClosedChain:
+    """
+    Return the five-bar of Kwon, section 3, with motors at joints 1 and 4.
+
+    The tree is links 1-2-3 and link 4; joint 5, at which link 3 meets link 4, is cut and moves a
+    body without mass, whose orientation must be link 3's, (11). Joints are numbered from 0 in
+    arrays: motors 0 and 3, passive joints 1, 2 and 4. `inertias` are those of links 1 to 4 in the
+    space frame at q = 0; of `five_bar_meshes` in aluminium if not given.
+    """
+    links = inertias or [mesh_inertia(mesh, DENSITY) for mesh in five_bar_meshes()]
+    tree = BodyTree.from_space_twists(
+        (BASE, 0, 1, BASE, 3),
+        joint_twist(five_bar_axes(), np.zeros(3)),
+        (*links, LinkInertia.zero()),
+    )
+    return ClosedChain(tree, (0, 3), [Loop(2, 4, SPHERICAL)])
+
+
+def arc_bar(
+    start: np.ndarray,
+    end: np.ndarray,
+    radius: float,
+    width: float,
+    thickness: float,
+    segments: int = 12,
+) -> TriangleMesh:
+    """
+    Return a bar of rectangular section bent along the great circle from one axis to another.
+
+    Parameters
+    ----------
+    start, end : array_like, shape (3,)
+        Unit vectors, neither equal nor opposite.
+    radius, width, thickness : float
+        Of the centre line, along the sphere and along its radius [m].
+    segments : int
+        Along the arc.
+
+    """
+    a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    across = np.cross(a, b) / np.linalg.norm(np.cross(a, b))
+    along = np.cross(across, a)
+    angles = np.linspace(0.0, np.arctan2(along @ b, a @ b), segments + 1)[:, None]
+    outwards = np.cos(angles) * a + np.sin(angles) * along
+    # Four corners per section, counter-clockwise seen from in front of the start.
+    corners = np.stack(
+        [
+            (radius + out * 0.5 * thickness) * outwards + side * 0.5 * width * across
+            for out, side in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+        ],
+        axis=1,
+    )
+    faces = [[0, 1, 2], [0, 2, 3]]
+    for section in range(segments):
+        here, there = 4 * section, 4 * section + 4
+        for corner in range(4):
+            after = (corner + 1) % 4
+            faces += [
+                [here + corner, there + after, here + after],
+                [here + corner, there + corner, there + after],
+            ]
+    last = 4 * segments
+    faces += [[last, last + 2, last + 1], [last, last + 3, last + 2]]
+    return TriangleMesh(corners.reshape(-1, 3), np.array(faces))
+
+
+@dataclass(frozen=True, eq=False)
+class PointToPointMotion:
+    """
+    A point-to-point motion: times (N,) [s], the chain's motion, the motors' torques (N, a).
+
+    `closure` (N,) is the largest opening of the loops with positions from `assemble` [rad or m],
+    `drift` (N,) with passive positions integrated from dq_p = J_p dq_a instead.
+    """
+
+    times: np.ndarray
+    motion: ChainMotion
+    torques: np.ndarray
+    closure: np.ndarray
+    drift: np.ndarray
+
+
+def quintic(
+    start: np.ndarray,
+    end: np.ndarray,
+    duration: float,
+    times: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Return position, velocity and acceleration of the minimum-jerk motion, each (N, a).
+
+    s = 10 r^3 - 15 r^4 + 6 r^5 with r = t / duration: at rest, and without acceleration, at both
+    ends.
+    """
+    first, last = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    r = (np.asarray(times, dtype=float) / duration)[:, None]
+    s = r**3 * (10.0 - 15.0 * r + 6.0 * r**2)
+    ds = 30.0 * r**2 * (1.0 - r) ** 2 / duration
+    dds = 60.0 * r * (1.0 - r) * (1.0 - 2.0 * r) / duration**2
+    return first + s * (last - first), ds * (last - first), dds * (last - first)
+
+
+def reach(
+    chain: ClosedChain,
+    start: np.ndarray,
+    end: np.ndarray,
+    duration: float,
+    samples: int,
+    guess: np.ndarray,
+) -> PointToPointMotion:
+    """
+    Move a chain's motors from one point to another and return what that takes.
+
+    Parameters
+    ----------
+    chain : ClosedChain
+        The mechanism.
+    start, end : array_like, shape (a,)
+        Motor positions [rad or m].
+    duration : float
+        [s]
+    samples : int
+        Number of instants, both ends included.
+    guess : array_like, shape (n,)
+        A position of all joints near `start`, by which the assembly is chosen.
+
+    Raises
+    ------
+    LoopError
+        If the path leaves the workspace or meets a singular position.
+
+    """
+    times = np.linspace(0.0, duration, samples)
+    q_a, dq_a, ddq_a = quintic(start, end, duration, times)
+    motion = chain.motion(chain.follow(q_a, guess), dq_a, ddq_a)
+    integrated = _integrate(chain, start, end, duration, times, motion.q[0])
+    return PointToPointMotion(
+        times,
+        motion,
+        chain.inverse_dynamics(motion),
+        np.abs(chain.closure_error(motion.q)).max(axis=-1),
+        np.abs(chain.closure_error(integrated)).max(axis=-1),
+    )
+
+
+def _integrate(
+    chain: ClosedChain,
+    start: np.ndarray,
+    end: np.ndarray,
+    duration: float,
+    times: np.ndarray,
+    q: np.ndarray,
+) -> np.ndarray:
+    """Return joint positions with the passive ones integrated by Runge and Kutta's rule."""
+
+    def rate(time: float, passive: np.ndarray) -> np.ndarray:
+        motors, speed, _ = quintic(start, end, duration, [time])
+        here = np.empty(chain.tree.n)
+        here[chain.active], here[chain.passive] = motors[0], passive
+        return chain.passive_jacobian(here) @ speed[0]
+
+    path = [q]
+    passive = q[chain.passive]
+    for before, after in pairwise(times):
+        h = after - before
+        k1 = rate(before, passive)
+        k2 = rate(before + 0.5 * h, passive + 0.5 * h * k1)
+        k3 = rate(before + 0.5 * h, passive + 0.5 * h * k2)
+        k4 = rate(after, passive + h * k3)
+        passive = passive + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        here = np.empty(chain.tree.n)
+        here[chain.active] = quintic(start, end, duration, [after])[0][0]
+        here[chain.passive] = passive
+        path.append(here)
+    return np.array(path)
+
+
+LINK_COLOURS = ('tab:blue', 'tab:green', 'gold', 'tab:orange')
+ROUNDING = 1e-17  # what a logarithmic axis shows in place of an exact zero
+
+
+def draw_motion(
+    chain: ClosedChain,
+    meshes: Sequence[TriangleMesh],
+    point_to_point: PointToPointMotion,
+    path: str,
+) -> None:
+    """
+    Write a picture of a point-to-point motion; the suffix chooses the format.
+
+    Parameters
+    ----------
+    chain : ClosedChain
+        From `spherical_five_bar`.
+    meshes : sequence of four TriangleMesh
+        The links at q = 0, in the space frame.
+    point_to_point : PointToPointMotion
+        Its motion.
+    path : str
+        .png, .svg, .pdf, ...
+
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(15.0, 5.0), layout='constrained')
+    draw_links(figure.add_subplot(1, 3, 1, projection='3d'), chain, meshes, point_to_point)
+    torque = figure.add_subplot(1, 3, 2)
+    for motor, (joint, torques) in enumerate(zip(chain.active, point_to_point.torques.T)):
+        torque.plot(point_to_point.times, torques, label=f'motor {motor + 1} (joint {joint + 1})')
+    torque.set(xlabel='time [s]', ylabel='torque [N m]', title="motors' torques, (13)")
+    torque.grid(alpha=0.3)
+    torque.legend()
+    drift = figure.add_subplot(1, 3, 3)
+    for values, label in (
+        (point_to_point.drift, 'passive joints integrated'),
+        (point_to_point.closure, 'loop solved at every instant'),
+    ):
+        drift.semilogy(point_to_point.times, np.maximum(values, ROUNDING), label=label)
+    drift.set(xlabel='time [s]', ylabel='loop open by [rad]', title='constraint drift, (11)')
+    drift.grid(alpha=0.3)
+    drift.legend()
+    figure.savefig(path, dpi=110)
+
+
+def draw_links(
+    axes: Any,
+    chain: ClosedChain,
+    meshes: Sequence[TriangleMesh],
+    point_to_point: PointToPointMotion,
+) -> None:
+    """Draw the links, pale at the start and full at the end, and the motors' axes."""
+    from matplotlib.ticker import MaxNLocator
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    reach = 0.0
+    for instant, opacity in ((0, 0.25), (-1, 0.9)):
+        poses: np.ndarray = chain.tree.poses(point_to_point.motion.q[instant])
+        for number, (mesh, colour) in enumerate(zip(meshes, LINK_COLOURS)):
+            moved = mesh.moved(poses[number])
+            reach = max(reach, float(np.abs(moved.vertices).max()))
+            axes.add_collection3d(
+                Poly3DCollection(
+                    moved.vertices[moved.faces], facecolor=colour, alpha=opacity, edgecolor='none'
+                )
+            )
+    for number, colour in enumerate(LINK_COLOURS):
+        axes.plot([], [], color=colour, linewidth=5, label=f'link {number + 1}')
+    for motor, joint in enumerate(chain.active, 1):
+        axis = chain.tree.twists[joint, 3:] * reach * 1.15
+        axes.plot(*np.stack((np.zeros(3), axis)).T, color='black', linewidth=1.0)
+        # In front of the links, and named as in the table and beside the torques.
+        axes.text(
+            *(1.25 * axis),
+            f'motor {motor} (joint {joint + 1})',
+            zorder=100,
+            ha='center',
+            va='top',
+            bbox={'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.8},
+        )
+    axes.set(
+        xlim=(-reach, reach),
+        ylim=(-reach, reach),
+        zlim=(-0.5 * reach, 1.5 * reach),
+        xlabel='x [m]',
+        ylabel='y [m]',
+        zlabel='z [m]',
+        title='start (pale) and end',
+    )
+    axes.set_box_aspect((1, 1, 1))
+    for direction in (axes.xaxis, axes.yaxis, axes.zaxis):
+        direction.set_major_locator(MaxNLocator(5))
+    axes.view_init(elev=28, azim=-75)
+    axes.legend(loc='upper left', fontsize='small')
+
+
+@dataclass(frozen=True)
+class Objective:
+    """
+    Mean square of the motors' torques over the motion, as a function of u in [-1, 1].
+
+    u holds the vertices' displacements over VERTEX_REACH, then the turns of the three axes over
+    AXIS_REACH. The links keep their places at q = 0 while the axes turn.
+    """
+
+    samples: int = 21
+
+    @property
+    def meshes(self) -> tuple[TriangleMesh, ...]:
+        """The links before the change."""
+        return five_bar_meshes()
+
+    @property
+    def size(self) -> int:
+        """Number of variables."""
+        return self.meshes[LINK].vertices.size + 3 * len(AXES)
+
+    def mesh(self, u: np.ndarray) -> TriangleMesh:
+        """Return the shaped link."""
+        before = self.meshes[LINK]
+        moved = u[: before.vertices.size].reshape(-1, 3) * VERTEX_REACH
+        return TriangleMesh(before.vertices + moved, before.faces)
+
+    def turns(self, u: np.ndarray) -> np.ndarray:
+        """Return the rotation vectors of the axes, shape (3, 3) [rad]."""
+        return u[-3 * len(AXES) :].reshape(-1, 3) * AXIS_REACH
+
+    def chain(self, u: np.ndarray) -> ClosedChain:
+        """Return the changed mechanism."""
+        inertias = [mesh_inertia(mesh, DENSITY) for mesh in self.meshes]
+        inertias[LINK] = mesh_inertia(self.mesh(u), DENSITY)
+        nominal = spherical_five_bar(inertias)
+        eta = np.zeros((nominal.tree.n + 1, 6))
+        eta[AXES, 3:] = self.turns(u)
+        return ClosedChain(
+            nominal.tree.with_twist_corrections(eta),
+            nominal.active,
+            nominal.loops,
+            nominal.gravity,
+        )
+
+    def value_and_gradient(self, u: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the mean square torque [N^2 m^2] and its gradient by u."""
+        chain = self.chain(u)
+        times = np.linspace(0.0, DURATION, self.samples)
+        q, dq, ddq = quintic(START, END, DURATION, times)
+        motion = chain.motion(chain.follow(q, np.zeros(chain.tree.n)), dq, ddq)
+        torques = chain.inverse_dynamics(motion)
+        by = motor_derivatives(chain, motion)
+        weights = 2.0 * torques / self.samples
+        by_parameters = np.einsum('ta,tak->k', weights, by.by_parameters[..., LINK, :])
+        by_vertices = np.tensordot(
+            by_parameters, in_parameter_order(vertex_derivatives(self.mesh(u), DENSITY)), 1
+        )
+        by_eta = np.einsum('ta,tajk->jk', weights, by.by_eta)[list(AXES), 3:]
+        # by_eta belongs to a further turn of the axis as it stands: exp(d eta) exp(turn).
+        by_turns = [slope @ left_jacobian(turn) for slope, turn in zip(by_eta, self.turns(u))]
+        return float((torques**2).sum() / self.samples), np.concatenate(
+            (by_vertices.ravel() * VERTEX_REACH, np.ravel(by_turns) * AXIS_REACH)
+        )
+
+    def mass_and_gradient(self, u: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the shaped link's mass [kg] and its gradient by u."""
+        mesh = self.mesh(u)
+        gradient = np.zeros(self.size)
+        gradient[: mesh.vertices.size] = (
+            VERTEX_REACH * vertex_derivatives(mesh, DENSITY)[0].ravel()
+        )
+        return mesh_inertia(mesh, DENSITY).mass, gradient
+
+
+def left_jacobian(turn: np.ndarray) -> np.ndarray:
+    """Return J with exp(turn + d) = exp(J d) exp(turn) to first order, shape (3, 3)."""
+    angle = np.linalg.norm(turn)
+    if angle < 1e-6:
+        return np.eye(3) + 0.5 * hat(turn)
+    K = hat(turn / angle)
+    return np.eye(3) + (1.0 - np.cos(angle)) / angle * K + (1.0 - np.sin(angle) / angle) * K @ K
+
+
+def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
+    """Minimise within the bounds, the link no lighter than before, with scipy's SLSQP."""
+    start = np.zeros(objective.size)
+    mass, _ = objective.mass_and_gradient(start)
+    scale = objective.value_and_gradient(start)[0]
+
+    def scaled(u: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = objective.value_and_gradient(u)
+        return value / scale, gradient / scale
+
+    constraint = {
+        'type': 'ineq',
+        'fun': lambda u: objective.mass_and_gradient(u)[0] / mass - 1.0,
+        'jac': lambda u: objective.mass_and_gradient(u)[1] / mass,
+    }
+    return minimize(
+        scaled,
+        start,
+        jac=True,
+        method='SLSQP',
+        bounds=[(-1.0, 1.0)] * len(start),
+        constraints=[constraint],
+        options={'maxiter': iterations, 'ftol': 1e-5},
+    )
+
+
+def gradient_error(objective: Objective, u: np.ndarray, directions: int = 5) -> float:
+    """Return the largest relative error against central differences along random directions."""
+    rng, step = np.random.default_rng(0), 1e-4
+    _, gradient = objective.value_and_gradient(u)
+    errors = []
+    for _ in range(directions):
+        d = rng.normal(size=len(u))
+        slope = (
+            objective.value_and_gradient(u + step * d)[0]
+            - objective.value_and_gradient(u - step * d)[0]
+        ) / (2.0 * step)
+        errors.append(abs(gradient @ d - slope) / abs(slope))
+    return max(errors)
+
+
+def torques(
+    objective: Objective,
+    u: np.ndarray,
+    samples: int = 101,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return times and torques over the motion, (N,) and (N, 2)."""
+    chain, times = objective.chain(u), np.linspace(0.0, DURATION, samples)
+    q, dq, ddq = quintic(START, END, DURATION, times)
+    motion = chain.motion(chain.follow(q, np.zeros(chain.tree.n)), dq, ddq)
+    return times, chain.inverse_dynamics(motion)
+
+
+def draw_design(objective: Objective, u: np.ndarray, path: str) -> None:
+    """Write torques before and after, and the link's shape."""
+    from matplotlib.figure import Figure
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    figure = Figure(figsize=(12.0, 5.0), layout='constrained')
+    axes = figure.add_subplot(1, 2, 1)
+    for point, style, label in ((np.zeros_like(u), '--', 'before'), (u, '-', 'after')):
+        times, values = torques(objective, point)
+        for motor, colour in enumerate(('tab:blue', 'tab:orange')):
+            axes.plot(
+                times, values[:, motor], style, color=colour, label=f'motor {motor + 1}, {label}'
+            )
+    axes.set(xlabel='time [s]', ylabel='torque [N m]')
+    axes.grid(alpha=0.3)
+    axes.legend()
+    shape = figure.add_subplot(1, 2, 2, projection='3d')
+    for mesh, colour, opacity in (
+        (objective.meshes[LINK], 'grey', 0.25),
+        (objective.mesh(u), 'tab:green', 0.7),
+    ):
+        shape.add_collection3d(
+            Poly3DCollection(
+                mesh.vertices[mesh.faces] * 1e3,
+                alpha=opacity,
+                facecolor=colour,
+                edgecolor='black',
+                linewidth=0.2,
+            )
+        )
+    corners = objective.mesh(u).vertices * 1e3
+    middle, radius = corners.mean(axis=0), 0.55 * np.ptp(corners, axis=0).max()
+    shape.set(
+        xlim=(middle[0] - radius, middle[0] + radius),
+        ylim=(middle[1] - radius, middle[1] + radius),
+        zlim=(middle[2] - radius, middle[2] + radius),
+        xlabel='x [mm]',
+        ylabel='y [mm]',
+        zlabel='z [mm]',
+        title='link 2 before (grey) and after',
+    )
+    shape.view_init(elev=12, azim=20)
+    figure.savefig(path, dpi=110)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Move, print and draw; optimise, check the gradient, print and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--end', type=float, nargs=2, default=(35.0, -45.0), metavar='DEG')
+    parser.add_argument('--duration', type=float, default=1.0, metavar='S')
+    parser.add_argument('--samples', type=int, default=201, metavar='N')
+    parser.add_argument('--picture', default='five_bar.png', metavar='FILE')
+    parser.add_argument('--design-picture', default='five_bar_design.png', metavar='FILE')
+    parser.add_argument(
+        '--iterations', type=int, default=200, help='of the design, at most (default: %(default)s)'
+    )
+    arguments = parser.parse_args(argv)
+    if arguments.iterations < 1:
+        parser.error(f'--iterations is {arguments.iterations}; it must be at least 1.')
+    if not 0.0 < arguments.duration < np.inf or arguments.samples < 2:
+        parser.error('A motion needs a --duration above zero and at least 2 --samples.')
+    chain = spherical_five_bar()
+    try:
+        for picture in (arguments.picture, arguments.design_picture):
+            writable_file(picture)
+        motion = reach(
+            chain,
+            START,
+            np.radians(arguments.end),
+            arguments.duration,
+            arguments.samples,
+            np.zeros(chain.tree.n),
+        )
+    except (LoopError, OutputError) as error:
+        parser.error(f'{error}')
+    for motor, torque in enumerate(motion.torques.T, 1):
+        print(
+            f'motor {motor}: at most {np.abs(torque).max():.4f} N m, '
+            f'root mean square {np.sqrt((torque**2).mean()):.4f} N m'
+        )
+    print(
+        f'loop open by at most {motion.closure.max():.1e} rad where it is solved for, by '
+        f'{motion.drift.max():.1e} rad where the passive joints are integrated'
+    )
+    draw_motion(chain, five_bar_meshes(), motion, arguments.picture)
+    print(f'written: {arguments.picture}')
+    objective = Objective()
+    start = np.zeros(objective.size)
+    print(
+        f'{objective.size} variables: {len(objective.meshes[LINK].vertices)} vertices of link 2 '
+        f'and {len(AXES)} axes'
+    )
+    print(f'gradient against central differences: {gradient_error(objective, start):.1e} relative')
+    result = optimise(objective, arguments.iterations)
+    before, after = (
+        np.sqrt((torques(objective, u)[1] ** 2).sum(axis=1).mean()) for u in (start, result.x)
+    )
+    print(f'{result.message} ({result.nit} iterations)')
+    print(
+        f'root mean square torque: {before:.4f} -> {after:.4f} N m '
+        f'({100.0 * (after / before - 1.0):+.1f} %)'
+    )
+    mass = [objective.mass_and_gradient(u)[0] for u in (start, result.x)]
+    print(
+        f'mass of link 2: {mass[0]:.4f} -> {mass[1]:.4f} kg; defects of its mesh: '
+        f'{find_defects(objective.mesh(result.x)).sentences() or "none"}'
+    )
+    turned = np.degrees(np.linalg.norm(objective.turns(result.x), axis=1))
+    print(
+        'turns of axes 2, 3 and 5: ' + ', '.join(f'{angle:.1f}' for angle in turned) + ' degrees'
+    )
+    draw_design(objective, result.x, arguments.design_picture)
+    print(f'written: {arguments.design_picture}')
+
+
+if __name__ == '__main__':
+    main()
