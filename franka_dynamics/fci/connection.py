@@ -63,8 +63,7 @@ class CollisionThresholds:
     forces [N] and three moments [N m] on the end effector, in the base frame. Between lower and
     upper the robot reports a contact; above upper, a collision. The defaults are those of
     libfranka's examples communication_test.cpp (torque control), joint_impedance_control.cpp,
-    motion_with_control.cpp and generate_joint_position_motion.cpp, commit 6474466b of June 2026;
-    docs/howto/fci.md has them beside others.
+    motion_with_control.cpp and generate_joint_position_motion.cpp, commit 6474466b of June 2026.
 
     Raises
     ------
