@@ -28,7 +28,7 @@ def equations_program(description: ArmDescription) -> Program:
     """
     graph, n = Graph(), description.n
     plan = Plan(shifts=(0.0,) * n)
-    chain = plan.apply(build_chain(description, GRAVITY, graph))
+    chain = plan.apply(build_chain(description, None, graph))
     q, dq = (tuple(graph.variable(f'{name}{i + 1}') for i in range(n)) for name in ('q', 'dq'))
     still, free = (graph.zero,) * n, (graph.zero,) * 3
     mass = mass_matrix(graph, chain, q)
