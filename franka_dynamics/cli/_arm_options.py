@@ -9,7 +9,6 @@ Verbs that start nodes tell these the arm, and name this command, by functions o
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from pathlib import Path
 import shlex
 import sys
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..arm import ArmDescription, load
 from ..arm.arm_file import alias_note, AS_LISTED
 from ..arm.consistency import REPAIRS
-from ..arm.payload import payload_array, read_payload, yaml_number
+from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
 
 if TYPE_CHECKING:
@@ -126,8 +125,8 @@ def load_arm(
     return arm.with_payload(read_payload(arguments.payload))
 
 
-def node_arguments(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return the ROS arguments that tell every node of this package a verb's arm."""
+def node_parameters(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the ROS parameters that tell every node of this package a verb's arm."""
     given = {
         'robot_type': arguments.arm,
         'hand': arguments.hand,
@@ -135,21 +134,14 @@ def node_arguments(arguments: argparse.Namespace) -> tuple[str, ...]:
         'repair': getattr(arguments, 'repair', None),
         'arm_prefix': getattr(arguments, 'arm_prefix', None),
     }
-    texts = {name: f'{value}' for name, value in given.items() if value}
-    return tuple(part for name, text in texts.items() for part in ('-p', f'{name}:={text}'))
+    return {name: f'{value}' for name, value in given.items() if value}
 
 
-def payload_arguments(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return the ROS arguments for --payload, for nodes that have the parameter."""
+def payload_parameter(arguments: argparse.Namespace) -> dict[str, list[float]]:
+    """Return the ROS parameter for --payload, for nodes that have it; none if not given."""
     if arguments.payload is None:
-        return ()
-    numbers = payload_array(read_payload(arguments.payload))
-    return ('-p', f'payload:={ros_array(numbers)}')
-
-
-def ros_array(numbers: Iterable[float]) -> str:
-    """Return numbers as a ROS argument; rcl takes no integer among floats."""
-    return f'[{", ".join(yaml_number(number) for number in numbers)}]'
+        return {}
+    return {'payload': list(payload_array(read_payload(arguments.payload)))}
 
 
 def this_command() -> str:

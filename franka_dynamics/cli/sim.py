@@ -11,22 +11,20 @@ import os
 from pathlib import Path
 import tempfile
 import time
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from ._arm_options import (
     add_arm_options,
     arm_as_given,
     load_arm,
-    node_arguments,
-    payload_arguments,
-    ros_array,
+    node_parameters,
+    payload_parameter,
     this_command,
 )
 from ._interrupts import until_interrupted
 from ._options import output_folder, refuse
 from ._say import terminal
 from ..arm import ArmDescription
-from ..arm.payload import yaml_number
 from ..errors import MissingDependencyError, SettingsError
 
 if TYPE_CHECKING:
@@ -155,50 +153,37 @@ def _run(
 ) -> int:
     """Start both nodes and watch them."""
     from ..ros.node_group import NodeEndedError
+    from ..simulation.model_trial import weak_gains
 
-    common = [*node_arguments(arguments), *payload_arguments(arguments)]
-    simulated = (
-        [*_drawn_plant(arm, folder)]
-        if arguments.realistic
-        else [*common, '-p', f'friction:={str(arguments.friction).lower()}']
+    common = node_parameters(arguments) | payload_parameter(arguments)
+    plant = _drawn_plant(arm, folder) if arguments.realistic else {}
+    factor = arguments.real_time_factor or 1.0
+    pacing = (
+        {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * factor}
+        if arguments.lockstep
+        else {'command_patience': _PATIENCE_S}
     )
-    step_rate = _STEP_RATE * (arguments.real_time_factor or 1.0)
+    weak = _LOCKSTEP_RATE if arguments.lockstep else _WALL_RATE
     nodes.start(
         'simulator_node',
-        [
-            *simulated,
-            '-p',
-            f'gravity_compensation:={str(arguments.target == "fci").lower()}',
-            *(
-                ['-p', 'pacing:=lockstep', '-p', f'lockstep_rate:={step_rate}']
-                if arguments.lockstep
-                else ['-p', f'command_patience:={_PATIENCE_S}']
-            ),
-        ],
+        (plant or {**common, 'friction': arguments.friction})
+        | {'gravity_compensation': arguments.target == 'fci'}
+        | pacing,
     )
     nodes.start(
         'feedforward_node',
-        [
-            *common,
-            '-p',
-            f'target:={arguments.target}',
-            '-p',
-            'max_state_age:=0.0',
+        {
+            **common,
+            'target': arguments.target,
+            'max_state_age': 0.0,
             # On a busy machine the simulated arm pauses, as no real one does.
-            '-p',
-            f'state_timeout:={10.0 if arguments.lockstep else 1.0}',
-            '-p',
-            'min_input_rate:=10.0',
-            *(
-                []
-                if arguments.no_gains
-                else _gains(arm, _LOCKSTEP_RATE if arguments.lockstep else _WALL_RATE)
-            ),
+            'state_timeout': 10.0 if arguments.lockstep else 1.0,
+            'min_input_rate': 10.0,
+            **({} if arguments.no_gains else dict(zip(('kp', 'kd'), weak_gains(arm, weak)))),
             # Wrong gravity lets a weak PD stray without anything being in its way.
-            *(['-p', 'max_tracking_error:=[0.5]'] if arguments.realistic else []),
-            '-r',
-            'feedforward/command:=effort_controller/commands',
-        ],
+            **({'max_tracking_error': [0.5]} if arguments.realistic else {}),
+        },
+        {'feedforward/command': 'effort_controller/commands'},
     )
     _announce(console, arguments)
     end = None if arguments.duration is None else time.monotonic() + arguments.duration
@@ -220,8 +205,8 @@ def _run(
     return 0
 
 
-def _drawn_plant(arm: ArmDescription, folder: Path) -> list[str]:
-    """Write an arm that the model is not, and return the simulator's arguments for it."""
+def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
+    """Write an arm that the model is not, and return the simulator's parameters for it."""
     from ..arm.arm_file_writer import arm_file_text
     from ..arm.payload import payload_array
     from ..files import write_text
@@ -230,28 +215,14 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> list[str]:
     plant = draw_plant(arm)
     write_text(folder / 'plant.yaml', arm_file_text(plant.arm, source='drawn about its model'))
     settings = plant.settings
-    return [
-        '-p',
-        f'robot_type:={folder / "plant.yaml"}',
-        '-p',
-        'friction:=true',
-        '-p',
-        f'payload:={ros_array(payload_array(settings.payload))}',
-        '-p',
-        f'position_noise:={yaml_number(settings.position_noise)}',
-        '-p',
-        f'velocity_noise:={yaml_number(settings.velocity_noise)}',
-        '-p',
-        f'effort_noise:={yaml_number(settings.effort_noise)}',
-    ]
-
-
-def _gains(arm: ArmDescription, most_rate: float) -> list[str]:
-    """Return a weak PD that follows a motion, as ROS arguments."""
-    from ..simulation.model_trial import weak_gains
-
-    kp, kd = weak_gains(arm, most_rate)
-    return ['-p', f'kp:={ros_array(kp)}', '-p', f'kd:={ros_array(kd)}']
+    return {
+        'robot_type': str(folder / 'plant.yaml'),
+        'friction': True,
+        'payload': payload_array(settings.payload),
+        'position_noise': settings.position_noise,
+        'velocity_noise': settings.velocity_noise,
+        'effort_noise': settings.effort_noise,
+    }
 
 
 def _announce(console: Console, arguments: argparse.Namespace) -> None:

@@ -1,62 +1,65 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The demonstration: a simulated arm, the node and a player as processes, joined by DDS alone.
+The demonstration: a simulated arm and the node as processes, joined by DDS alone.
 
 First the arm is held by the feedforward torques with no feedback at all. Then it follows an
 excitation trajectory twice under the same weak PD: with gravity, Coriolis and inertia torques,
-and with gravity alone. Everything is recorded; the figures come from the recording.
+and with gravity alone. The simulated arm itself keeps every step, because a recorder would need
+a processor of its own.
+
+By the clock an arm does not wait for torques, and a machine that is too busy for a thousand a
+second shows how busy it is instead of what the torques are worth. There all of it is done once
+more in lockstep, where the arm waits for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 import os
 from pathlib import Path
-import signal
-import subprocess
-import sys
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rcl_interfaces.srv import SetParametersAtomically
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.parameter import Parameter
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+from rclpy.qos import QoSProfile
 from trajectory_msgs.msg import JointTrajectory
 
-from .node_group import default_signals, end_of, use_isolated_network
-from .realtime import ON, request_realtime, SWITCH
-from .recording_session import BagRecorder
+from .messages import request_message, seconds
+from .node_client import NodeClient, NodeClientError
+from .node_group import NodeEndedError, NodeGroup, use_isolated_network
+from .realtime import ON, SWITCH
+from .statuses import read_statuses, SIMULATED_ARM, Status
 from ..arm import ArmDescription
+from ..control.multisine import multisine
+from ..control.reference import Trajectory
 from ..errors import FrankaDynamicsError
+from ..simulation.demo_figures import DemoRates
 from ..simulation.model_trial import weak_gains
+from ..simulation.step_log import read_steps, Steps
 
-COMMAND = '/effort_controller/commands'
-STATES = '/joint_states'
-PLANNED = '/feedforward/feedforward_trajectory'
-TOPICS = {
-    STATES: JointState,
-    COMMAND: Float64MultiArray,
-    PLANNED: JointTrajectory,
-    '/feedforward/feedforward': JointState,
-    '/diagnostics': DiagnosticArray,
-}
+NODE, _ARM = 'feedforward', f'simulator: {SIMULATED_ARM}'
+_MISSED, _COMMANDED = 'steps without a new command', 'steps commanded'
+WALL, LOCKSTEP = 'wall', 'lockstep'
 # Of the weak PD [1/s]: what it cannot do shows what the feedforward does. A loaded machine lets
 # torques over DDS be tens of milliseconds late.
 _MOST_RATE = 20.0
+# Of cycles without a new torque, by the clock: at half of them the tracking error comes near its
+# bound, at a tenth it is a hundredth of that.
+_MOST_MISSED = 0.1
 # A process may take half a minute to start beside a dozen others that want the processor.
-_START_TIMEOUT_S, _SETTLE_S = 120.0, 1.0
-_END_TIMEOUT_S = 30.0
+_START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
+_SLOWER = 20.0  # than real time, at most
 
 
 class DemoError(FrankaDynamicsError):
     """A process of the demonstration did not do its part."""
+
+
+class TooBusyError(DemoError):
+    """This machine cannot do it: what is missed says nothing about the torques."""
 
 
 @dataclass(frozen=True)
@@ -64,200 +67,215 @@ class DemoPlan:
     """
     The arm, the nodes' parameters that name it, times [s], and how far joints move [rad].
 
-    `payload` is for the nodes that have such a parameter.
+    `payload` is the parameter of that name, if one is given.
     """
 
     arm: ArmDescription
-    arm_parameters: tuple[str, ...] = ('-p', 'robot_type:=fer')
-    payload: tuple[str, ...] = ()
+    arm_parameters: Mapping[str, Any]
+    payload: Mapping[str, Any]
     hold: float = 10.0
     motion: float = 10.0
     amplitude: float = 0.5
 
 
-@dataclass(frozen=True)
-class Phase:
-    """A part of the run, by the stamps of the joint states [s]."""
-
-    name: str
-    start: float
-    end: float
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DemoRun:
     """
-    What a session leaves: its bag, its phases, the last diagnostics by status name, and errors.
+    What a session leaves.
 
-    `errors` are the sentences that nodes reported with level ERROR before they were told to end.
+    `steps` are the simulated arm's, `hold` when it was held by feedforward alone [s of its time],
+    `motions` what it was to follow: with feedforward, then without. `residual` is the largest of
+    the node's cross-check [N m], `errors` are the sentences that nodes reported with level ERROR
+    before they were told to end, and `lost` tells whether the arm was among these.
     """
 
-    bag: Path
-    phases: tuple[Phase, ...]
-    diagnostics: dict[str, dict[str, str]]
+    steps: Steps
+    hold: tuple[float, float]
+    motions: tuple[Trajectory, Trajectory]
+    rates: DemoRates
+    residual: float
     errors: tuple[str, ...]
+    lost: bool
+
+
+Progress = Callable[[str, float], None]
 
 
 def run_session(
-    plan: DemoPlan, folder: Path, progress: Callable[[str, float], None] = lambda *_: None
+    plan: DemoPlan, folder: Path, progress: Progress = lambda *_: None, pacing: str = WALL
 ) -> DemoRun:
     """
-    Run all processes; return when they have ended.
+    Run all processes, by the clock, or in lockstep where that is too much; return at their end.
 
     Parameters
     ----------
     plan : DemoPlan
         What to run.
     folder : Path
-        Where the bag and the processes' logs go; the bag must not exist.
+        Where the processes' logs go.
     progress : callable
-        Told the name of what is being done and its share from 0 to 1.
+        Told the name of what is being done and its share from 0 to 1, many times a second; what
+        it raises ends the session.
+    pacing : str
+        WALL or LOCKSTEP, the latter if it is known that the machine is busy.
 
     Raises
     ------
+    TooBusyError
+        If even in lockstep the machine did not get on with it.
     DemoError
-        If a process ends early or does not get ready; the message quotes its log.
+        If a process ends early or does not do its part; the message quotes its log.
 
     """
     use_isolated_network()
     # The simulated arm stands for a real one, which never waits for a processor.
     os.environ.setdefault(SWITCH, ON)
-    # Nor may the recorder wait: the arm shares memory with it, and would wait for it in turn.
-    request_realtime()
-    rclpy.init()
-    try:
-        return _Session(plan, folder, progress).run()
-    finally:
-        rclpy.try_shutdown()
+    load = os.getloadavg()[0]
+    too_busy = ''
+    if pacing == WALL:
+        try:
+            return _Session(plan, folder, progress, WALL, load).run()
+        except TooBusyError as error:
+            too_busy = str(error)
+    run = _Session(plan, folder, progress, LOCKSTEP, load).run()
+    return replace(run, rates=replace(run.rates, too_busy=too_busy))
 
 
 class _Session:
     def __init__(
-        self, plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
+        self, plan: DemoPlan, folder: Path, progress: Progress, pacing: str, load: float
     ) -> None:
-        self._plan, self._folder, self._progress = plan, folder, progress
-        self._node = rclpy.create_node('demo')
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
-        self._diagnostics: dict[str, dict[str, str]] = {}
-        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._plan, self._folder, self._pacing, self._load = plan, folder, pacing, load
+        self._progress = progress
+        self._doing, self._share = '', lambda: 0.0
+        self._statuses: dict[str, Status] = {}
         self._errors: dict[str, None] = {}  # each sentence once, in the order they came
+        self._rates: list[float] = []
+        self._planned: list[JointTrajectory] = []
 
     def run(self) -> DemoRun:
-        plan, phases = self._plan, []
-        bag = self._folder / 'bag'
-        arm = (*plan.arm_parameters, *plan.payload)
-        kp, kd = weak_gains(plan.arm, _MOST_RATE)
-        with BagRecorder(self._node, bag, TOPICS), self._all_ended():
-            self._start('simulator_node', *arm)
-            # On a busy machine the simulated arm pauses, as no real one does, and its clock falls
-            # behind; neither is to end the run.
-            self._start(
-                'feedforward_node',
-                *arm,
-                '-p',
-                'target:=mujoco',
-                '-p',
-                'max_state_age:=0.0',
-                '-p',
-                'state_timeout:=1.0',
-                '-p',
-                'min_input_rate:=10.0',
-                # How far gravity and a weak PD stray is one of the figures.
-                '-p',
-                'max_tracking_error:=[0.0]',
-                '-r',
-                f'feedforward/command:={COMMAND}',
-            )
-            self._until(
-                'waiting for the arm and the node', self._brakes_are_open, _START_TIMEOUT_S
-            )
-            phases.append(self._phase('hold', 'holding by feedforward alone', plan.hold))
-            self._set(kp=kp.tolist(), kd=kd.tolist())
-            phases.append(self._play('feedforward', 'following with M ddq + C dq + g and PD'))
-            self._set(**{'terms.coriolis': False, 'terms.inertia': False})
-            phases.append(self._play('gravity_only', 'following with g and PD alone'))
-            errors = tuple(self._errors)
-            self._end('feedforward_node', signal.SIGINT)
-            self._end('simulator_node', signal.SIGTERM)
-        self._progress('done', 1.0)
-        return DemoRun(bag, tuple(phases), self._diagnostics, errors)
-
-    def _start(self, module: str, *arguments: str) -> None:
-        log = (self._folder / f'{module}.log').open('wb')
-        self._processes[module] = subprocess.Popen(
-            [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args', *arguments],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            preexec_fn=default_signals,
-        )
-
-    def _end(self, module: str, by: signal.Signals) -> None:
-        process = self._processes.pop(module)
-        process.send_signal(by)
-        until = time.monotonic() + _END_TIMEOUT_S
-        while process.poll() is None and time.monotonic() < until:
-            self._executor.spin_once(timeout_sec=0.01)
-        if process.poll() is None:
-            process.kill()
-            raise DemoError(f'{module} did not end within {_END_TIMEOUT_S:g} s of {by.name}.')
-        if process.returncode != 0:
-            raise DemoError(f'{module} {self._end_of(module, process)}')
-
-    @contextmanager
-    def _all_ended(self) -> Iterator[None]:
+        """Do all of it once."""
         try:
-            yield
-        finally:
-            for process in self._processes.values():
-                process.kill()
-                process.wait()
+            with (
+                NodeGroup(self._folder) as self._nodes,
+                NodeClient(NODE, _START_TIMEOUT_S, self._meanwhile) as self._client,
+            ):
+                return self._run(self._folder / 'steps')
+        except NodeEndedError as error:
+            raise DemoError(str(error)) from error
 
-    def _phase(self, name: str, text: str, seconds: float) -> Phase:
-        """Spin for a while and return it as a phase; stamps are this machine's clock."""
-        start = time.time()
-        began = time.monotonic()
+    def _run(self, log: Path) -> DemoRun:
+        plan = self._plan
+        kp, kd = weak_gains(plan.arm, _MOST_RATE)
+        request = multisine(plan.arm, plan.motion, plan.amplitude)
+        self._start(log)
+        self._until('waiting for the arm and the node', self._brakes_are_open, _START_TIMEOUT_S)
+        began, used = time.monotonic(), self._processor_seconds()
+        self._rates.clear()
+        hold = self._hold('holding by feedforward alone', plan.hold)
+        self._require_new_torques()
+        self._client.set_all({'kp': kp.tolist(), 'kd': kd.tolist()})
+        self._follow(request, 'following with M ddq + C dq + g and PD')
+        self._client.set_all({'terms.coriolis': False, 'terms.inertia': False})
+        self._follow(request, 'following with g and PD alone')
+        elapsed = time.monotonic() - began
+        used = {name: end - used[name] for name, end in self._processor_seconds().items()}
+        arm, checks, command = (
+            self._statuses[name].values
+            for name in (_ARM, f'{NODE}: Cross-check', f'{NODE}: Command')
+        )
+        rates = DemoRates(
+            float(np.mean(self._rates)),
+            int(arm[_MISSED]),
+            int(arm[_COMMANDED]),
+            int(command['stops']),
+            (1e-6 * float(arm['round trip p50 [us]']), 1e-6 * float(arm['round trip p99 [us]'])),
+            {name: seconds / elapsed for name, seconds in used.items()},
+            f'{os.cpu_count()} threads, load {self._load:.1f} before, {self._nodes.scheduling()}',
+            self._pacing == LOCKSTEP,
+        )
+        errors = tuple(self._errors)
+        if disorder := self._nodes.end_all():
+            raise DemoError(disorder[0])
+        self._progress('done', 1.0)
+        first, second = map(_trajectory, self._planned)
+        return DemoRun(
+            read_steps(log, plan.arm.n),
+            hold,
+            (first, second),
+            rates,
+            max(float(checks[f'{when} [N m]']) for when in ('at configure', 'while running')),
+            errors,
+            any(sentence.startswith(_ARM) for sentence in errors),
+        )
+
+    def _start(self, log: Path) -> None:
+        arm = {**self._plan.arm_parameters, **self._plan.payload}
+        # Never faster than a real arm: a processor in lockstep is for others as well.
+        lockstep = {'pacing': LOCKSTEP, 'lockstep_rate': 1000.0, 'lockstep_timeout': 1.0}
+        self._nodes.start(
+            'simulator_node',
+            {**arm, 'step_log': str(log), **(lockstep if self._pacing == LOCKSTEP else {})},
+        )
+        # On a busy machine the simulated arm pauses, as no real one does, and its clock falls
+        # behind; neither is to end the run.
+        self._nodes.start(
+            'feedforward_node',
+            {
+                **arm,
+                'target': 'mujoco',
+                'max_state_age': 0.0,
+                'state_timeout': 1.0 if self._pacing == WALL else 10.0,
+                'min_input_rate': 10.0,
+                # How far gravity and a weak PD stray is one of the figures.
+                'max_tracking_error': [0.0],
+            },
+            {'feedforward/command': 'effort_controller/commands'},
+        )
+        self._client.listen(DiagnosticArray, '/diagnostics', self._on_diagnostics)
+        self._client.listen(
+            JointTrajectory,
+            f'/{NODE}/feedforward_trajectory',
+            self._planned.append,
+            QoSProfile(depth=10),
+        )
+
+    def _hold(self, text: str, duration: float) -> tuple[float, float]:
+        """Wait for some of the arm's time; return when it began and ended [s of that]."""
+        start = self._arms_time()
         self._until(
             text,
-            lambda: time.monotonic() - began >= seconds,
-            seconds + 1.0,
-            share=lambda: (time.monotonic() - began) / seconds,
+            lambda: self._arms_time() >= start + duration,
+            _SLOWER * duration + _START_TIMEOUT_S,
+            lambda: (self._arms_time() - start) / duration,
         )
-        return Phase(name, start, time.time())
+        return start, self._arms_time()
 
-    def _play(self, name: str, text: str) -> Phase:
-        self._phase('settle', 'settling', _SETTLE_S)
-        start = time.time()
-        self._start(
-            'reference_player_node',
-            *self._plan.arm_parameters,
-            '-p',
-            f'duration:={self._plan.motion}',
-            '-p',
-            f'amplitude:={self._plan.amplitude}',
-            '-p',
-            'settle:=0.0',
-            '-p',
-            'tolerance:=0.0',
-            '-r',
-            'feedforward/reference:=/feedforward/reference',
-        )
-        player = self._processes['reference_player_node']
-        whole = self._plan.motion + _START_TIMEOUT_S
-        self._until(
-            text,
-            lambda: player.poll() is not None,
-            whole,
-            share=lambda: (time.time() - start) / (self._plan.motion + 3.0),
-        )
-        del self._processes['reference_player_node']
-        if player.returncode != 0:
-            raise DemoError(
-                f'reference_player_node {self._end_of("reference_player_node", player)}'
-                f'{self._warned_last("simulator_node")}'
+    def _follow(self, request: Any, text: str) -> None:
+        """Have the arm follow a motion."""
+        self._hold('settling', _SETTLE_S)
+        start, whole = self._arms_time(), _LEAD_IN_S + self._plan.motion
+        self._doing, self._share = text, lambda: (self._arms_time() - start) / whole
+        before = len(self._planned)
+        try:
+            self._client.play(
+                request_message(request, _LEAD_IN_S), _SLOWER * whole + _START_TIMEOUT_S
             )
-        return Phase(name, start, time.time())
+        except NodeClientError as error:
+            sentence = f'{error}{self._warned_last("simulator_node")}'
+            raise (TooBusyError if self._pacing == WALL else DemoError)(sentence) from error
+        self._until(text, lambda: len(self._planned) > before, _START_TIMEOUT_S, self._share)
+        self._require_new_torques()
+
+    def _require_new_torques(self) -> None:
+        """Raise if by the clock too many steps went without a new torque."""
+        arm = self._statuses[_ARM].values
+        missed, steps = int(arm[_MISSED]), int(arm[_COMMANDED])
+        if self._pacing == WALL and missed > _MOST_MISSED * steps:
+            raise TooBusyError(
+                f'by the clock {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
+                'new command'
+            )
 
     def _until(
         self,
@@ -266,44 +284,39 @@ class _Session:
         timeout: float,
         share: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        until = time.monotonic() + timeout
-        while not done():
-            self._executor.spin_once(timeout_sec=0.05)
-            self._progress(text, min(1.0, share()))
-            for module, process in self._processes.items():
-                if process.poll() is not None and module != 'reference_player_node':
-                    raise DemoError(f'{module} {self._end_of(module, process)}')
-            if time.monotonic() > until:
-                raise DemoError(
-                    f'gave up {text} after {timeout:g} s; the logs are in {self._folder}.'
-                )
+        self._doing, self._share = text, share
+        if not self._client.until(done, timeout):
+            raise TooBusyError(
+                f'gave up {text} after {timeout:g} s, at a load of {os.getloadavg()[0]:.1f} on '
+                f'{os.cpu_count()} threads; the logs are in {self._folder}.'
+            )
 
-    def _set(self, **parameters: Any) -> None:
-        client = self._node.create_client(
-            SetParametersAtomically, '/feedforward/set_parameters_atomically'
-        )
-        client.wait_for_service(timeout_sec=_START_TIMEOUT_S)
-        request = SetParametersAtomically.Request(
-            parameters=[
-                Parameter(name, value=value).to_parameter_msg()
-                for name, value in parameters.items()
-            ]
-        )
-        future = client.call_async(request)
-        self._until('setting parameters', future.done, _START_TIMEOUT_S)
-        result = future.result().result
-        if not result.successful:
-            raise DemoError(f'the node refused {parameters}: {result.reason}')
-        self._node.destroy_client(client)
+    def _meanwhile(self) -> None:
+        self._progress(self._doing, min(1.0, self._share()))
+        self._nodes.require_all()
+
+    def _processor_seconds(self) -> dict[str, float]:
+        used = self._nodes.processor_seconds()
+        return {
+            'arm': used['simulator_node'],
+            'node': used['feedforward_node'],
+            'demo': time.process_time(),
+        }
+
+    def _arms_time(self) -> float:
+        return float(self._statuses[_ARM].values['simulated time [s]'])
 
     def _brakes_are_open(self) -> bool:
-        return self._diagnostics.get('simulator: Simulated arm', {}).get('braked') == 'False'
+        arm = self._statuses.get(_ARM)
+        return arm is not None and arm.values['braked'] == 'False'
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for entry in message.status:
-            self._diagnostics[entry.name] = {pair.key: pair.value for pair in entry.values}
-            if entry.level == DiagnosticStatus.ERROR:
-                self._errors[f'{entry.name}: {entry.message}'] = None
+        for status in read_statuses(message):
+            self._statuses[status.name] = status
+            if status.subject == SIMULATED_ARM:
+                self._rates.append(float(status.values['step rate [Hz]']))
+            if status.level == 'ERROR':
+                self._errors[f'{status.name}: {status.message}'] = None
 
     def _warned_last(self, module: str) -> str:
         """Return what a process warned of last, which may be why another failed."""
@@ -311,5 +324,9 @@ class _Session:
         warned = [line for line in lines if line.startswith(('[WARN]', '[ERROR]'))]
         return f' {module}: {warned[-1].rpartition("]: ")[2]}.' if warned else ''
 
-    def _end_of(self, module: str, process: subprocess.Popen[bytes]) -> str:
-        return end_of(process, self._folder / f'{module}.log')
+
+def _trajectory(message: JointTrajectory) -> Trajectory:
+    times = [seconds(point.time_from_start) for point in message.points]
+    fields = ('positions', 'velocities', 'accelerations')
+    rows = (np.array([getattr(point, field) for point in message.points]) for field in fields)
+    return Trajectory(seconds(message.header.stamp) + np.array(times), *rows)

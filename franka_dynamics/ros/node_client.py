@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A running node's parameters, lifecycle and reference, for machines without `ros2`."""
+"""A running node's parameters, lifecycle and reference: the one client of this package."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import time
 from typing import Any
 import uuid
@@ -12,20 +12,33 @@ import uuid
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetAvailableTransitions, GetState
-from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter, parameter_value_to_python
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
 from .node_process import guest_node
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
+from .statuses import ReferenceReports
 from ..errors import FrankaDynamicsError
 
-_NOT_FOLLOWED = ('refused', 'interrupted')
-_ENDED = ('finished', *_NOT_FOLLOWED)
-_PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 20.0, 4.0, 3
+_PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
 # A server that has not found a new client yet throws its answer away.
 _DISCOVERY_S = 0.3
+
+
+# What a parameter's type takes: each part, in words, and whether it is a list.
+_TYPES: dict[int, tuple[type, str, bool]] = {
+    ParameterType.PARAMETER_BOOL: (bool, 'true or false', False),
+    ParameterType.PARAMETER_INTEGER: (int, 'a whole number', False),
+    ParameterType.PARAMETER_DOUBLE: (float, 'a number', False),
+    ParameterType.PARAMETER_STRING: (str, 'a text', False),
+    ParameterType.PARAMETER_BOOL_ARRAY: (bool, 'a list of true or false', True),
+    ParameterType.PARAMETER_INTEGER_ARRAY: (int, 'a list of whole numbers', True),
+    ParameterType.PARAMETER_DOUBLE_ARRAY: (float, 'a list of numbers, such as [0.5, 1.0]', True),
+    ParameterType.PARAMETER_STRING_ARRAY: (str, 'a list of texts', True),
+}
 
 
 class NodeClientError(FrankaDynamicsError):
@@ -40,11 +53,21 @@ class NodeClient:
     ----------
     name : str
         The node, such as feedforward or /left/feedforward.
+    patience : float
+        How long to look for it [s].
+    meanwhile : callable
+        Called many times a second while an answer is waited for; what it raises ends that.
 
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        patience: float = _PATIENCE_S,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
         self._name = f'/{name.strip("/")}'
+        self._patience, self._meanwhile = patience, meanwhile
         self._guest = guest_node('client')
         self._node, self._executor = self._guest.__enter__()
 
@@ -54,44 +77,72 @@ class NodeClient:
     def __exit__(self, *_: object) -> None:
         self._guest.__exit__(None, None, None)
 
+    def listen(self, kind: Any, topic: str, take: Callable[[Any], None], qos: Any = 10) -> None:
+        """Have messages of a topic handed to a function while something is waited for."""
+        self._node.create_subscription(kind, topic, take, qos)
+
+    def until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Wait until something is so; return whether it came to be within some seconds."""
+        give_up = time.monotonic() + seconds
+        while not done():
+            self._executor.spin_once(timeout_sec=0.02)
+            self._meanwhile()
+            if time.monotonic() > give_up:
+                return False
+        return True
+
     def get(self, parameter: str) -> Any:
         """Return a parameter's value."""
         answer = self._ask(
             GetParameters, 'get_parameters', GetParameters.Request(names=[parameter])
         )
-        if not answer.values or answer.values[0].type == 0:
-            raise NodeClientError(
-                f'{self._name} has no parameter {parameter!r}; '
-                '`franka-dynamics node defaults` prints all of them.'
-            )
+        if not answer.values or answer.values[0].type == ParameterType.PARAMETER_NOT_SET:
+            raise self._without(parameter)
         return parameter_value_to_python(answer.values[0])
 
     def set(self, parameter: str, text: str) -> Any:
-        """Set a parameter to what YAML reads from a text; return the value."""
+        """Set a parameter to what YAML reads from a text, by the parameter's type; return it."""
         try:
             value = yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise NodeClientError(
                 f'{text[:80]!r} is no value: {" ".join(str(error).split())[:120]}.'
             ) from error
-        before = self.get(parameter)
+        descriptors = self._ask(
+            DescribeParameters,
+            'describe_parameters',
+            DescribeParameters.Request(names=[parameter]),
+        ).descriptors
+        if not descriptors:
+            raise self._without(parameter)
+        of, words, is_list = _TYPES[descriptors[0].type]
+        parts = value if is_list and isinstance(value, list) else [value]
         # Somebody who types 1 for a number means 1.0.
-        if isinstance(before, float) and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if isinstance(value, list) and any(isinstance(part, float) for part in [*value, *before]):
-            value = [float(part) for part in value]
-        try:
-            message = Parameter(parameter, value=value).to_parameter_msg()
-        except (TypeError, ValueError, AssertionError) as error:
-            raise NodeClientError(f'{text[:80]!r} cannot be the value of {parameter}.') from error
+        parts = [float(part) if of is float and type(part) is int else part for part in parts]
+        if isinstance(value, list) is not is_list or any(type(part) is not of for part in parts):
+            raise NodeClientError(f'{parameter} takes {words}; {text[:80]!r} is none.')
+        value = parts if is_list else parts[0]
+        self.set_all({parameter: value})
+        return value
+
+    def _without(self, parameter: str) -> NodeClientError:
+        return NodeClientError(
+            f'{self._name} has no parameter {parameter!r}; '
+            '`franka-dynamics node defaults` prints all of them.'
+        )
+
+    def set_all(self, values: Mapping[str, Any]) -> None:
+        """Set parameters to values, all of them or none."""
+        messages = [
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+        ]
         result = self._ask(
             SetParametersAtomically,
             'set_parameters_atomically',
-            SetParametersAtomically.Request(parameters=[message]),
+            SetParametersAtomically.Request(parameters=messages),
         ).result
         if not result.successful:
-            raise NodeClientError(f'{self._name} refused {parameter}: {result.reason}')
-        return value
+            raise NodeClientError(f'{self._name} refused {", ".join(values)}: {result.reason}')
 
     def state(self) -> str:
         """Return the lifecycle state."""
@@ -128,63 +179,54 @@ class NodeClient:
             `patience` [s].
 
         """
-        said: dict[str, str] = {}
         # Reports of motions before this one come too, and of others' beside it.
-        mark = message.header.frame_id = str(uuid.uuid4())
-
-        def on_state(report: DiagnosticArray) -> None:
-            for entry in report.status:
-                pairs = {pair.key: pair.value for pair in entry.values}
-                if pairs.get('frame_id') == mark:
-                    said.update(pairs)
-
-        self._node.create_subscription(
-            DiagnosticArray, f'{self._name}/reference_state', on_state, REFERENCE_STATE_QOS
+        told = ReferenceReports(str(uuid.uuid4()))
+        message.header.frame_id = told.mark
+        reports = self._node.create_subscription(
+            DiagnosticArray, f'{self._name}/reference_state', told.take, REFERENCE_STATE_QOS
         )
         topic = f'{self._name}/reference'
         publisher = self._node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
-        if not self._until(lambda: publisher.get_subscription_count() > 0, _PATIENCE_S):
-            raise NodeClientError(f'nobody listens to {topic}; is the node running, and active?')
-        self._until(lambda: False, _DISCOVERY_S)
-        for _ in range(_ATTEMPTS):
-            # A listener that has not found this publisher yet hears nothing of it.
-            publisher.publish(message)
-            if self._until(lambda: bool(said), _ATTEMPT_S):
-                break
-        if not self._until(lambda: said.get('state') in _ENDED, patience):
-            raise NodeClientError(
-                f'{self._name} did not end the motion within {patience:g} s; '
-                f'it was last {said.get("state", "not heard")}.'
-            )
-        if said['state'] in _NOT_FOLLOWED:
-            raise NodeClientError(f'the motion was {said["state"]}: {said.get("reason", "")}')
-        return said['state']
+        try:
+            if not self.until(lambda: publisher.get_subscription_count() > 0, self._patience):
+                raise NodeClientError(
+                    f'nobody listens to {topic}; is the node running, and active?'
+                )
+            self.until(lambda: False, _DISCOVERY_S)
+            for _ in range(_ATTEMPTS):
+                # A listener that has not found this publisher yet hears nothing of it.
+                publisher.publish(message)
+                if self.until(lambda: bool(told.state), _ATTEMPT_S):
+                    break
+            if not self.until(lambda: told.ended, patience):
+                raise NodeClientError(
+                    f'{self._name} did not end the motion within {patience:g} s; '
+                    f'it was last {told.state or "not heard"}.'
+                )
+        finally:
+            self._node.destroy_publisher(publisher)
+            self._node.destroy_subscription(reports)
+        if told.not_followed:
+            raise NodeClientError(f'the motion was {told.state}: {told.reason}')
+        return told.state
 
     def _ask(self, kind: Any, service: str, request: Any) -> Any:
         client = self._node.create_client(kind, f'{self._name}/{service}')
         try:
-            if not self._until(client.service_is_ready, _PATIENCE_S):
+            if not self.until(client.service_is_ready, self._patience):
                 raise NodeClientError(
-                    f'{self._name} does not answer within {_PATIENCE_S:g} s; is it running, in '
+                    f'{self._name} does not answer within {self._patience:g} s; is it running, in '
                     'this ROS_DOMAIN_ID? `franka-dynamics node monitor` lists what is heard.'
                 )
-            self._until(lambda: False, _DISCOVERY_S)
+            self.until(lambda: False, _DISCOVERY_S)
             for _ in range(_ATTEMPTS):
                 future = client.call_async(request)
-                if self._until(future.done, _ATTEMPT_S):
+                if self.until(future.done, _ATTEMPT_S):
                     return future.result()
                 client.remove_pending_request(future)
             raise NodeClientError(f'{self._name} has {service} but gives no answer.')
         finally:
             self._node.destroy_client(client)
-
-    def _until(self, done: Callable[[], bool], seconds: float) -> bool:
-        give_up = time.monotonic() + seconds
-        while not done():
-            self._executor.spin_once(timeout_sec=0.02)
-            if time.monotonic() > give_up:
-                return False
-        return True
 
 
 def read_trajectory(text: str, source: str) -> JointTrajectory:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 import ctypes
 import os
 from pathlib import Path
@@ -13,7 +13,9 @@ import signal
 import socket
 import subprocess
 import sys
+from typing import Any
 
+from ..arm.payload import yaml_number
 from ..errors import FrankaDynamicsError
 from ..resources import share_directory
 
@@ -44,17 +46,36 @@ class NodeGroup:
         self._folder = folder
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, module: str, arguments: Sequence[str]) -> None:
-        """Start a module of `franka_dynamics.ros` with ROS arguments."""
+    def start(
+        self,
+        module: str,
+        parameters: Mapping[str, Any],
+        remappings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start a module of `franka_dynamics.ros` with parameters and names of topics."""
+        arguments = [f'{name}:={ros_value(value)}' for name, value in parameters.items()]
+        renamed = [f'{name}:={topic}' for name, topic in (remappings or {}).items()]
+        command = [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args']
+        for option, texts in (('-p', arguments), ('-r', renamed)):
+            command += [part for text in texts for part in (option, text)]
         with (self._folder / f'{module}.log').open('wb') as log:
             self._running[module] = subprocess.Popen(
-                [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args', *arguments],
+                command,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
                 preexec_fn=default_signals,
             )
+
+    def processor_seconds(self) -> dict[str, float]:
+        """Return how long each node has been computing, all its threads together [s]."""
+        return {module: _processor_seconds(one.pid) for module, one in self._running.items()}
+
+    def scheduling(self) -> str:
+        """Return how the nodes are scheduled: SCHED_FIFO if all are, else as everybody."""
+        policies = {os.sched_getscheduler(one.pid) for one in self._running.values()}
+        return 'SCHED_FIFO' if policies == {os.SCHED_FIFO} else 'no real-time scheduling'
 
     def require_all(self) -> None:
         """
@@ -68,24 +89,59 @@ class NodeGroup:
         """
         for module, process in self._running.items():
             if process.poll() is not None:
-                raise NodeEndedError(f'{module} {end_of(process, self._folder / f"{module}.log")}')
+                raise NodeEndedError(self._end_of(module, process))
 
-    def end_all(self) -> None:
-        """End the nodes in the reverse order of their start, by SIGINT, then by SIGKILL."""
+    def end_all(self) -> list[str]:
+        """
+        End the nodes in the reverse order of their start, by SIGINT, then by SIGKILL.
+
+        Returns
+        -------
+        list of str
+            A sentence for each that did not end in order.
+
+        """
+        disorder = []
         while self._running:
-            _, process = self._running.popitem()
+            module, process = self._running.popitem()
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(_END_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            if process.returncode:
+                disorder.append(self._end_of(module, process))
+        return disorder
+
+    def _end_of(self, module: str, process: subprocess.Popen[bytes]) -> str:
+        return f'{module} {end_of(process, self._folder / f"{module}.log")}'
 
     def __enter__(self) -> NodeGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.end_all()
+
+
+def ros_value(value: Any) -> str:
+    """Return a parameter's value as `-p name:=value` takes it; rcl wants floats told as such."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return yaml_number(value)
+    if isinstance(value, str | int):
+        return str(value)
+    return f'[{", ".join(yaml_number(number) for number in value)}]'
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return user and system time of a process (proc(5), /proc/pid/stat) [s]; 0 if it ended."""
+    try:
+        fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def default_signals() -> None:

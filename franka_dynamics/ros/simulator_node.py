@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import gc
+from pathlib import Path
 import sys
 import time
 from typing import Any
@@ -30,7 +31,8 @@ from .simulator_parameters import simulation_settings
 from ..control.cycle_result import Durations
 from ..control.limits import finite_command
 from ..errors import CommandRefusedError, SettingsError
-from ..simulation.arm_simulation import ArmSimulation
+from ..simulation.arm_simulation import ArmSimulation, SensorReading
+from ..simulation.step_log import StepLog
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
@@ -90,6 +92,7 @@ class SimulatorNode(Node):
         self._diagnostics_times = PublicationTimes()
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
         self._steps = 0
+        self._log = _open_log(parameters['step_log'])
         self._braked = True
         self._at_stops: tuple[str, ...] = ()
 
@@ -111,6 +114,13 @@ class SimulatorNode(Node):
 
     def run(self, stop: StopRequest) -> int:
         """Simulate until asked to stop; return the exit code."""
+        try:
+            return self._run(stop)
+        finally:
+            if self._log is not None:
+                self._log.close()
+
+    def _run(self, stop: StopRequest) -> int:
         executor = EventsExecutor()
         executor.add_node(self)
         # As in the feedforward node: no walks through what set-up left behind.
@@ -122,8 +132,11 @@ class SimulatorNode(Node):
             self._epoch = self._now()
         deadline = time.perf_counter()
         while not stop.requested and rclpy.ok():
-            self._publish_state()
+            reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
+            self._publish_state(reading, stamp)
             deadline = self._wait(executor, deadline, stop)
+            if self._log is not None:
+                self._log.write(stamp, reading, self._fresh)
             self._simulation.step(self._command, fresh=self._fresh)
             self._steps += 1
             if self._simulation.braked is not self._braked:
@@ -206,9 +219,8 @@ class SimulatorNode(Node):
             self._epoch += ahead
         return time.perf_counter()
 
-    def _publish_state(self) -> None:
-        reading = self._simulation.read()
-        stamp = stamp_from_seconds(self._epoch + reading.time)
+    def _publish_state(self, reading: SensorReading, time_: float) -> None:
+        stamp = stamp_from_seconds(time_)
         if self._clock_publisher is not None:
             self._clock_publisher.publish(Clock(clock=stamp))
         message = JointState()
@@ -270,6 +282,15 @@ class SimulatorNode(Node):
                 ],
             )
         )
+
+
+def _open_log(path: str) -> StepLog | None:
+    try:
+        return StepLog(Path(path)) if path else None
+    except OSError as error:
+        raise SettingsError(
+            f'step_log is {path}, which cannot be written: {error.strerror}.'
+        ) from error
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,0 +1,123 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a demonstration -> what they say of torques, and of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .step_log import Steps
+from ..control.reference import Trajectory
+from ..errors import RecordingError
+from ..typing import Array
+
+_STEPS_PER_POINT = 10  # of the picture, which shows a hundred points per second well enough
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking:
+    """One followed motion: times from its start (t,), desired and measured positions (t, n)."""
+
+    time: Array
+    desired: Array
+    measured: Array
+
+    @property
+    def error(self) -> Array:
+        """Wanted minus measured, shape (t, n) [rad]."""
+        return self.desired - self.measured
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the error over time and joints [rad]."""
+        return float(np.sqrt(np.mean(self.error**2)))
+
+
+@dataclass(frozen=True, eq=False)
+class DemoFigures:
+    """What the steps of a demonstration say; torques [N m], times [s], angles [rad]."""
+
+    hold_time: Array
+    hold_drift: Array
+    with_feedforward: Tracking
+    gravity_only: Tracking
+    command_time: Array
+    command: Array
+
+    @property
+    def drift(self) -> float:
+        """Largest deviation of any joint from where it was when the hold began [rad]."""
+        return float(np.abs(self.hold_drift).max())
+
+
+def demo_figures(
+    steps: Steps, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
+) -> DemoFigures:
+    """
+    Return the figures of a demonstration.
+
+    Parameters
+    ----------
+    steps : Steps
+        Of the simulated arm.
+    hold : tuple of float
+        Between which times the arm was held by feedforward alone [s since the first step].
+    motions : tuple of 2 Trajectory
+        What it was to follow, with feedforward and without.
+
+    Raises
+    ------
+    RecordingError
+        If there is no step of one of them.
+
+    """
+    time = steps.stamp - steps.stamp[0]
+    held = (time >= hold[0]) & (time <= hold[1])
+    if not held.any():
+        raise RecordingError(f'No step of the arm is from {hold[0]:g} to {hold[1]:g} s.')
+    positions = steps.position[held]
+    first, second = (_tracking(steps, motion) for motion in motions)
+    every = slice(None, None, _STEPS_PER_POINT)
+    return DemoFigures(
+        time[held] - time[held][0],
+        positions - positions[0],
+        first,
+        second,
+        time[every],
+        steps.effort[every],
+    )
+
+
+def _tracking(steps: Steps, motion: Trajectory) -> Tracking:
+    during = (steps.stamp >= motion.times[0]) & (steps.stamp <= motion.end)
+    if not during.any():
+        raise RecordingError(
+            f'No step of the arm is from {motion.times[0]:.3f} to {motion.end:.3f} s.'
+        )
+    desired = np.array([motion.sample(time).q for time in steps.stamp[during]])
+    return Tracking(steps.stamp[during] - motion.times[0], desired, steps.position[during])
+
+
+@dataclass(frozen=True)
+class DemoRates:
+    """
+    How the machine kept up with a demonstration.
+
+    `rate` is the arm's steps in a second of real time, `missed` of `steps` went without a new
+    torque. `round_trip` are its 50th and 99th percentiles from state to torque [s]. `processor`
+    is the share of one thread that each process took, `machine` says on what all of it ran.
+    `lockstep` tells whether the arm waited for each torque, and `too_busy` why it had to.
+    """
+
+    rate: float
+    missed: int
+    steps: int
+    stops: int
+    round_trip: tuple[float, float]
+    processor: Mapping[str, float]
+    machine: str
+    lockstep: bool
+    too_busy: str = ''
