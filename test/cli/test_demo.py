@@ -28,7 +28,7 @@ class Started(Exception):
         arm = plan.arm
         self.plan = {
             '--arm': arm.name,
-            '--hand': (arm.hand, *plan.arm_parameters),
+            '--hand': (arm.hand, *plan.arm_parameters.items()),
             '--payload': plan.payload,
             '--hold': plan.hold,
             '--motion': plan.motion,
@@ -40,7 +40,7 @@ class Started(Exception):
 def test_each_of_two_options_of_the_demo_reaches_its_plan(pair, monkeypatch, tmp_path):
     from franka_dynamics.ros import demo
 
-    def start(plan, folder, show):
+    def start(plan, folder, show, pacing):
         raise Started(plan)
 
     def planned(number, *options):
@@ -86,12 +86,17 @@ def test_an_arm_the_demo_does_not_run_is_refused_with_choices(capsys):
     assert 'invalid choice' in capsys.readouterr().err
 
 
-def test_a_process_that_fails_is_no_fault_of_the_input(monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize(('name', 'status'), [('DemoError', 1), ('TooBusyError', 3)])
+def test_a_failure_and_a_busy_machine_have_statuses_of_their_own(
+    name, status, monkeypatch, capsys, tmp_path
+):
     from franka_dynamics.ros import demo
 
-    def crash(plan, folder, show):
-        raise demo.DemoError('simulator_node was ended by SIGSEGV; its log is a.log.')
+    error = getattr(demo, name)
+
+    def crash(plan, folder, show, pacing):
+        raise error('simulator_node was ended by SIGSEGV; its log is a.log.')
 
     monkeypatch.setattr(demo, 'run_session', crash)
-    assert main(['demo', '--output', str(tmp_path / 'out')]) == 1
+    assert main(['demo', '--output', str(tmp_path / 'out')]) == status
     assert 'simulator_node was ended by SIGSEGV' in capsys.readouterr().err

@@ -17,8 +17,8 @@ def started(monkeypatch):
     """Run `sim` without its nodes; return the parameters that each would have had."""
     nodes = {}
 
-    def start(_group, module, arguments):
-        nodes[module] = dict(one.split(':=', 1) for one in arguments if ':=' in one)
+    def start(_group, module, parameters, remappings=None):
+        nodes[module] = parameters
 
     monkeypatch.setattr(NodeGroup, 'start', start)
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')  # as the verb would for good

@@ -1,0 +1,128 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The demonstration as processes: what it leaves, a machine too busy for it, and its end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from franka_dynamics.arm import load
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('mujoco')
+
+from franka_dynamics.ros import demo
+from franka_dynamics.ros.node_group import default_signals
+
+from .conftest import TIMEOUT_S
+from ..processes import descendants
+
+# In a process of its own, because it sets the ROS domain.
+PROGRAM = """
+import json, sys
+from pathlib import Path
+from franka_dynamics.arm import load
+from franka_dynamics.ros.demo import DemoPlan, run_session
+from franka_dynamics.simulation.demo_figures import demo_figures
+
+plan = DemoPlan(load('fer'), {'robot_type': 'fer'}, {}, 1.0, 2.0, 0.2)
+run = run_session(plan, Path(sys.argv[1]), pacing='lockstep')
+figures = demo_figures(run.steps, run.hold, run.motions)
+print(json.dumps({
+    'residual': run.residual, 'drift': figures.drift, 'errors': run.errors,
+    'tracking': figures.with_feedforward.rms, 'gravity': figures.gravity_only.rms,
+    'missed': run.rates.missed, 'steps': run.rates.steps, 'lost': run.lost,
+    'processor': run.rates.processor,
+}))
+"""
+
+
+def test_in_lockstep_every_torque_is_new_and_the_figures_are_good(tmp_path):
+    done = subprocess.run(
+        [sys.executable, '-c', PROGRAM, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=4 * TIMEOUT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said['residual'] < 1e-12
+    assert said['drift'] < 1e-6
+    assert said['tracking'] < said['gravity'] / 30.0
+    assert not said['errors'] and not said['lost']
+    assert said['missed'] == 0 and said['steps'] > 5000
+    assert set(said['processor']) == {'arm', 'node', 'demo'}
+
+
+@pytest.fixture
+def sessions(monkeypatch, tmp_path):
+    """Run sessions that end as told, by their pacing; return what ran and how it ended."""
+
+    def run(**ends):
+        ran = []
+
+        def session(self):
+            ran.append(self._pacing)
+            end = ends[self._pacing]
+            if isinstance(end, Exception):
+                raise end
+            return end
+
+        monkeypatch.setattr(demo._Session, 'run', session)
+        monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
+        plan = demo.DemoPlan(load('fer'), {}, {})
+        try:
+            return ran, demo.run_session(plan, tmp_path)
+        except demo.DemoError as error:
+            return ran, error
+
+    return run
+
+
+def measured():
+    rates = demo.DemoRates(1000.0, 0, 1, 0, (0.0, 0.0), {}, '', True)
+    return demo.DemoRun(None, (0.0, 1.0), (), rates, 0.0, (), False)
+
+
+def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(sessions):
+    busy = demo.TooBusyError('half of the cycles had no new command')
+    ran, run = sessions(wall=busy, lockstep=measured())
+    assert ran == ['wall', 'lockstep']
+    assert run.rates.too_busy == 'half of the cycles had no new command'
+
+
+def test_a_process_that_fails_by_the_clock_is_no_busy_machine(sessions):
+    ran, error = sessions(wall=demo.DemoError('feedforward_node ended'), lockstep=measured())
+    assert ran == ['wall']
+    assert not isinstance(error, demo.TooBusyError)
+
+
+def test_a_machine_too_busy_even_in_lockstep_is_told_apart(sessions):
+    busy = demo.TooBusyError('gave up waiting')
+    assert isinstance(sessions(wall=busy, lockstep=busy)[1], demo.TooBusyError)
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_demonstration_in_one_sentence(number, tmp_path):
+    before = descendants(os.getpid())
+    running = subprocess.Popen(
+        [sys.executable, '-m', 'franka_dynamics', 'demo', '--output', str(tmp_path)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=default_signals,
+    )
+    give_up = time.monotonic() + TIMEOUT_S
+    while not any('feedforward_node' in one for one in descendants(running.pid).values()):
+        assert running.poll() is None and time.monotonic() < give_up
+        time.sleep(0.05)
+    running.send_signal(number)
+    said = running.communicate(timeout=TIMEOUT_S)[1]
+    assert running.returncode == 130
+    assert said.count('\n') == 1 and 'interrupted' in said
+    assert not set(descendants(os.getpid())) - set(before)

@@ -1,0 +1,71 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a simulated arm writes of its steps is what it was, and gives a demonstration's figures."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.reference import Trajectory
+from franka_dynamics.errors import RecordingError
+from franka_dynamics.simulation.demo_figures import demo_figures
+
+pytest.importorskip('mujoco')
+
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+from franka_dynamics.simulation.step_log import read_steps, StepLog, Steps
+
+FER = load('fer')
+EPOCH = 1.7e9
+
+
+def test_steps_come_back_as_they_were_read(tmp_path):
+    arm = ArmSimulation(FER, SimulationSettings(brake_release_after=0.0, position_noise=1e-4))
+    log, readings = StepLog(tmp_path / 'steps'), []
+    for step in range(50):
+        reading = arm.read()
+        log.write(EPOCH + reading.time, reading, step % 2 == 0)
+        arm.step(np.full(7, 0.1 * step))
+        readings.append(reading)
+    log.close()
+    # The last row is cut in the middle, as of an arm that was killed.
+    with (tmp_path / 'steps').open('ab') as file:
+        file.write(b'1234')
+    steps = read_steps(tmp_path / 'steps', 7)
+    np.testing.assert_array_equal(steps.fresh, np.arange(50) % 2 == 0)
+    for name in ('position', 'velocity', 'effort'):
+        told = np.array([getattr(reading, name) for reading in readings])
+        np.testing.assert_array_equal(getattr(steps, name), told)
+    recording = steps.recording('here', FER.joint_names)
+    # A double holds the time since 1970 to a quarter of a microsecond, as do the published stamps.
+    np.testing.assert_allclose(np.diff(recording.stamp_ns), 10**6, atol=500)
+
+
+def test_no_step_is_said_in_a_sentence(tmp_path):
+    (tmp_path / 'steps').write_bytes(b'')
+    with pytest.raises(RecordingError, match='holds no step'):
+        read_steps(tmp_path / 'steps', 7)
+
+
+def planted_steps(error):
+    """Return steps of 3 s: held with a drift, then a motion followed with an error [rad]."""
+    time = np.arange(3000) * 1e-3
+    position = np.where(time < 1.0, 1e-5 * time, 1e-5 + (time - 1.0) / 10.0)
+    position[time > 1.0] -= error
+    columns = np.repeat(position[:, None], 7, axis=1)
+    return Steps(EPOCH + time, time >= 0.0, columns, 0.0 * columns, columns)
+
+
+@pytest.mark.parametrize('error', [1e-3, 3e-2])
+def test_planted_drift_and_error_are_found(error):
+    times = EPOCH + np.array([1.0, 3.0])
+    motion = Trajectory(times, 1e-5 + np.array([[0.0], [0.2]]) * np.ones(7))
+    figures = demo_figures(planted_steps(error), (0.2, 0.9), (motion, motion))
+    assert figures.drift == pytest.approx(0.7e-5, rel=1e-2)
+    assert figures.with_feedforward.rms == pytest.approx(error, rel=1e-3)
+
+
+def test_a_motion_without_steps_is_refused():
+    late = Trajectory(EPOCH + np.array([5.0, 6.0]), np.zeros((2, 7)))
+    with pytest.raises(RecordingError, match='No step of the arm is from'):
+        demo_figures(planted_steps(0.0), (0.2, 0.9), (late, late))
