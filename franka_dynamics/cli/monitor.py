@@ -82,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _once(feed: Any, namespaces: list[str], arguments: argparse.Namespace) -> int:
-
-    from ..report.monitor import at_fault, monitor_view
+    from ._monitor_view import monitor_view
+    from ..ros.monitor_feed import at_fault
 
     missing = _wait(feed, namespaces, arguments.timeout)
     now = time.monotonic()
@@ -130,7 +130,7 @@ def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
 def _live(feed: Any, period: float) -> int:
     from rich.live import Live
 
-    from ..report.monitor import monitor_view
+    from ._monitor_view import monitor_view
 
     console = terminal()
     with (

@@ -1,30 +1,173 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Listens to diagnostics and torque topics of every arm there is, without keeping up with them."""
+"""Every arm there is, by its diagnostics and torques, listened to without keeping up with them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from functools import partial
 import math
 import time
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-import rclpy
-from rclpy.context import Context
-from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from .messages import seconds
+from .node_process import guest_node
 from .qos import STATE_QOS
-from ..report.monitor import LEVELS, NodeView, Status, TORQUE_TERMS, Torques
+from .statuses import read_statuses, SIMULATED_ARM, Status
 
+# In the order in which they are shown; the names of the feedforward node's topics.
+TORQUE_TERMS = ('feedforward', 'gravity', 'coriolis', 'inertia_torque', 'external_torque')
+SILENT_AFTER_S = 3.0  # without diagnostics, which come once per second
+_LIMIT = 'torque limit, '
 _DIAGNOSTICS_DEPTH = 50
 
 
-class MonitorFeed(Node):
+@dataclass(frozen=True)
+class Torques:
+    """One torque term: the stamp [s] of its joint state, joint names and torques [N m]."""
+
+    stamp: float
+    joints: tuple[str, ...]
+    effort: tuple[float, ...]
+
+
+@dataclass
+class NodeView:
+    """
+    What has been heard of one node.
+
+    `name` is its full name without the leading slash, `statuses` go by subject, `torques` by
+    term. `heard` is the steady-clock time of its latest diagnostics [s].
+    """
+
+    name: str
+    statuses: dict[str, Status] = field(default_factory=dict)
+    torques: dict[str, Torques] = field(default_factory=dict)
+    heard: float = 0.0
+    command_rate: float = float('nan')
+    _published: tuple[float, int] | None = None
+
+    @property
+    def namespace(self) -> str:
+        """The node's namespace without slashes at its ends; empty for the root."""
+        return self.name.rpartition('/')[0]
+
+    @property
+    def is_arm(self) -> bool:
+        """Whether this is a feedforward node."""
+        return {'Joint states', 'Command'} <= self.statuses.keys()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is a node of this package: others publish on /diagnostics too."""
+        return self.is_arm or self.is_simulated
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether this is a simulated arm."""
+        return SIMULATED_ARM in self.statuses
+
+    @property
+    def torque_limits(self) -> dict[str, float]:
+        """Torque limits by joint [N m]; empty until the node has told them."""
+        arm = self.statuses.get('Arm')
+        return (
+            {}
+            if arm is None
+            else {
+                key[len(_LIMIT) :].removesuffix(' [N m]'): float(value)
+                for key, value in arm.values.items()
+                if key.startswith(_LIMIT)
+            }
+        )
+
+    def silent(self, now: float) -> bool:
+        """Return whether its diagnostics have ceased."""
+        return now - self.heard > SILENT_AFTER_S
+
+    def take(self, status: Status, now: float) -> None:
+        """Take one diagnostic status."""
+        self.statuses[status.subject] = status
+        self.heard = now
+        if status.subject == 'Command' and 'published' in status.values:
+            published = int(status.values['published'])
+            if self._published is not None and now > self._published[0]:
+                before, count = self._published
+                # A count that fell is a node that was activated anew.
+                self.command_rate = max(0, published - count) / (now - before)
+            self._published = (now, published)
+
+    def number(self, subject: str, key: str) -> float:
+        """Return one diagnostic value as a number; NaN where there is none."""
+        status = self.statuses.get(subject)
+        value = parsed(status.values.get(key, '')) if status is not None else None
+        return float(value) if isinstance(value, int | float) else float('nan')
+
+    def as_dict(self, now: float) -> dict[str, Any]:
+        """Return it for JSON: numbers as numbers, and null for what is not known."""
+        return {
+            'node': self.name,
+            'silent': self.silent(now),
+            'command_rate_hz': finite(self.command_rate),
+            'torque_limits': self.torque_limits,
+            'statuses': {
+                subject: {
+                    'level': status.level,
+                    'message': status.message,
+                    'values': {key: parsed(value) for key, value in status.values.items()},
+                }
+                for subject, status in self.statuses.items()
+            },
+            'torques': {
+                term: {
+                    'stamp': torques.stamp,
+                    'effort': {
+                        joint: finite(value)
+                        for joint, value in zip(torques.joints, torques.effort)
+                    },
+                }
+                for term, torques in self.torques.items()
+            },
+        }
+
+
+def parsed(text: str) -> Any:
+    """Return a diagnostic value as what it stands for: a truth, a number, None for NaN, text."""
+    if text in ('True', 'False'):
+        return text == 'True'
+    for kind in (int, float):
+        try:
+            return finite(kind(text))
+        except ValueError:
+            continue
+    return text
+
+
+def finite(value: float) -> float | None:
+    """Return a number, or None where JSON has none for it."""
+    return value if math.isfinite(value) else None
+
+
+def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
+    """Return a sentence for every arm that is silent or reports an error."""
+    sentences = []
+    for node in nodes:
+        if node.silent(now):
+            sentences.append(f'{node.name} has been silent for {now - node.heard:.1f} s.')
+        sentences += [
+            f'{node.name}: {subject}: {status.message}'
+            for subject, status in node.statuses.items()
+            if status.level == 'ERROR'
+        ]
+    return sentences
+
+
+class MonitorFeed:
     """
     Keeps a NodeView of every node of this package that publishes diagnostics.
 
@@ -42,19 +185,13 @@ class MonitorFeed(Node):
     """
 
     def __init__(self, namespaces: Collection[str] = (), *, with_torques: bool = True) -> None:
-        self._own_context = Context()
-        rclpy.init(context=self._own_context, signal_handler_options=SignalHandlerOptions.NO)
-        super().__init__(
-            'monitor',
-            context=self._own_context,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
+        self._guest = guest_node('monitor')
+        self._node, _ = self._guest.__enter__()
         self._namespaces, self._with_torques = set(namespaces), with_torques
         self._heard: dict[str, NodeView] = {}
         self._listened_to: set[str] = set()
         self._torque_topics: list[Subscription] = []
-        self._diagnostics = self.create_subscription(
+        self._diagnostics = self._node.create_subscription(
             DiagnosticArray, '/diagnostics', self._on_diagnostics, _DIAGNOSTICS_DEPTH
         )
 
@@ -86,36 +223,24 @@ class MonitorFeed(Node):
 
     def close(self) -> None:
         """Leave the graph."""
-        self.destroy_node()
-        self._own_context.try_shutdown()
+        self._guest.__exit__(None, None, None)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         now = time.monotonic()
-        for entry in message.status:
-            name, found, subject = entry.name.partition(': ')
-            if not found:
+        for status in read_statuses(message):
+            view = NodeView(status.node)
+            if not status.node or (self._namespaces and view.namespace not in self._namespaces):
                 continue
-            view = NodeView(name)
-            if self._namespaces and view.namespace not in self._namespaces:
-                continue
-            view = self._heard.setdefault(name, view)
-            view.take(
-                subject,
-                Status(
-                    LEVELS[entry.level[0]] if entry.level[0] < len(LEVELS) else 'ERROR',
-                    entry.message,
-                    {pair.key: pair.value for pair in entry.values},
-                ),
-                now,
-            )
-            if self._with_torques and view.is_arm and name not in self._listened_to:
+            view = self._heard.setdefault(status.node, view)
+            view.take(status, now)
+            if self._with_torques and view.is_arm and view.name not in self._listened_to:
                 self._listen_to(view)
 
     def _listen_to(self, view: NodeView) -> None:
         self._listened_to.add(view.name)
         for term in TORQUE_TERMS:
             self._torque_topics.append(
-                self.create_subscription(
+                self._node.create_subscription(
                     JointState,
                     f'/{view.name}/{term}',
                     partial(self._on_torques, view, term),

@@ -30,6 +30,7 @@ from .node_process import start_node
 from .node_settings import load_arm
 from .parameters import declare, table, values
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
+from .statuses import ReferenceReports
 from ..control.multisine import multisine
 from ..control.planning import TrajectoryRequest
 from ..errors import FrankaDynamicsError, JointStateError
@@ -53,8 +54,7 @@ class ReferencePlayerNode(Node):
         self._reader = JointStateReader(self._description.joint_names)
         self._latest: JointReading | None = None
         self._arrival = 0.0
-        self._refused = self._interrupted = ''
-        self._mark = ''  # of the motion that is reported of
+        self._told = ReferenceReports('')
         self._publisher = self.create_publisher(JointTrajectory, REFERENCE_TOPIC, REFERENCE_QOS)
         self.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
         self.create_subscription(
@@ -78,7 +78,11 @@ class ReferencePlayerNode(Node):
                 return NOT_DONE
         request = multisine(self._description, self._plan['duration'], self._plan['amplitude'])
         # A node that has only just started, or stopped for a moment, refuses at first.
-        while (seen := self._follow(request)) and self._refused and time.monotonic() < until:
+        while (
+            (seen := self._follow(request))
+            and self._told.state == 'refused'
+            and time.monotonic() < until
+        ):
             time.sleep(_AGAIN_PERIOD_S)
         if not seen:
             return NOT_DONE
@@ -87,17 +91,17 @@ class ReferencePlayerNode(Node):
     def _follow(self, request: TrajectoryRequest) -> bool:
         """Publish the motion and wait for its end, or until it is known not to be followed."""
         assert self._latest is not None
-        self._refused, self._mark = '', str(uuid.uuid4())
+        self._told = ReferenceReports(str(uuid.uuid4()))
         # A zero stamp starts it on arrival, and the node leads the arm to its first point.
         message = request_message(request, self._plan['lead_in'])
-        message.header.frame_id = self._mark
+        message.header.frame_id = self._told.mark
         self._publisher.publish(message)
         # By the arm's own stamps: whether they are simulated or fall behind, the node goes by
         # them too.
         end = self._latest.stamp + self._plan['lead_in'] + float(request.times[-1])
         end += self._plan['settle']
         self._arrival = time.monotonic()
-        while self._latest.stamp < end and not self._refused and not self._interrupted:
+        while self._latest.stamp < end and not self._told.not_followed:
             # Reading a kilohertz of joint states only to see time pass would cost a tenth of a
             # core; a subscription of depth 1 has the freshest ready.
             time.sleep(_LOOK_PERIOD_S)
@@ -118,10 +122,9 @@ class ReferencePlayerNode(Node):
         joint = int(error.argmax())
         tolerance = self._plan['tolerance']
         worst = f'{error[joint]:.3g} rad, {self._description.joint_names[joint]}'
-        not_followed = self._refused or self._interrupted
-        if not_followed:
+        if self._told.not_followed:
             print(
-                f'the motion was not followed to its end: {not_followed} (the arm is '
+                f'the motion was not followed to its end: {self._told.not_followed} (the arm is '
                 f'{worst} from its end).',
                 file=sys.stderr,
             )
@@ -146,17 +149,7 @@ class ReferencePlayerNode(Node):
             self.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
     def _on_reference_state(self, message: DiagnosticArray) -> None:
-        for entry in message.status:
-            pairs = {pair.key: pair.value for pair in entry.values}
-            # Reports of motions before this one come too, and of others' beside it.
-            if not self._mark or pairs.get('frame_id') != self._mark:
-                continue
-            state = pairs.get('state')
-            told = f'{state}, {pairs.get("reason", "")}'.rstrip(' .,')
-            if state == 'refused':
-                self._refused = told
-            elif state == 'interrupted':
-                self._interrupted = told
+        self._told.take(message)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -7,20 +7,28 @@ import math
 
 import pytest
 
-from franka_dynamics.report.monitor import at_fault, NodeView, parsed, Status, Torques
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from franka_dynamics.ros.monitor_feed import at_fault, NodeView, parsed, Torques
+from franka_dynamics.ros.statuses import Status
+
+
+def told(subject, level, message, values):
+    return Status('left/feedforward', subject, level, message, values)
 
 
 def command(published, level='OK', message='torques are published'):
-    return Status(level, message, {'published': str(published), 'latency p50 [us]': '103.5'})
+    return told(
+        'Command', level, message, {'published': str(published), 'latency p50 [us]': '103.5'}
+    )
 
 
 def arm(now=10.0):
     view = NodeView('left/feedforward')
-    view.take('Joint states', Status('OK', 'fresh', {'rate [Hz]': '1000', 'age [ms]': 'nan'}), now)
-    view.take('Command', command(500), now)
+    view.take(told('Joint states', 'OK', 'fresh', {'rate [Hz]': '1000', 'age [ms]': 'nan'}), now)
+    view.take(command(500), now)
     view.take(
-        'Arm',
-        Status('OK', 'fer', {'torque limit, a [N m]': '87', 'torque limit, b [N m]': '12'}),
+        told('Arm', 'OK', 'fer', {'torque limit, a [N m]': '87', 'torque limit, b [N m]': '12'}),
         now,
     )
     view.torques['gravity'] = Torques(3.25, ('a', 'b'), (1.5, float('nan')))
@@ -49,16 +57,16 @@ def test_a_diagnostic_value_is_parsed_to_what_it_stands_for(text, expected):
 def test_the_command_rate_is_the_counts_difference_over_time():
     view = arm(now=10.0)
     assert math.isnan(view.command_rate)
-    view.take('Command', command(1500), 11.0)
+    view.take(command(1500), 11.0)
     assert view.command_rate == pytest.approx(1000.0)
-    view.take('Contact', Status('OK', 'no contact', {}), 11.2)  # out of turn; no new count
-    view.take('Command', command(2500), 12.0)
+    view.take(told('Contact', 'OK', 'no contact', {}), 11.2)  # out of turn; no new count
+    view.take(command(2500), 12.0)
     assert view.command_rate == pytest.approx(1000.0)
 
 
 def test_no_rate_is_negative_when_a_node_is_activated_anew():
     view = arm(now=10.0)
-    view.take('Command', command(3), 11.0)
+    view.take(command(3), 11.0)
     assert view.command_rate == 0.0
 
 
@@ -74,7 +82,7 @@ def test_a_views_json_has_numbers_and_null_for_unknown():
 
 def test_a_silent_node_and_an_error_are_each_told():
     silent, broken, fine = arm(now=1.0), arm(), arm()
-    broken.take('Command', command(1, 'ERROR', 'somebody else commands'), 10.0)
+    broken.take(command(1, 'ERROR', 'somebody else commands'), 10.0)
     assert at_fault([fine, broken, silent], 10.0) == [
         'left/feedforward: Command: somebody else commands',
         'left/feedforward has been silent for 9.0 s.',
@@ -83,9 +91,9 @@ def test_a_silent_node_and_an_error_are_each_told():
 
 def test_nodes_of_others_are_not_taken_for_ours():
     other = NodeView('controller_manager')
-    other.take('Controllers Activity', Status('OK', 'all active', {}), 1.0)
+    other.take(told('Controllers Activity', 'OK', 'all active', {}), 1.0)
     simulator = NodeView('simulator')
-    simulator.take('Simulated arm', Status('OK', 'open', {}), 1.0)
+    simulator.take(told('Simulated arm', 'OK', 'open', {}), 1.0)
     assert (other.is_ours, simulator.is_ours, arm().is_ours) == (False, True, True)
     assert (simulator.is_arm, arm().is_arm) == (False, True)
     assert (simulator.namespace, arm().namespace) == ('', 'left')

@@ -7,29 +7,32 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from franka_dynamics.report.monitor import (
-    monitor_view,
-    NodeView,
-    Status,
-    torque_bar,
-    TORQUE_TERMS,
-    Torques,
-)
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from franka_dynamics.cli._monitor_view import monitor_view, torque_bar
+from franka_dynamics.ros.monitor_feed import NodeView, TORQUE_TERMS, Torques
+from franka_dynamics.ros.statuses import Status
 
 JOINTS = tuple(f'left_fer_joint{i}' for i in range(1, 8))
 EFFORT = (-80.5, 3.25, 0.0, 18.57, 0.63, -11.9, 0.01)
 
 
-def arm():
+def arm(age='0.31'):
     view = NodeView('left/feedforward')
     view.take(
-        'Joint states',
-        Status('OK', 'states are fresh', {'rate [Hz]': '999.6', 'age [ms]': '0.31'}),
+        Status(
+            'left/feedforward',
+            'Joint states',
+            'OK',
+            'states are fresh',
+            {'rate [Hz]': '999.6', 'age [ms]': age},
+        ),
         10.0,
     )
     view.take(
-        'Command',
         Status(
+            'left/feedforward',
+            'Command',
             'ERROR',
             'somebody else commands',
             {'published': '500', 'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'},
@@ -37,8 +40,9 @@ def arm():
         10.0,
     )
     view.take(
-        'Arm',
         Status(
+            'left/feedforward',
+            'Arm',
             'OK',
             'fer',
             {
@@ -104,3 +108,13 @@ def test_given_no_diagnostics_when_drawn_then_the_wait_is_told():
 
 def test_a_silent_nodes_title_says_for_how_long():
     assert 'left/feedforward (silent for 20 s)' in rendered(monitor_view([arm()], 30.0, 80), 80)
+
+
+def test_a_simulated_arm_that_fell_behind_is_no_old_state():
+    simulator = NodeView('left/simulator')
+    simulator.take(Status('left/simulator', 'Simulated arm', 'OK', 'open', {}), 10.0)
+    late = arm('10944.5')
+    assert '10944.5 ms old' in rendered(monitor_view([late], 10.5, 200), 200)
+    shown = rendered(monitor_view([late, simulator], 10.5, 200), 200)
+    assert 'simulated time, 10.9 s behind the clock' in shown
+    assert 'ms old' not in shown
