@@ -69,7 +69,7 @@ class ReferenceReports:
     def take(self, message: DiagnosticArray) -> None:
         """Take a message on ~/reference_state."""
         for entry in read_statuses(message):
-            if entry.values.get('frame_id') == self.mark:
+            if self.mark and entry.values.get('frame_id') == self.mark:
                 self.state = entry.values.get('state', '')
                 self.reason = entry.values.get('reason', '')
 
