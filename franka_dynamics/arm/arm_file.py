@@ -44,6 +44,7 @@ _ARM_KEYS = {
     'home',
     'rated_load',
     'friction',
+    'simulated_friction',
     'default_set',
     'inertial_sets',
 }
@@ -139,6 +140,9 @@ def load(
         base_link=base_link,
         home=_home(table, joints) if 'home' in table else None,
         friction=_friction(table.table('friction'), len(joints)) if 'friction' in table else None,
+        simulated_friction=_friction(table.table('simulated_friction'), len(joints))
+        if 'simulated_friction' in table
+        else None,
         inertial_set=chosen,
         source=inertial.text('source'),
         hand=_listed_hand(inertial),

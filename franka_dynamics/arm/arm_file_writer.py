@@ -92,6 +92,8 @@ def arm_file_text(
         content['rated_load'] = float(description.rated_load)
     if description.friction is not None:
         content['friction'] = _friction(description.friction, friction_source)
+    if description.simulated_friction is not None:
+        content['simulated_friction'] = _friction(description.simulated_friction, '')
     name = description.inertial_set or 'own'
     content['default_set'] = name
     content['inertial_sets'] = {name: inertial}

@@ -131,6 +131,10 @@ class ArmDescription:
         What was changed on request, a sentence each.
     rated_load : float or None
         The mass [kg] its maker lets the flange carry; None where the file does not say.
+    simulated_friction : FrictionModel or None
+        For simulation alone, where `friction` is not known: it was identified between commanded
+        torque and motion, of which a robot's own controller compensates a part, so it is neither
+        commanded nor taken out of measured torques.
 
     Raises
     ------
@@ -155,6 +159,7 @@ class ArmDescription:
     file: str = ''
     repairs: tuple[str, ...] = ()
     rated_load: float | None = None
+    simulated_friction: FrictionModel | None = None
 
     def __post_init__(self) -> None:
         """Check that joints, links, base and home belong together; freeze the arrays."""

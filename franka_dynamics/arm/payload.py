@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+import re
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .inertia import LinkInertia, six_from_tensor
+from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .strict_yaml import YamlTable
 from ..errors import DescriptionError, InertiaError
 
@@ -99,6 +101,43 @@ def payload_parameter_file(payload: NDArray[np.float64], comment: str) -> str:
     numbers = ', '.join(yaml_number(value) for value in payload)
     lines = ''.join(f'# {line}\n' for line in comment.splitlines())
     return f'{lines}{_HEADER}/**:\n  ros__parameters:\n    payload: [{numbers}]\n'
+
+
+def desk_json(payload: NDArray[np.float64], name: str) -> str:
+    """
+    Return Franka's `endeffector-config.json` of a payload, for upload by Desk's settings.
+
+    Fields as "End effector commissioning" of Franka's RIDE CLI documentation 1.1.1 has them:
+    transformation (of the end effector in the flange frame, here none) and inertia by columns.
+
+    Parameters
+    ----------
+    payload : ndarray, shape (10,)
+        Mass [kg], centre of mass [m] and inertia about it (xx xy xz yy yz zz) [kg m^2], in the
+        flange frame, as of `payload_array`.
+    name : str
+        What Desk shows; its letters, digits and dashes become the identifier.
+
+    Raises
+    ------
+    InertiaError
+        If no letter or digit is in the name.
+
+    """
+    identifier = re.sub('[^A-Za-z0-9]+', '-', name).strip('-').removeprefix('ee-')
+    if not identifier:
+        raise InertiaError(f'The name {name!r} has no letter or digit to call an end effector by.')
+    mass, center, six = float(payload[0]), payload[1:4], payload[4:]
+    content = {
+        'id': identifier,
+        'name': name,
+        'color': '#808080',
+        'mass': mass,
+        'centerOfMass': center.tolist(),
+        'transformation': np.eye(4).ravel(order='F').tolist(),
+        'inertia': tensor_from_six(six).ravel(order='F').tolist(),
+    }
+    return json.dumps(content, indent=2) + '\n'
 
 
 def require_positive(option: str, value: float) -> None:

@@ -51,6 +51,17 @@ def add_output_option(container: Any, what: str, **settings: Any) -> None:
     container.add_argument('--output', help=what, **settings)
 
 
+def add_desk_option(container: Any) -> None:
+    """Add --desk FILE: a payload as Franka's end-effector file."""
+    container.add_argument(
+        '--desk',
+        type=output_file,
+        metavar='FILE',
+        help="write Franka's endeffector-config.json, which Desk's settings take (mass, centre of "
+        'mass, inertia)',
+    )
+
+
 def add_plot_option(container: Any, what: str) -> None:
     """Add --plot FILE: `what` is drawn into a picture."""
     container.add_argument(

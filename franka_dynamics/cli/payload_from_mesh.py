@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._options import add_output_option, add_plot_option
+from ._options import add_desk_option, add_output_option, add_plot_option
 from ._say import say, terminal
 from ..arm import load
 
@@ -77,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'touch; volume in which parts overlap counts twice',
     )
     add_output_option(parser, 'write a ROS parameter file for the feedforward node')
+    add_desk_option(parser)
     add_plot_option(parser, 'mesh, centre of mass and inertia ellipsoid')
 
 
@@ -93,7 +94,12 @@ def mesh_pose(mount: str, xyz: ArrayLike, rpy_angles: ArrayLike) -> NDArray[np.f
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the payload and write what was asked for."""
-    from ..arm.payload import payload_array, payload_parameter_file, require_positive
+    from ..arm.payload import (
+        desk_json,
+        payload_array,
+        payload_parameter_file,
+        require_positive,
+    )
     from ..files import write_text
     from ..mesh.mesh import mesh_inertia, mesh_volume
     from ..mesh.mesh_file import load_mesh
@@ -149,6 +155,9 @@ def run(arguments: argparse.Namespace) -> int:
         comment = f'{name}, {density:.6g} kg/m^3, mount {arguments.mount}'
         write_text(arguments.output, payload_parameter_file(payload, comment))
         say(console, f'written: {arguments.output}')
+    if arguments.desk:
+        write_text(arguments.desk, desk_json(payload, Path(arguments.mesh).stem))
+        say(console, f'written: {arguments.desk}')
     if arguments.plot:
         from ..report.bodies import draw_payload
 

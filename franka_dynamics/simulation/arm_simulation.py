@@ -51,10 +51,11 @@ class SimulationSettings:
     """
     What the simulated arm is like.
 
-    `friction` adds the arm file's friction model; `elasticity` puts elastic gears between motors
-    and links, and the velocity that is read is then the motors', as recordings of a real FER show.
-    `start` is the first position, the arm's home unless given; `gravity` is in the space frame
-    [m/s^2]. `sensor_delay` is how late positions, velocities and efforts are read [s].
+    `friction` adds the arm file's friction model, or the one that it has for simulation alone;
+    `elasticity` puts elastic gears between motors and links, and the velocity that is
+    read is then the motors', as recordings of a real FER show. `start` is the first position, the
+    arm's home unless given; `gravity` is in the space frame [m/s^2].
+    `sensor_delay` is how late positions, velocities and efforts are read [s].
     `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s, N
     m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is a torque between drives
     and links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints,
@@ -139,20 +140,20 @@ class ArmSimulation:
         self._compensator_data = (
             self._mujoco.MjData(self._compensator) if self._compensator is not None else None
         )
-        if settings.friction and description.friction is None:
+        friction = description.friction or description.simulated_friction
+        if settings.friction and friction is None:
             raise SettingsError(f'{description.name} has no friction model; switch friction off.')
         self._friction_state = (
-            FrictionState(description.friction, relaxed=True)
-            if settings.friction and description.friction is not None
+            FrictionState(friction, relaxed=True)
+            if settings.friction and friction is not None
             else None
         )
         self._still = np.zeros(description.n)
         # Friction that remembers nothing is the same at rest whenever it is asked.
         self._constant_at_rest = (
             None
-            if description.friction is None
-            or isinstance(description.friction, MaxwellSlipFriction)
-            else description.friction.torque(np.zeros(description.n))
+            if friction is None or isinstance(friction, MaxwellSlipFriction)
+            else friction.torque(np.zeros(description.n))
         )
         self._rng = np.random.default_rng(settings.seed)
         self._tones = self._draw_tones()

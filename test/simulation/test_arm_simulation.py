@@ -176,8 +176,29 @@ def test_a_start_at_fault_names_the_joint(start, error, sentence):
 
 
 def test_friction_is_refused_for_an_arm_without_its_model():
+    without = replace(load('fr3'), simulated_friction=None)
     with pytest.raises(SettingsError, match='fr3 has no friction model'):
-        ArmSimulation(load('fr3'), SimulationSettings(friction=True))
+        ArmSimulation(without, SimulationSettings(friction=True))
+
+
+def test_friction_for_simulation_alone_acts_and_is_commanded_nowhere():
+    # Given the FR3, for which friction between commanded torque and motion is published.
+    fr3 = load('fr3')
+    assert fr3.friction is None
+    moved = {}
+    for friction in (False, True):
+        simulation = ArmSimulation(
+            fr3,
+            SimulationSettings(
+                friction=friction, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0
+            ),
+        )
+        # When its first joint is pushed by less than its Coulomb friction of 1.137 N m.
+        for _ in range(300):
+            simulation.step(np.array([0.8, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        moved[friction] = abs(simulation.position[0] - fr3.home[0])
+    # Then friction holds it, but for the creep of a sign that is smoothed.
+    assert moved[True] < 0.2 * moved[False]
 
 
 def test_an_arm_that_runs_away_is_braked_where_last_seen(tmp_path, monkeypatch):
