@@ -1,0 +1,501 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the sources get wrong, one row each: printed, corrected, and what the formulations say.
+
+docs/theory/errata.md lists the same items. Printed formulas and tables are written out here, away
+from the code and the arm files; each row states by how much the printed one misses at one state,
+in the units of its largest entry.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import Convention, LinkInertia, load, load_hand
+from franka_dynamics.arm.inertia import six_from_tensor, steiner, tensor_from_six
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.dynamics.space_inertia import space_inertias
+from franka_dynamics.rpr.dynamics import RprDynamics
+from franka_dynamics.spatial import rpy
+
+
+@dataclass(frozen=True)
+class Misprint:
+    """One item of a source: the printed form misses the true value by `by`."""
+
+    item: str
+    printed: Any
+    corrected: Any
+    true: Any
+    by: float
+    atol: float = 1e-14
+
+
+# --- the RPR report
+
+
+H1, R1, A2, B2, C2, H3, R3 = 0.2, 0.03, 0.3, 0.05, 0.06, 0.4, 0.025
+M1, M2, M3, G = 1.3, 1.1, 0.9, 9.81
+
+
+def rpr_report():
+    D0, A1, A3 = 0.3, 0.2, 0.4
+    q, dq, ddq = np.array([0.4, 0.05, 0.7]), np.array([0.8, -0.3, 1.1]), np.array([1.0, -2.0, 3.0])
+    (s1, c1), (s3, c3), D = (np.sin(q[0]), np.cos(q[0])), (np.sin(q[2]), np.cos(q[2])), 0.3 + q[1]
+    cylinder = LinkInertia.from_cylinder(R3, H3, axis='y', center=(0, -H3 / 2, 0), mass=M3)
+    box = LinkInertia.from_box((A2, B2, C2), center=(0, 0, A2 / 2), mass=M2)  # as printed
+    first = LinkInertia.from_cylinder(R1, H1, axis='x', center=(H1 / 2, 0, 0), mass=M1)
+    arm = replace(load('rpr'), links=(first, box, cylinder), friction=None)
+    model, closed = NewtonEulerModel(arm), RprDynamics.from_description(arm)
+    frames = model.frames(q)
+    p = frames[2, :3, 3]
+
+    def center(link, q=q):
+        pose = model.frames(q)[link]
+        return pose[:3, :3] @ arm.links[link].center_of_mass + pose[:3, 3]
+
+    def slope(function, joint, step=1e-6):
+        unit = step * np.eye(3)[joint]
+        return (function(q + unit) - function(q - unit)) / (2 * step)
+
+    B, C, J = model.mass_matrix(q), model.coriolis_matrix(q, dq), model.jacobian(q)
+    B_slope = slope(model.mass_matrix, 2)
+    w, rho = D + A3 * c3, D + A3 * c3 + H3 * s3 / 2
+    sigma, kappa = A3 * s3 - H3 * c3 / 2, A3 * c3 + H3 * s3 / 2
+    energy = (M2 + M3) * D + M3 * kappa
+    across = M3 * (3 * R3**2 + H3**2) / 12
+    sine, cosine = (
+        (p[1] * c3 - p[2] * s3 + D * s3) / A1,
+        (p[1] * s3 + p[2] * c3 - D * c3 - A3) / A1,
+    )
+    k = (
+        M1 * (A1**2 + A1 * H1 + H1**2 + 1.5 * R1**2)
+        + M2 * (0.5 * A2**2 + (B2**2 + C2**2) / 12 + D**2)
+        + M3
+        * (0.5 * (A3**2 + R3**2) * (c3**2 - s3**2) + 0.5 * A3**2 + 0.5 * R3**2 + A3 * H3 * s3 * c3)
+    )
+    b11 = (
+        M1 * ((A1 + H1 / 2) ** 2 + (3 * R1**2 + H1**2) / 12)
+        + M2 * (D**2 + (A1 - A2 / 2) ** 2 + (B2**2 + C2**2) / 12)
+        + M3 * (rho**2 + A1**2 + (3 * R3**2 + H3**2) * s3**2 / 12 + R3**2 * c3**2 / 2)
+    )
+    slope_3 = M3 * (A3 * H3 * (c3**2 - s3**2) - 2 * (A3**2 + R3**2) * c3 * s3)  # as printed
+    b12, b23 = M2 * A2**2 / 2, M3 * (H3 * c3 / 2 - A3 * s3)
+    b33 = M3 * (A3**2 + H3**2 + 1.5 * R3**2)
+    own = np.array([[k, b12, 0], [b12, M2 + M3, b23], [0, b23, b33]])
+    c12, c13, c23 = M2 * D * dq[0], 0.5 * slope_3 * dq[0], -M3 * kappa * dq[2]
+    c11 = M2 * D * dq[1] + 0.5 * slope_3 * dq[2]
+    coriolis = np.array([[c11, c12, c13], [c12, 0, c23], [c13, c23, 0]])
+    column_1 = np.array([D * c1 - A1 * s1, D * s1 + A1 * c1, 0])
+    true_slopes = [slope(lambda q, i=i: center(i, q), 0) for i in range(3)]
+    v1, v2, v3 = dq
+    kinetic = 0.25 * (
+        (2 * k + M2 * A2**2) * v1**2
+        + (M2 * (2 + A2**2) + M3 * (2 + H3 * c3 - 2 * A3 * s3)) * v2**2
+        + M3 * (H3 * c3 - 2 * A3 * s3 + 2 * A3**2 + 2 * H3**2 + 3 * R3**2) * v3**2
+    )
+
+    def p_l2(length):
+        return [D * s1 + (A1 - length / 2) * c1, -D * c1 + (A1 - length / 2) * s1, D0]
+
+    def b_of(tensors):
+        total = np.zeros((3, 3))
+        for i, (mass, tensor) in enumerate(zip((M1, M2, M3), tensors)):
+            linear = np.stack([slope(lambda q, i=i: center(i, q), j) for j in range(3)], axis=1)
+            spin = frames[i, :3, :3].T @ model.jacobian(q, i + 1)[3:]
+            total += mass * linear.T @ linear + spin.T @ tensor @ spin
+        return total
+
+    central = [link.inertia_at_center_of_mass for link in arm.links]
+    twice = [t + steiner(x.mass, x.center_of_mass) for t, x in zip(central, arm.links)]
+    return [
+        Misprint(
+            '1.3 theta1',
+            np.arctan2(sine, cosine),
+            np.arctan2(w * p[0] + A1 * p[1], A1 * p[0] - w * p[1]),
+            q[0],
+            2.8,
+        ),
+        Misprint('1.3 sine and cosine of theta1', np.hypot(sine, cosine), 1.0, 1.0, 2.95),
+        Misprint(
+            '1.4 J_A column 3',
+            [A3 * s1 * s3, -A3 * c1 * s3, A3 * c3],
+            closed.kinematics.analytical_jacobian(q)[:, 2],
+            J[:3, 2],
+            0.475,
+        ),
+        Misprint(
+            '1.4 gradient column 3',
+            [A3 * s1 * s3, -A3 * s1 * s3, A3 * c3],
+            [-A3 * s1 * s3, A3 * c1 * s3, A3 * c3],
+            J[:3, 2],
+            0.338,
+        ),
+        Misprint(
+            '1.5 J_G column 1',
+            column_1 - [A3 * c1 * c3, A3 * s1 * c3, 0],
+            column_1 + [A3 * c1 * c3, A3 * s1 * c3, 0],
+            J[:3, 0],
+            0.564,
+        ),
+        Misprint(
+            '1.5 J_G column 3',
+            [-A3 * s1 * s3, A3 * c1 * c3, -A3 * c3],
+            closed.kinematics.geometric_jacobian(q)[:3, 2],
+            J[:3, 2],
+            0.612,
+        ),
+        Misprint('2 p_l2', p_l2(C2), p_l2(A2), center(1), 0.1105),
+        Misprint(
+            '2.1 J_P of link 2, column 1',
+            np.array([D * c1 + A2 / 2 * s1, D * s1 - A2 / 2 * c1, 0]),
+            [D * c1 - (A1 - A2 / 2) * s1, D * s1 + (A1 - A2 / 2) * c1, 0],
+            true_slopes[1],
+            0.1842,
+            1e-9,
+        ),
+        Misprint(
+            '2.1 J_P of link 3, column 1',
+            [c1 * kappa, s1 * kappa, 0],
+            column_1 + [c1 * kappa, s1 * kappa, 0],
+            true_slopes[2],
+            0.3205,
+            1e-9,
+        ),
+        Misprint(
+            "2.1 link 3's axis",
+            np.diag([M3 * R3**2 / 2, across, across]),
+            np.diag([across, M3 * R3**2 / 2, across]),
+            cylinder.inertia_at_center_of_mass,
+            0.01186,
+        ),
+        *(
+            Misprint(
+                f'2.1 moment across cylinder {number}',
+                mass * (3 * radius**2 + length**2) / 2,
+                mass * (3 * radius**2 + length**2) / 12,
+                LinkInertia.from_cylinder(radius, length, axis='x', mass=mass).inertia[1, 1],
+                by,
+            )
+            for number, radius, length, mass, by in (
+                (1, R1, H1, M1, 0.0231),
+                (3, R3, H3, M3, 0.0607),
+            )
+        ),
+        Misprint(
+            "2.1 the box's axes, a2 along z2 by p_l2",
+            M2 / 12 * np.diag([B2**2 + C2**2, A2**2 + C2**2, A2**2 + B2**2]),
+            M2 / 12 * np.diag([A2**2 + B2**2, A2**2 + C2**2, B2**2 + C2**2]),
+            LinkInertia.from_box((C2, B2, A2), mass=M2).inertia,
+            M2 * (A2**2 - C2**2) / 12,
+        ),
+        Misprint('2.1 Steiner twice', b_of(twice), b_of(central), B, 0.0527, 1e-9),
+        Misprint('2.1 B11', k, b11, B[0, 0], 0.855180 - 0.498083),
+        Misprint('2.1 B12', b12, M2 * A2 / 2 - A1 * (M2 + M3), B[0, 1], 0.2845),
+        Misprint('2.1 B13', 0.0, A1 * M3 * sigma, B[0, 2], 0.01885),
+        Misprint('2.1 B33', b33, M3 * (A3**2 + H3**2 / 3 + R3**2 / 4), B[2, 2], 0.0967),
+        Misprint(
+            '2 B33 with m2',
+            M2 * (A3**2 + H3**2 + R3**2),
+            M3 * (A3**2 + H3**2 / 3 + R3**2 / 4),
+            B[2, 2],
+            0.1605,
+        ),
+        Misprint('2.1 T', kinetic, closed.kinetic_energy(q, dq), 0.5 * dq @ B @ dq, 0.203),
+        Misprint(
+            "2.1 T of the report's B", kinetic, 0.5 * dq @ own @ dq, 0.5 * dq @ own @ dq, 0.0624
+        ),
+        Misprint(
+            '2.2 U',
+            G * ((M1 + M2 + M3) * D0 - M3 * sigma),
+            closed.potential_energy(q),
+            G * sum(link.mass * center(i)[2] for i, link in enumerate(arm.links)),
+            1.849,
+        ),
+        Misprint(
+            '3 slope of B11 by d2',
+            2 * M2 * D,
+            2 * energy,
+            slope(model.mass_matrix, 1)[0, 0],
+            1.413,
+            1e-9,
+        ),
+        Misprint(
+            '3 slope of B11 by theta3',
+            slope_3,
+            2 * M3 * (-rho * sigma + (H3**2 - 3 * R3**2) * s3 * c3 / 12),
+            B_slope[0, 0],
+            0.01826,
+            1e-9,
+        ),
+        Misprint('3 C symmetric', C.T, closed.coriolis_matrix(q, dq), C, 1.746),
+        Misprint('3 c12', c12, energy * dq[0], C[0, 1], 0.565),
+        Misprint(
+            '3 c13',
+            c13,
+            0.5 * B_slope[0, 0] * dq[0] + A1 * M3 * kappa * dq[2],
+            C[0, 2],
+            0.0788,
+            1e-9,
+        ),
+        Misprint(
+            '3 equations of motion',
+            own @ ddq + coriolis @ dq + model.gravity(q),
+            closed.inverse_dynamics(q, dq, ddq),
+            model.inverse_dynamics(q, dq, ddq),
+            1.229,
+            1e-13,
+        ),
+    ]
+
+
+# --- the Panda notebook
+
+
+def panda_notebook():
+    q = np.array([0.4, -0.7, 0.5, -1.9, 0.3, 1.2, 0.8])
+    dq = np.array([0.9, -0.6, 1.1, 0.7, -1.3, 0.5, 1.5])
+    model = PinocchioModel(load('fer'))
+    pose, center = model.frames(q)[2], np.array([0.02, 0.04, -0.07])
+    r, lever = pose[:3, 3], pose[:3, :3] @ center
+    mixed, space = (model.jacobian(q, 3, name) for name in ('LOCAL_WORLD_ALIGNED', 'WORLD'))
+    v, omega = np.split(mixed @ dq, 2)
+    v_center = v + np.cross(omega, lever)
+    turned = mixed[:3] + np.cross(r, mixed[3:], axisb=0).T
+    first, second, z = rpy(0.7, 0.0, 0.0), rpy(0.0, 0.9, 0.0), np.array([0.0, 0.0, 1.0])
+
+    def center_at(time):
+        frame = model.frames(q + time * dq)[2]
+        return frame[:3, :3] @ center + frame[:3, 3], frame[:3, 3]
+
+    (after, origin_after), (before, origin_before) = center_at(1e-6), center_at(-1e-6)
+    relative = ((after - origin_after) - (before - origin_before)) / 2e-6
+    return [
+        Misprint(
+            'cell 7, turns in reverse',
+            second @ first @ z,
+            first @ second @ z,
+            (first @ second)[:, 2],
+            0.244,
+        ),
+        Misprint('cell 14', v, v - np.cross(omega, r), (space @ dq)[:3], 0.338),
+        Misprint(
+            'cell 18', v_center, v_center - np.cross(omega, r + lever), (space @ dq)[:3], 0.394
+        ),
+        Misprint('cell 19, first entry', np.cross(omega, lever)[0], 0.0, 0.0, 0.0562),
+        Misprint(
+            'cell 21, c unturned',
+            np.cross(omega, center),
+            np.cross(omega, lever),
+            relative,
+            0.0445,
+            1e-9,
+        ),
+        Misprint('cell 23, as the spatial Jacobian', mixed[:3], turned, space[:3], 0.529),
+    ]
+
+
+# --- the Exp[licit] derivation: Franka's inertia table
+
+
+# m, m c, I (xx, xy, xz, yy, yz, zz) as printed.
+TABLE = (
+    (4.9707, (0.0193, 0.0103, -0.4654), (0.7470, -0.0002, 0.0086, 0.7503, 0.0201, 0.0092)),
+    (0.6469, (-0.0020, -0.0186, 0.0023), (0.0085, -0.0040, 0.0103, 0.0281, 0.0008, 0.0265)),
+    (3.2286, (0.0888, 0.1267, -0.2147), (0.0565, -0.0082, -0.0055, 0.0529, -0.0044, 0.0182)),
+    (3.5879, (-0.1908, 0.3746, 0.0985), (0.0677, 0.0277, 0.0039, 0.0324, -0.0016, 0.0776)),
+    (1.2259, (-0.0147, 0.0503, -0.0471), (0.0394, -0.0015, -0.0046, 0.0315, 0.0022, 0.0109)),
+    (1.6666, (0.1002, -0.0235, -0.0175), (0.0025, 0.0015, -0.0001, 0.0106, 0.0001, 0.0118)),
+    (1.4655, (0.0004, -0.0031, 0.1453), (0.0308, 0.0004, -0.0007, 0.0284, -0.0005, 0.0067)),
+)
+# m, c, I about the centre of mass: Gaz et al. 2019.
+GAZ = (
+    (
+        4.970684,
+        (0.003875, 0.002081, -0.04762),
+        (0.70337, -0.000139, 0.006772, 0.70661, 0.019169, 0.009117),
+    ),
+    (
+        0.646926,
+        (-0.003141, -0.02872, 0.003495),
+        (0.007962, -0.003925, 0.010254, 0.02811, 0.000704, 0.025995),
+    ),
+    (
+        3.228604,
+        (0.027518, 0.039252, -0.066502),
+        (0.037242, -0.004761, -0.011396, 0.036155, -0.012805, 0.01083),
+    ),
+    (
+        3.587895,
+        (-0.05317, 0.104419, 0.027454),
+        (0.025853, 0.007796, -0.001332, 0.019552, 0.008641, 0.028323),
+    ),
+    (
+        1.225946,
+        (-0.011953, 0.041065, -0.038437),
+        (0.035549, -0.002117, -0.004037, 0.029474, 0.000229, 0.008627),
+    ),
+    (
+        1.666555,
+        (0.060149, -0.014117, -0.010517),
+        (0.001964, 0.000109, -0.001158, 0.004354, 0.000341, 0.005433),
+    ),
+    (
+        0.735522,
+        (0.010517, -0.004252, 0.061597),
+        (0.012516, -0.000428, -0.001196, 0.010027, -0.000741, 0.004815),
+    ),
+)
+ROUNDING = 5.0e-5  # four printed decimals; 4.92e-5 is the largest difference
+
+
+# What Exp[licit]'s page on the robot lists at q = 0, in {S}: centres of mass [m], the tensors that
+# S_I = R I R^T gives (xx, xy, xz, yy, yz, zz), and the joints' unit twists (v, omega).
+PUBLISHED_CENTERS = (
+    (0.0039, 0.0021, 0.2394),
+    (-0.0031, 0.0036, 0.3618),
+    (0.0275, 0.0392, 0.5825),
+    (0.0293, -0.0275, 0.7534),
+    (-0.0120, 0.0410, 0.9946),
+    (0.0601, 0.0105, 1.0189),
+    (0.0883, 0.0021, 0.9339),
+)
+PUBLISHED_TENSORS = (
+    (0.7470, -0.0002, 0.0086, 0.7503, 0.0201, 0.0092),
+    (0.0085, 0.0103, 0.0040, 0.0265, -0.0008, 0.0281),
+    (0.0565, -0.0082, -0.0055, 0.0529, -0.0044, 0.0182),
+    (0.0677, -0.0039, 0.0277, 0.0776, 0.0016, 0.0324),
+    (0.0394, -0.0015, -0.0046, 0.0315, 0.0022, 0.0109),
+    (0.0025, 0.0001, 0.0015, 0.0118, -0.0001, 0.0106),
+    (0.0308, -0.0004, 0.0007, 0.0284, -0.0005, 0.0067),
+)
+PUBLISHED_TWISTS = (
+    (0, 0, 0, 0, 0, 1),
+    (0.333, 0, 0, 0, -1, 0),
+    (0, 0, 0, 0, 0, 1),
+    (-0.649, 0, 0.0825, 0, 1, 0),
+    (0, 0, 0, 0, 0, 1),
+    (-1.033, 0, 0, 0, 1, 0),
+    (0, 0.088, 0, 0, 0, -1),
+)
+
+
+def about_origin(mass, center, six):
+    return six_from_tensor(tensor_from_six(six) + steiner(mass, center))
+
+
+def explicit_derivation():
+    arm = load('fer', 'ledezma2021')
+    links, gaz = arm.links, [LinkInertia.from_center_of_mass(*row) for row in GAZ]
+    read = [LinkInertia.from_center_of_mass(m, np.array(mc) / m, six) for m, mc, six in TABLE]
+    model, wrong = NewtonEulerModel(arm), NewtonEulerModel(replace(arm, links=tuple(read)))
+    states = sample_states(arm, 3000, seed=0)
+    with_hand = [*TABLE[6][2], *TABLE[6][1], TABLE[6][0]]
+    flange = np.eye(4)
+    flange[2, 3] = 0.107
+    hands = [
+        (gaz[6] + load_hand(name).expressed_in(flange)).parameters()
+        for name in ('franka_hand', 'hand_ledezma2021')
+    ]
+    frames = NewtonEulerModel(load('fer')).frames(np.zeros(7))
+    standard = NewtonEulerModel(replace(load('fer'), convention=Convention.STANDARD))
+    mapped = space_inertias(arm, np.zeros(7))
+    mass, (cx, cy, _), six = GAZ[0]
+    twists = ExponentialsModel(load('fer')).space_twists
+    rows = [
+        Misprint(
+            f'tensor of link {i} about the centre of mass',
+            GAZ[i - 1][2],
+            six_from_tensor(links[i - 1].inertia),
+            about_origin(*GAZ[i - 1]),
+            by,
+            ROUNDING,
+        )
+        for i, by in ((2, 5.4e-4), (3, 1.93e-2), (4, 4.93e-2), (5, 3.85e-3), (6, 6.37e-3))
+    ]
+    rows += [
+        Misprint(
+            f'c_{i} in the middle column',
+            TABLE[i - 1][1],
+            links[i - 1].center_of_mass,
+            GAZ[i - 1][1],
+            by,
+            (ROUNDING + 1e-6) / GAZ[i - 1][0],
+        )
+        for i, by in ((2, 1.01e-2), (3, 1.48e-1), (4, 2.70e-1), (5, 9.2e-3), (6, 4.0e-2))
+    ]
+    return [
+        *rows,
+        Misprint(
+            'c_z of link 1',
+            about_origin(*GAZ[0]),
+            about_origin(mass, (cx, cy, -0.4654 / 4.9707), six),
+            TABLE[0][2],
+            3.24e-2,
+            ROUNDING,
+        ),
+        Misprint(
+            'torques of the printed reading',
+            wrong.inverse_dynamics(*states),
+            model.inverse_dynamics(*states),
+            ExponentialsModel(arm).inverse_dynamics(*states),
+            2.53,
+            1e-12,
+        ),
+        Misprint('hand on link 7', hands[0], hands[1], with_hand, 1.74e-2, ROUNDING),
+        Misprint(
+            'mass of link 7 alone',
+            TABLE[6][0],
+            load('fer', 'ledezma2021', hand='none').links[6].mass,
+            GAZ[6][0],
+            0.73,
+            ROUNDING,
+        ),
+        Misprint(
+            'definite tensor of link 2',
+            LinkInertia(
+                TABLE[1][0], TABLE[1][1], tensor_from_six(TABLE[1][2])
+            ).consistency_margin(),
+            gaz[1].consistency_margin(),
+            gaz[1].consistency_margin(),
+            gaz[1].consistency_margin() + 1.8e-5,
+        ),
+        Misprint(
+            'rows as standard ones',
+            standard.frames(np.zeros(7))[6, :3, 3],
+            frames[6, :3, 3],
+            [0.088, 0.0, 0.926 + 0.107],
+            0.7,
+        ),
+        Misprint('the flange', frames[6, :3, 3], frames[7, :3, 3], [0.088, 0.0, 0.926], 0.107),
+        Misprint(
+            'tensors in space about the centre of mass',
+            [six_from_tensor(link.about_center_of_mass) for link in mapped],
+            [six_from_tensor(link.about_frame_origin) for link in mapped],
+            PUBLISHED_TENSORS,
+            0.0493,
+        ),
+        Misprint(
+            'directions of twists 2, 4 and 6',
+            PUBLISHED_TWISTS,
+            np.array(PUBLISHED_TWISTS) * np.array([1, -1, 1, -1, 1, -1, 1])[:, None],
+            twists,
+            2.066,
+        ),
+    ]
+
+
+@pytest.mark.parametrize('source', [rpr_report, panda_notebook, explicit_derivation])
+def test_a_misprint_holds_corrected_and_misses_as_printed(source):
+    for row in source():
+        np.testing.assert_allclose(
+            row.corrected, row.true, rtol=0.0, atol=row.atol, err_msg=f'{row.item}, corrected'
+        )
+        gap = np.abs(np.asarray(row.printed) - np.asarray(row.true)).max()
+        np.testing.assert_allclose(gap, row.by, rtol=1e-2, atol=0.0, err_msg=row.item)
