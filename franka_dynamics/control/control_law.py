@@ -108,6 +108,19 @@ class ControlLaw:
             return -self.kd * dq
         return self.kp * (reference.q - q) + self.kd * (reference.dq - dq)
 
+    def torque(
+        self,
+        q: Array,
+        dq: Array,
+        reference: ReferencePoint | None,
+        gravity: Array,
+        coriolis: Array,
+        inertia: Array,
+    ) -> Array:
+        """Return all that is desired at a state, shape (n,) [N m]; as `gravity`, `feedforward`."""
+        total = self.gravity(q, gravity) + self.feedforward(q, dq, reference, coriolis, inertia)
+        return total + self.feedback(q, dq, reference) if self.has_gains else total
+
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
         rows = range(0, len(trajectory.times), _POINTS_AT_ONCE)

@@ -10,6 +10,7 @@ torque may be published; its callers only carry arrays.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .cycle_result import Cycle, Mode
 from .gravity_monitor import FirstTorque, GravityMonitor
 from .limits import all_finite, LimitedTorque
 from .possible_motion import Condition
-from .reference import ReferencePoint, Trajectory
+from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings, Start
 from .streaming import StreamedMotion
@@ -75,6 +76,7 @@ class FeedforwardController(CommandState):
         super().__init__(description, supervision or SupervisionLimits())
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._take_over = take_over
+        self._before: tuple[ControlLaw, ReferenceSource] | None = None  # until just now
         self._first_torque = FirstTorque.RAMPED
         self._law = self.prepare(settings or Settings())
 
@@ -132,12 +134,12 @@ class FeedforwardController(CommandState):
 
         The command glides from what it was to what it becomes within `ramp_time`.
         """
+        self._note_change()
         before, self._law = self._law, law
         self.faults.settings_changed(law.settings.changed_from(before.settings))
         if law.has_gains and not before.has_gains and not self.reference.active:
             # Where the arm was held before its gains were taken away is nobody's desire any more.
             self.reference.clear()
-        self.output.blend_requested = self.output.last is not None
 
     def apply(self, settings: Settings) -> None:
         """
@@ -255,14 +257,33 @@ class FeedforwardController(CommandState):
         if self.mode is not Mode.RUNNING or self._latest is None:
             return  # for whoever adds the efforts himself; nothing is commanded here
         stamp = self._latest[0]
-        continues = self.reference.active
+        # A stream follows on itself; anything else may begin with a step that is to be faded.
+        if not (self.reference.active and isinstance(planned, (ReferencePoint, StreamedMotion))):
+            self._note_change()
         if isinstance(planned, Trajectory):
             self.reference.follow(planned, stamp)
         else:
             self.reference.stream(planned, stamp)
-        # A stream follows on itself; anything else may begin with a step that is to be faded.
-        self.output.blend_requested |= not (
-            continues and isinstance(planned, (ReferencePoint, StreamedMotion))
+
+    def _note_change(self) -> None:
+        """Remember by what the torque would follow, had law and reference not changed."""
+        if self.mode is Mode.RUNNING and self._before is None:
+            self._before = self._law, copy(self.reference)
+
+    def _torque_before(self, stamp: float, q: Array, dq: Array) -> Array | None:
+        """Return the torque that would follow, had law and reference not changed since."""
+        if self._before is None:
+            return None
+        law, references = self._before
+        self._before = None
+        reference = references.sample(stamp)
+        return law.torque(
+            q,
+            dq,
+            reference,
+            law.terms.gravity(q),
+            law.terms.coriolis(q, dq),
+            self._zero if reference is None else law.terms.inertia(q, reference.ddq),
         )
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
@@ -303,6 +324,7 @@ class FeedforwardController(CommandState):
         self.faults.restarts += self._stopped_by_state
         self._stopped_by_state = False
         self.output.blend_requested = True
+        self._before = None
         self.reference.clear()
 
     def _forget_if_moved(self, q: Array) -> None:
@@ -361,13 +383,11 @@ class FeedforwardController(CommandState):
                 return None
             desired = ours + coriolis + brake
         else:
-            desired = ours + law.feedforward(q, dq, reference, coriolis, inertia)
-            if law.has_gains:
-                if reference is None:
-                    # Gains without a reference: hold the arm where it was when they were first
-                    # needed.
-                    self.reference.hold(q)
-                desired = desired + law.feedback(q, dq, reference)
+            desired = law.torque(q, dq, reference, gravity, coriolis, inertia)
+            if law.has_gains and reference is None:
+                # Gains without a reference: hold the arm where it was when they were first
+                # needed.
+                self.reference.hold(q)
         if not all_finite(desired):
             self.stop('the computed torque is not finite', brake=False)
             return None
@@ -377,7 +397,9 @@ class FeedforwardController(CommandState):
             begin = ours if self._first_torque is FirstTorque.AT_ONCE else self._zero
             self.output.begin(begin, stamp)
         if self.mode is Mode.RUNNING:
-            desired = self.output.glide(stamp, desired, law.settings.ramp_time)
+            desired = self.output.glide(
+                stamp, desired, law.settings.ramp_time, self._torque_before(stamp, q, dq)
+            )
         limited = self.output.limited(stamp, desired)
         if not all_finite(limited.torque):
             self.stop('the limited torque is not finite', brake=False)

@@ -131,9 +131,10 @@ class CommandOutput:
         self.rate = np.minimum(effort_rate, MOST_RATE)  # how fast it may change [N m/s]
         self._limiter = TorqueLimiter(effort, effort_rate)
         self.last: Array | None = None  # the last command that was published
-        self.blend_requested = False  # whether the next difference is to be faded out
+        self.blend_requested = False  # whether to fade from `last` to what is desired next
         self.stamp: float | None = None  # of the state that it answered [s]
-        self._blend: tuple[Array, float] | None = None
+        self._blend: Array | None = None  # the difference when fading began
+        self._since = 0.0
 
     def clipped(self, torque: Array) -> Array:
         """Return a torque within the limits, shape (n,) [N m]."""
@@ -152,19 +153,39 @@ class CommandOutput:
         if self.last is not None and len(torque) == len(self.last):
             self.last = torque
 
-    def glide(self, stamp: float, desired: Array, ramp_time: float) -> Array:
-        """Fade out the difference that a start or a change of settings would be as a step."""
+    def glide(
+        self, stamp: float, desired: Array, ramp_time: float, before: Array | None = None
+    ) -> Array:
+        """
+        Fade out the difference that a start or a change would be as a step.
+
+        Parameters
+        ----------
+        stamp : float
+            Of the state [s].
+        desired : ndarray, shape (n,)
+            The torque that follows from the state by what holds now [N m].
+        ramp_time : float
+            How long the fading takes [s].
+        before : ndarray, shape (n,), or None
+            The torque that would follow from the same state by what held until now [N m], where
+            that has just changed. What was published is no measure of it: to begin there anew
+            with every change would leave nothing of the feedback.
+
+        """
+        passed = (stamp - self._since) / ramp_time if ramp_time else 1.0
+        left = None if self._blend is None or passed >= 1.0 else (1.0 - passed) * self._blend
         if self.blend_requested and self.last is not None:
-            self._blend = (self.last - desired, stamp)
-            self.blend_requested = False
-        if self._blend is None:
-            return desired
-        difference, since = self._blend
-        passed = (stamp - since) / ramp_time if ramp_time else 1.0
-        if passed >= 1.0:
-            self._blend = None
-            return desired
-        return desired + (1.0 - passed) * difference
+            self._blend, self._since = self.last - desired, stamp
+        elif before is not None:
+            difference = before - desired
+            self._blend = difference if left is None else left + difference
+            self._since = stamp
+        else:
+            self._blend = self._blend if left is not None else None
+            return desired if left is None else desired + left
+        self.blend_requested = False
+        return desired + self._blend if ramp_time else desired
 
     def limited(self, stamp: float, desired: Array) -> LimitedTorque:
         """Return what may be commanded at a stamp [s] of a desired torque, shape (n,) [N m]."""

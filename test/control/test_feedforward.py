@@ -22,11 +22,12 @@ from franka_dynamics.control.planning import (
     TrajectoryRequest,
 )
 from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.reference import Trajectory
 from franka_dynamics.control.settings import Settings, StateSource, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
 from .closed_loop import FER, Loop, MUJOCO
 
@@ -493,3 +494,23 @@ def test_torques_of_hostile_inputs_are_finite_limited_and_slow(events, seed):
         else:
             for _ in range(5):
                 check(controller.stop_step(0.7e-3), 0.7e-3)
+
+
+@pytest.mark.parametrize('every', [1, 2, 5, 10])
+@pytest.mark.parametrize('what', ['settings', 'references'])
+def test_changes_without_pause_leave_the_feedback_whole(what, every):
+    # Each began anew at the torque published last, and so nothing of the PD was left.
+    settings = replace(MUJOCO, kp=KP, kd=KD, ramp_time=0.5)
+    loop = Loop(settings, push=Push((10.0, 5.0, 0.0), 0.7, 0.1)).run(0.5)
+    there = loop.arm.position.copy()
+    for k in range(round(2000 / every)):
+        if what == 'settings':
+            loop.controller.apply(replace(settings, scale=1.0 - 0.01 * (k % 2)))
+        else:
+            now = loop.arm.read().time
+            loop.controller.follow(
+                Trajectory(np.array([now, now + 1.0]), np.array([there, there]))
+            )
+        loop.run(1e-3 * every)
+    assert np.abs(loop.arm.read().velocity).max() < 0.02
+    np.testing.assert_allclose(loop.arm.position, there, rtol=0.0, atol=1e-3)
