@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 
 from .connection import FciReading
@@ -13,6 +11,7 @@ from ..control.cycle_result import Cycle, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..control.possible_motion import Condition
+from ..control.rivals import PublisherCounts
 from ..errors import CommandRefusedError
 from ..typing import Array
 
@@ -23,43 +22,6 @@ _STILL = 0.05  # [rad/s] an arm that is not moved on purpose
 # While torques are commanded: as many cycles in a row. An arm that accelerates on purpose may
 # point its torque along g(q) for a moment; a compensation of gravity does so all the time.
 _LONGEST_SHARE = 20
-# Two returns to a count that was left, within as many messages, are two publishers; one may be
-# a restarted publisher that has come as far as the one before. So may a jump by a few, that were
-# lost.
-_RETURNS_WITHIN, _LOST_AT_MOST = 2000, 100
-
-
-class PublisherCounts:
-    """
-    Tells one publisher from two by the numbers that each gives its own messages.
-
-    Two publishers count side by side: the numbers fall back to the lower count and return to the
-    higher one. A publisher that was restarted falls back once, and needs as many messages to
-    return.
-    """
-
-    def __init__(self) -> None:
-        self._last: int | None = None
-        self._left_at: int | None = None
-        self._returns: deque[int] = deque(maxlen=2)
-        self._taken = 0
-
-    def add(self, number: int) -> bool:
-        """Take a message's number; return whether more than one publisher counts."""
-        last, self._last = self._last, number
-        self._taken += 1
-        if last is None:
-            return False
-        if number <= last:
-            self._left_at = last
-            return False
-        if self._left_at is None or number <= self._left_at:
-            return False
-        self._left_at = None
-        self._returns.append(self._taken)
-        return number - last > _LOST_AT_MOST or (
-            len(self._returns) == 2 and self._returns[1] - self._returns[0] <= _RETURNS_WITHIN
-        )
 
 
 class _ModelledSource:

@@ -11,7 +11,8 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 
-from .monitors import CommandWatch, ContactWatch
+from .contact_watch import ContactWatch
+from .rivals import CommandWatch
 from ..control.contact import LOAD_WARNING_KG, origin
 from ..control.cycle_result import Durations, Mode
 from ..control.feedforward import FeedforwardController

@@ -12,14 +12,16 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from .contact_watch import ContactWatch
 from .diagnostics import FeedforwardDiagnostics
 from .messages import effort_message, JointReading, trajectory_message
-from .monitors import CommandWatch, ContactWatch, MissingStates, StatePublishers
 from .node_settings import contact_limits_from
 from .qos import PUBLISHER_QOS, qos_overriding_options
+from .rivals import CommandWatch, StatePublishers
 from .serialized import CommandBytes, RawJointStateReader
 from .serialized_trajectory import read_trajectory, trajectory_mark
 from .state_log import ClockLog, ReferenceReports, StateLog
+from .state_watch import MissingStates
 from .term_publishers import TermPublishers
 from ..control.command_state import ClearedBy
 from ..control.cycle_result import Cycle, Durations, Mode
@@ -37,7 +39,6 @@ _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
 # A rival is to be noticed within 0.1 s, of which its discovery takes some.
 _REFRESH_PERIOD_S = 0.02
-_FLOWING_S = 0.2
 
 
 class FeedforwardCycle:
@@ -111,7 +112,7 @@ class FeedforwardCycle:
             node.context.get_domain_id(),
             node.get_fully_qualified_name(),
         )
-        self._state_publishers = StatePublishers(node)
+        self._state_publishers = StatePublishers(node, node.watch_group)
         self._missing_states = MissingStates(node)
         self._diagnostics = FeedforwardDiagnostics(
             node, controller, self._latency, self.command_watch, self._contact
@@ -174,6 +175,7 @@ class FeedforwardCycle:
         """Wait until the last commands have arrived; then anybody else may command."""
         self._command_publisher.wait_for_all_acked(timeout)
         self.command_watch.close()
+        self._state_publishers.close()
         self.lease.release()
 
     def destroy(self) -> None:
@@ -385,12 +387,7 @@ class FeedforwardCycle:
     def _run_housekeeping(self) -> None:
         self._refresh_subscribers()
         now = time.monotonic()
-        # A killed simulator takes its clock along, and then no silence is counted.
-        flowing = (
-            self.controller.supervisor.condition is Condition.TRUSTED
-            and now - self._last_arrival < _FLOWING_S
-        )
-        rival = self.command_watch.check() or self._state_publishers.check(flowing, now)
+        rival = self.command_watch.check() or self._state_publishers.check()
         if rival and not self.controller.conflict:
             with self._lock:
                 self.controller.inhibit(rival, ClearedBy.ACTIVATION)

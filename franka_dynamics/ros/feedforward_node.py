@@ -60,7 +60,13 @@ class FeedforwardNode(GuardedLifecycleNode):
         self.calls = CycleCalls()
         self._cycle_group = MutuallyExclusiveCallbackGroup()
         self.cycle_part = NodePart(self, self._is_of_cycle)
-        self.service_part = NodePart(self, lambda entity: not self._is_of_cycle(entity))
+        self.watch_group = (
+            MutuallyExclusiveCallbackGroup()
+        )  # whose messages the cycle takes itself
+        self.service_part = NodePart(
+            self,
+            lambda entity: entity.callback_group not in (self._cycle_group, self.watch_group),
+        )
         self._lock = threading.RLock()
         self._finalized = False
         declare(self, table(NODE_NAME))

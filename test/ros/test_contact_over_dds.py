@@ -12,7 +12,7 @@ from franka_dynamics.control.contact import ContactLimits
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.monitors import ContactWatch
+from franka_dynamics.ros.contact_watch import ContactWatch
 
 from ..messages import stamp
 

@@ -14,7 +14,7 @@ from franka_dynamics.control.contact import ContactLimits
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
-from franka_dynamics.ros.monitors import ContactWatch
+from franka_dynamics.ros.contact_watch import ContactWatch
 from franka_dynamics.ros.term_publishers import TermPublishers
 
 FER = load('fer')
