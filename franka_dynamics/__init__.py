@@ -62,7 +62,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .urdf.writer import write_mjcf as write_mjcf
     from .urdf.writer import write_urdf as write_urdf
     from .validation.agreement import compare_formulations as compare_formulations
-    from .validation.comparison import compare_descriptions as compare_descriptions
+    from .validation.comparison import compare as compare
     from .validation.crosscheck import crosscheck as crosscheck
 
 __version__ = '0.2.0'
@@ -108,7 +108,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         'urdf.importer': ('import_urdf',),
         'urdf.writer': ('write_mjcf', 'write_urdf'),
         'validation.agreement': ('compare_formulations',),
-        'validation.comparison': ('compare_descriptions',),
+        'validation.comparison': ('compare',),
         'validation.crosscheck': ('crosscheck',),
     },
 )

@@ -11,7 +11,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .document import read_urdf as read_urdf
     from .document import UrdfDocument as UrdfDocument
     from .geometry import compare_geometry as compare_geometry
-    from .geometry import description_from_urdf as description_from_urdf
     from .geometry import GeometryComparison as GeometryComparison
     from .importer import detect_arm as detect_arm
     from .importer import import_urdf as import_urdf
@@ -33,7 +32,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
         ),
         'geometry': (
             'compare_geometry',
-            'description_from_urdf',
             'GeometryComparison',
         ),
         'importer': (

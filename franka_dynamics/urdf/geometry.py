@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dh_recovery import AxisSequence, follow_axes, Line, lines_of, sequence_of
-from .document import parse_urdf
-from .importer import detect_arm
-from .serial_chain import ChainJoint, read_chain, SerialChain
+from .serial_chain import SerialChain
 from ..arm.denavit_hartenberg import Convention
-from ..arm.description import ArmDescription, Joint, JointLimits
+from ..arm.description import ArmDescription
 from ..arm.inertia import LinkInertia
 from ..spatial import inverse_transform
 
@@ -72,7 +70,7 @@ class GeometryComparison:
 
     def description(self, reference: ArmDescription) -> ArmDescription:
         """Return the reference with the URDF's angles and lengths in its rows."""
-        return _with_rows_of(self.sequence, reference)
+        return with_rows_of(self.sequence, reference)
 
 
 def compare_geometry(chain: SerialChain, reference: ArmDescription) -> GeometryComparison:
@@ -108,14 +106,15 @@ def compare_geometry(chain: SerialChain, reference: ArmDescription) -> GeometryC
     flange_link, flange_findings = min(
         (
             _flange(chain, reference, arm.frames(np.zeros(arm.n))[-2])
-            for arm in (reference, _with_rows_of(found, reference))
+            for arm in (reference, with_rows_of(found, reference))
         ),
         key=lambda seen: len(seen[1]),
     )
     return GeometryComparison((*findings, *flange_findings), found, to_dh, flange_link)
 
 
-def _with_rows_of(found: AxisSequence, reference: ArmDescription) -> ArmDescription:
+def with_rows_of(found: AxisSequence, reference: ArmDescription) -> ArmDescription:
+    """Return an arm with the angles and lengths of a sequence of axes in its rows."""
     joints = []
     for k, joint in enumerate(reference.joints, start=1):
         row = replace(joint.row, theta=float(found.theta[k]), d=float(found.d[k]))
@@ -275,96 +274,3 @@ def _flange(
 
 def _triple(vector: NDArray[np.float64]) -> str:
     return '(' + ', '.join(f'{value + 0.0:.6g}' for value in vector.round(9)) + ')'
-
-
-# 1 - cos of the angle between the last frame's z and the last joint's axis: rounding of a text.
-_ALONG_AXIS = 1e-9
-
-
-def description_from_urdf(
-    xml: str,
-    source: str,
-    *,
-    arm: str | None = None,
-    prefix: str | None = None,
-    trust_last_frame: bool = False,
-) -> tuple[ArmDescription, ArmDescription]:
-    """
-    Return the arm that a URDF should be, and what the URDF says, both in DH frames.
-
-    Unlike the reading for use as a model nothing is refused: what differs is for a comparison to
-    name. Rows follow the URDF's own joint axes, links are in the frames of these rows. What a
-    URDF does not hold (rotors, friction, accelerations) is the described arm's.
-
-    Parameters
-    ----------
-    xml : str
-        The URDF's text.
-    source : str
-        What error messages call it.
-    arm, prefix : str, optional
-        As for `detect_arm`.
-    trust_last_frame : bool
-        No axis behind the last joint defines where along it and at which angle its frame lies.
-        False takes the described arm's d and theta; True takes the URDF's own frame for it.
-
-    Raises
-    ------
-    UrdfError
-        If the text is no URDF or holds no such chain of joints.
-
-    """
-    document = parse_urdf(xml, source)
-    reference, names = detect_arm(document, arm=arm, prefix=prefix)
-    reference = replace(
-        reference,
-        joints=tuple(replace(joint, name=name) for joint, name in zip(reference.joints, names)),
-    )
-    chain = read_chain(document, names, source)
-    rows = compare_geometry(chain, reference).description(reference)
-    if trust_last_frame:
-        rows = _ending_in(rows, chain.joints[-1].frame)
-    links = [
-        joint.inertia.expressed_in(inverse_transform(pose) @ joint.frame)
-        for pose, joint in zip(rows.frames(np.zeros(rows.n)), chain.joints)
-    ]
-    joints = tuple(_with_limits(joint, read) for joint, read in zip(rows.joints, chain.joints))
-    return reference, replace(
-        rows,
-        joints=joints,
-        links=tuple(links),
-        source=source,
-        file=source,
-        inertial_set='as written',
-        hand='as written',
-        rounding=0.0,
-    )
-
-
-def _ending_in(rows: ArmDescription, frame: NDArray[np.float64]) -> ArmDescription:
-    """Return the rows with the last d and theta such that the last frame is the given one."""
-    offset = inverse_transform(rows.frames(np.zeros(rows.n))[-2]) @ frame
-    if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _ALONG_AXIS:
-        return rows
-    last = rows.joints[-1]
-    row = replace(
-        last.row,
-        d=last.row.d + float(offset[2, 3]),
-        theta=last.row.theta + float(np.arctan2(offset[1, 0], offset[0, 0])),
-    )
-    return replace(rows, joints=(*rows.joints[:-1], replace(last, row=row)))
-
-
-def _with_limits(joint: Joint, read: ChainJoint) -> Joint:
-    limits = read.limits or JointLimits()
-    return replace(
-        joint,
-        kind=read.kind,
-        limits=replace(
-            joint.limits,
-            lower=limits.lower,
-            upper=limits.upper,
-            velocity=limits.velocity,
-            effort=limits.effort,
-        ),
-    )

@@ -198,7 +198,7 @@ ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 def detect_arm(
     document: UrdfDocument,
     *,
-    arm: str | None = None,
+    arm: str | ArmDescription | None = None,
     prefix: str | None = None,
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """
@@ -208,8 +208,8 @@ def detect_arm(
     ----------
     document : UrdfDocument
         The URDF as parsed.
-    arm : str, optional
-        The shipped arm or arm file; found by joint names if not given.
+    arm : str or ArmDescription, optional
+        The arm, or the name or file of one; found by joint names if not given.
     prefix : str, optional
         What stands in front of the joints' names, verbatim; found if not given.
 
@@ -229,7 +229,7 @@ def detect_arm(
             'its prefix (--arm-prefix) or name (--arm).'
         )
     if arm is not None and prefix is None:
-        return _by_chain(document, load(arm))
+        return _by_chain(document, arm if isinstance(arm, ArmDescription) else load(arm))
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise UrdfError(
         f'{document.source}: holds no arm that is known by name; its moving joints are '
@@ -240,19 +240,21 @@ def detect_arm(
 
 def _by_name(
     document: UrdfDocument,
-    arm: str | None,
+    arm: str | ArmDescription | None,
     prefix: str | None,
 ) -> list[tuple[ArmDescription, tuple[str, ...]]]:
     """Return every shipped arm whose joints are all there, under one prefix each."""
-    if arm is not None:
-        known = {arm: arm}
+    if isinstance(arm, ArmDescription):
+        known = {arm.name: arm}
+    elif arm is not None:
+        known = {arm: load(arm)}
     else:
-        known = {**{name: name for name in available_arms()}, **ALIASES}
+        known = {name: load(name) for name in available_arms()}
+        known.update({name: load(file) for name, file in ALIASES.items()})
     found = []
-    for name, file in known.items():
-        description = load(file)
+    for name, description in known.items():
         requested = [
-            joint.replace(description.name, name, 1) if file != name else joint
+            joint.replace(description.name, name, 1) if name in ALIASES else joint
             for joint in description.joint_names
         ]
         for candidate in _prefixes(document, requested[0]):

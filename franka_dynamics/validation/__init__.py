@@ -9,19 +9,19 @@ from .._lazy import lazy_exports
 if TYPE_CHECKING:  # for editors and type checkers
     from .agreement import Agreement as Agreement
     from .agreement import compare_formulations as compare_formulations
-    from .comparison import compare_descriptions as compare_descriptions
+    from .comparison import compare as compare
+    from .comparison import Comparison as Comparison
     from .crosscheck import build as build
     from .crosscheck import consensus as consensus
     from .crosscheck import CrosscheckReport as CrosscheckReport
     from .crosscheck import evaluate as evaluate
     from .fault_search import FaultSearch as FaultSearch
     from .fault_search import search_faults as search_faults
+    from .source import read_pair as read_pair
     from .torque_effect import Difference as Difference
     from .urdf_check import model_from_urdf as model_from_urdf
     from .urdf_check import UrdfModel as UrdfModel
     from .urdf_check import UrdfVerdict as UrdfVerdict
-    from .urdf_comparison import compare_urdf as compare_urdf
-    from .urdf_comparison import UrdfComparison as UrdfComparison
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
@@ -30,7 +30,11 @@ __getattr__, __dir__, __all__ = lazy_exports(
             'Agreement',
             'compare_formulations',
         ),
-        'comparison': ('compare_descriptions',),
+        'comparison': (
+            'compare',
+            'Comparison',
+        ),
+        'source': ('read_pair',),
         'crosscheck': (
             'build',
             'consensus',
@@ -46,10 +50,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
             'model_from_urdf',
             'UrdfModel',
             'UrdfVerdict',
-        ),
-        'urdf_comparison': (
-            'compare_urdf',
-            'UrdfComparison',
         ),
     },
 )

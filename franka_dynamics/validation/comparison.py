@@ -1,22 +1,24 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Two descriptions of one arm, parameter by parameter in DH frames.
+Two arms, number by number: of arm files, shipped arms, URDFs, in any pair.
 
 What is named is the least that has to be changed: a joint counted the other way is one
-difference, not eight, and a link is read in whichever form of its ten numbers the fewest differ.
+difference, not eight, a link is read in whichever form of its ten numbers the fewest differ, and
+rows in whichever reading of the joint axes (`alignment`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .alignment import readings
 from .parameters import (
     friction_form,
     friction_parameters,
@@ -25,85 +27,181 @@ from .parameters import (
     inertia_parameters,
     limit_parameters,
     Parameter,
+    ROW_UNITS,
 )
-from .torque_effect import Change, Difference, JOINT_SIGN, on_arm, Situation, torque
+from .published_inertials import likeliest_error_pattern
+from .torque_effect import (
+    Difference,
+    effect_together,
+    JOINT_SIGN,
+    JointEffect,
+    on_arm,
+    Situation,
+    torque,
+)
 from ..arm import ArmDescription
-from ..arm.dh_conversion import in_modified_convention, with_joint_reversed
+from ..arm.dh_conversion import with_joint_reversed
 from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import DescriptionError
 from ..spatial import JointKind
 from ..typing import Array
+from ..urdf.serial_chain import SerialChain
 
 # What rounding leaves of two ways to write one number (m, rad, kg, kg m, kg m^2).
 SAME = 1e-9
+# A URDF's text is rounded; pi/2 written as 1.570796 is 3e-7 off.
+TEXT = 1e-6
 # What rounding leaves of a torque, of max(1, |tau|).
 _NO_EFFECT = 1e-11
 _STATES = 200
+# pi/2 written as 1.57 is 8e-4 rad off.
+_COARSE_ANGLE = 2e-3
 
 
-def compare_descriptions(
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """
+    In what a second arm departs from a first.
+
+    `second` is in the first's rows and frames. `differences` are by their effect on torque, the
+    largest first, those without any from base to tip; `gravity` [m/s^2] is that of the first.
+    """
+
+    first: ArmDescription
+    second: ArmDescription
+    gravity: tuple[float, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no torque depends on any difference."""
+        return not self.acting
+
+    @property
+    def acting(self) -> tuple[Difference, ...]:
+        """The differences that a torque depends on."""
+        return tuple(one for one in self.differences if one.has_effect)
+
+    def together(self, count: int | None = None) -> JointEffect:
+        """Return what the differences with most effect, or all, do to the torques at once."""
+        return effect_together(self.first, self.acting[:count], gravity=self.gravity)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return what was found as plain data."""
+        return {
+            'first': self.first.file or self.first.name,
+            'inertial_set': self.first.inertial_set,
+            'hand': self.first.hand,
+            'second': self.second.file or self.second.name,
+            'passed': self.passed,
+            'together': asdict(self.together()),
+            'ten_largest': asdict(self.together(10)),
+            'differences': [one.as_data() for one in self.differences],
+        }
+
+
+def compare(
     first: ArmDescription,
-    second: ArmDescription,
+    second: ArmDescription | SerialChain,
     *,
     gravity: ArrayLike = GRAVITY,
     second_gravity: ArrayLike | None = None,
-    tolerance: float = SAME,
+    tolerance: float | None = None,
     seed: int = 0,
-) -> tuple[Difference, ...]:
+) -> Comparison:
     """
-    Name every parameter in which a second description departs from a first.
+    Name every number in which a second arm departs from a first.
 
     Parameters
     ----------
-    first, second : ArmDescription
-        Of arms with equally many joints; standard rows are compared with modified ones after
-        rewriting. A URDF is compared through its description in DH frames.
+    first, second : ArmDescription, or SerialChain of a URDF as the second
+        Of equally many joints, which are paired from base to tip by where their axes lie: in
+        either convention, in frames of any choice. `source.read_pair` reads files.
     gravity, second_gravity : array_like, shape (3,)
         Gravity that each is used with [m/s^2]; the second's is the first's if not given.
-    tolerance : float
-        Largest difference (m, rad, kg, kg m, kg m^2) that counts as the same number.
+    tolerance : float, optional
+        Largest difference (m, rad, kg, kg m, kg m^2) that counts as the same number; SAME, of a
+        URDF TEXT if not given.
     seed : int
         Of the states on which effects are measured.
-
-    Returns
-    -------
-    tuple of Difference
-        By effect on torque, the largest first, those without any from base to tip; empty if the
-        descriptions are the same arm with the same limits.
 
     Raises
     ------
     DescriptionError
-        If the numbers of joints differ, or one has standard rows that cannot be rewritten.
+        If the numbers of joints differ.
 
     """
-    if first.n != second.n:
+    if first.n != len(second.joints):
         raise DescriptionError(
-            f'{_name(first)} has {first.n} joints and {_name(second)} has {second.n}; only arms '
-            'with equally many joints can be compared parameter by parameter.'
+            f'{_name(first)} has {first.n} joints and {_name(second)} has {len(second.joints)}; '
+            'only arms with equally many joints can be compared parameter by parameter.'
         )
-    rewritten = first.convention is not second.convention
-    if rewritten:
-        first, second = in_modified_convention(first), in_modified_convention(second)
+    if tolerance is None:
+        tolerance = SAME if isinstance(second, ArmDescription) else TEXT
     own = gravity_vector(gravity)
     others = own if second_gravity is None else gravity_vector(second_gravity)
+    aligned, reversed_joints = nearest_reading(first, second, tolerance)
     probe = _Probe(first, own, sample_states(first, _STATES, seed))
-    aligned, found = _align_signs(first, second, probe, tolerance)
+    found = [_sign_difference(first, i, probe) for i in reversed_joints]
     found += _gravity_difference(probe, others, tolerance)
     found += _kind_differences(first, aligned, probe)
-    for parameter in _differing(geometry_parameters(first), first, aligned, tolerance):
-        found.append(_measured(parameter, first, aligned, probe))
+    parameters = geometry_parameters(first)
     for link in range(first.n):
-        for parameter in _fewest(first, aligned, link, tolerance):
-            found.append(_measured(parameter, first, aligned, probe))
-    for parameter in _differing(limit_parameters(first), first, aligned, tolerance):
+        parameters += _fewest(first, aligned, link, tolerance)
+    parameters += limit_parameters(first)
+    for parameter in _differing(parameters, first, aligned, tolerance):
         found.append(_measured(parameter, first, aligned, probe))
     found += _friction_differences(first, aligned, probe, tolerance)
-    if rewritten:
-        found = [replace(one, change=partial(_after_dh_conversion, one.change)) for one in found]
     order = {name: i for i, name in enumerate(('arm', 'base', *first.joint_names, 'flange'))}
-    return tuple(sorted(found, key=lambda one: (-one.torque_effect, order[one.place])))
+    found.sort(key=lambda one: (-one.torque_effect, order[one.place]))
+    return Comparison(first, aligned, tuple(own.tolist()), _with_causes(first, aligned, found))
+
+
+def nearest_reading(
+    first: ArmDescription, second: ArmDescription | SerialChain, tolerance: float
+) -> tuple[ArmDescription, list[int]]:
+    """Return the reading with the fewest differences, and which joints it counts otherwise."""
+    best: tuple[int, ArmDescription, list[int]] | None = None
+    for reading in readings(first, second):
+        aligned, reversed_joints, count = _align_signs(first, reading, tolerance)
+        if best is None or count < best[0]:
+            best = count, aligned, reversed_joints
+        if count <= 1:
+            break
+    assert best is not None
+    return best[1:]
+
+
+def _with_causes(
+    first: ArmDescription, second: ArmDescription, found: Sequence[Difference]
+) -> tuple[Difference, ...]:
+    """Return the differences with the likeliest mistake in writing that each may come from."""
+    patterns = {}
+    for i, name in enumerate(first.joint_names):
+        if any(one.place == name and one.inertial for one in found):
+            neighbours = {
+                other: link for other, link in zip(first.joint_names, first.links) if other != name
+            }
+            pattern = likeliest_error_pattern(second.links[i], first.links[i], neighbours)
+            patterns[name] = pattern.cause if pattern else ''
+    return tuple(
+        replace(one, cause=patterns.get(one.place, '') if one.inertial else _row_cause(one))
+        for one in found
+    )
+
+
+def _row_cause(one: Difference) -> str:
+    if one.parameter == JOINT_SIGN:
+        return 'its axis, or the sense in which it is counted, has the wrong sign'
+    if one.parameter not in ROW_UNITS or isinstance(one.first, str) or isinstance(one.second, str):
+        return ''
+    if ROW_UNITS[one.parameter] == 'rad':
+        gap = abs(math.remainder(one.second - one.first, math.tau))
+        return 'an angle written with too few digits' if gap < _COARSE_ANGLE else ''
+    # As near as a millimetre in a metre is, whichever digits are left out.
+    thousand = one.first != 0.0 and abs(one.second / one.first - 1000.0) < 1e-3
+    return 'millimetres in place of metres' if thousand else ''
 
 
 class _Probe:
@@ -121,33 +219,29 @@ class _Probe:
 
 
 def _align_signs(
-    first: ArmDescription,
-    second: ArmDescription,
-    probe: _Probe,
-    tolerance: float,
-) -> tuple[ArmDescription, list[Difference]]:
-    """Reverse the second's joints wherever that leaves fewer differences; report each."""
-    found, count = [], _count(first, second, tolerance)
-    for i, joint in enumerate(first.joints):
+    first: ArmDescription, second: ArmDescription, tolerance: float
+) -> tuple[ArmDescription, list[int], int]:
+    """Reverse the second's joints wherever that leaves fewer differences; count what is left."""
+    found: list[int] = []
+    count = _count(first, second, tolerance)
+    for i in range(first.n):
         if count <= 1:
             break
         turned = with_joint_reversed(second, i)
-        left = _count(first, turned, tolerance)
         # The reversal itself is one difference.
-        if left + 1 < count:
+        left = _count(first, turned, tolerance) + len(found) + 1
+        if left < count:
             second, count = turned, left
-            found.append(
-                Difference(
-                    joint.name,
-                    JOINT_SIGN,
-                    '+',
-                    '-',
-                    '',
-                    probe.effect(with_joint_reversed(first, i)),
-                    on_arm(partial(with_joint_reversed, joint=i)),
-                )
-            )
-    return second, found
+            found.append(i)
+    return second, found, count
+
+
+def _sign_difference(first: ArmDescription, joint: int, probe: _Probe) -> Difference:
+    def change(arm: ArmDescription) -> ArmDescription:
+        return with_joint_reversed(arm, joint)
+
+    effect = probe.effect(change(first))
+    return Difference(first.joint_names[joint], JOINT_SIGN, '+', '-', '', effect, on_arm(change))
 
 
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
@@ -215,10 +309,6 @@ def _measured(
         effect,
         on_arm(lambda arm: parameter.write(arm, there)),
     )
-
-
-def _after_dh_conversion(change: Change, before: Situation) -> Situation:
-    return change(replace(before, arm=in_modified_convention(before.arm)))
 
 
 def _gravity_difference(probe: _Probe, other: Array, tolerance: float) -> list[Difference]:
@@ -295,5 +385,5 @@ def _friction_differences(
     return [Difference('arm', 'friction model', *forms, '', effect, on_arm(change))]
 
 
-def _name(description: ArmDescription) -> str:
-    return description.file or description.name
+def _name(arm: ArmDescription | SerialChain) -> str:
+    return (arm.source if isinstance(arm, SerialChain) else arm.file) or arm.name

@@ -82,6 +82,11 @@ class Difference:
         """Whether a joint torque depends on it."""
         return self.torque_effect > 0.0
 
+    @property
+    def inertial(self) -> bool:
+        """Whether it is a number of a link's mass, centre or inertia."""
+        return self.parameter.startswith(('mass', 'centre of mass', 'first moment', 'inertia'))
+
     def __str__(self) -> str:
         """Return the difference as one sentence."""
         effect = (
@@ -127,7 +132,7 @@ def effect_together(
     Parameters
     ----------
     first : ArmDescription
-        The arm of which `compare_descriptions` found the differences.
+        The arm of which `compare` found the differences.
     found : sequence of Difference
         All of them, or those that are shown.
     gravity : array_like, shape (3,)

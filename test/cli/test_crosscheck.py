@@ -12,7 +12,6 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.validation import crosscheck
 
 
@@ -108,8 +107,8 @@ def test_gaz_and_the_table_differ_only_in_what_no_motion_shows(capsys):
     )
     assert main(['arm', 'compare', *hand, *other, '--tolerance', '1.2e-4']) == 0
     out = words(capsys.readouterr().out)
-    assert out.startswith('- fer_joint1: centre of mass z is -0.04762 here and -0.0936')
-    assert 'no effect on torque. fer (gaz2019, hand hand_ledezma2021) against fer: 1 diff' in out
+    assert out.startswith('pass: fer (gaz2019, hand hand_ledezma2021) against fer: 1 diff')
+    assert '- fer_joint1: centre of mass z is -0.04762 here and -0.0936' in out
 
 
 def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, capsys):
@@ -139,17 +138,6 @@ def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, capsys):
     assert out.count('torque changes by up to') == 10
     assert f'- and {len(effects) - 10} more with less effect' in out
     assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out
-
-
-def test_against_a_urdf_its_arm_is_found_and_its_fault_named(tmp_path, capsys):
-    path = tmp_path / 'robot.urdf'
-    path.write_text(write_urdf(load('fr3')).replace('0.0825 ', '0.0925 ', 1))
-    assert main(['arm', 'compare', str(path)]) == 1
-    out = words(capsys.readouterr().out)
-    assert out.startswith('MISMATCH: ')
-    assert '- fr3_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by' in out
-    assert 'likeliest cause' in out
-    assert '1 difference, 1 of them with an effect on torque.' in out
 
 
 def torque_file(tmp_path, **changes):

@@ -82,9 +82,7 @@ def test_a_xacro_is_expanded_before_it_is_compared(tmp_path, capsys):
     path.write_text(XACRO)
     assert main(['arm', 'import', str(path), '--output', str(arm)]) == 0
     assert load(arm).links[0].mass == 1.5
-    assert (
-        main(['arm', 'compare', str(path), '--arm', str(arm), '--accept-unknown-inertials']) == 0
-    )
+    assert main(['arm', 'compare', str(path), '--arm', str(arm)]) == 0
 
 
 def test_where_xacro_is_missing_it_is_named(tmp_path, capsys, monkeypatch):

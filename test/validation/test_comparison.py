@@ -21,7 +21,7 @@ from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
-from franka_dynamics.validation.comparison import compare_descriptions
+from franka_dynamics.validation.comparison import compare
 from franka_dynamics.validation.torque_effect import effect_together
 
 from ..arms import with_link, with_row_shifted
@@ -82,7 +82,7 @@ def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
     unnoticed = 0
     for seed in range(FAULTS):
         faulty, gravity, place, parameter = plant(np.random.default_rng(seed), description)
-        found = compare_descriptions(description, faulty, second_gravity=gravity)
+        found = compare(description, faulty, second_gravity=gravity).differences
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
         # Those without effect are marked so, and only those.
         visible = torque_change(description, faulty, gravity, seed) > VISIBLE_NM
@@ -97,14 +97,14 @@ def test_each_single_fault_of_a_random_arm_is_named_alone(convention):
         rng = np.random.default_rng(seed)
         arm = random_arm(rng, convention=convention)
         faulty, gravity, place, parameter = plant(rng, arm)
-        found = compare_descriptions(arm, faulty, second_gravity=gravity)
+        found = compare(arm, faulty, second_gravity=gravity).differences
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
 
 
 def test_of_two_faults_the_larger_torque_effect_comes_first():
     arm = load('fer')
     faulty = with_row_shifted(with_joint_reversed(arm, 4), 1, d=0.02)
-    found = compare_descriptions(arm, faulty)
+    found = compare(arm, faulty).differences
     assert {(one.place, one.parameter) for one in found} == {
         ('fer_joint2', 'd'),
         ('fer_joint5', 'joint sign'),
@@ -116,16 +116,16 @@ def test_one_wrong_first_moment_of_a_table_is_named_alone():
     arm = load('fer', 'ledezma2021')
     link = arm.links[2]
     moment = link.first_moment + (0.0, 0.01, 0.0)
-    found = compare_descriptions(
+    found = compare(
         arm, with_link(arm, 2, LinkInertia(link.mass, moment, link.inertia))
-    )
+    ).differences
     assert [one.parameter for one in found] == ['first moment y']
 
 
 def test_the_effect_of_a_fault_is_pinocchios_torque_change():
     arm = load('fer')
     faulty = with_row_shifted(arm, 3, a=0.01)
-    (found,) = compare_descriptions(arm, faulty, seed=9)
+    (found,) = compare(arm, faulty, seed=9).differences
     states = sample_states(arm, 200, 9)
     here, there = PinocchioModel(arm), PinocchioModel(faulty)
     expected = max(
@@ -142,12 +142,12 @@ def test_the_effect_of_a_fault_is_pinocchios_torque_change():
 def test_one_arm_in_two_conventions_differs_in_nothing():
     arm = random_arm(np.random.default_rng(4), convention=Convention.STANDARD, joints=6)
     arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
-    assert compare_descriptions(arm, in_modified_convention(arm)) == ()
+    assert compare(arm, in_modified_convention(arm)).differences == ()
 
 
 def test_an_angle_a_whole_turn_off_is_no_difference():
     arm = load('fr3')
-    assert compare_descriptions(arm, with_row_shifted(arm, 2, alpha=2.0 * np.pi)) == ()
+    assert compare(arm, with_row_shifted(arm, 2, alpha=2.0 * np.pi)).differences == ()
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_given_another_joint_when_compared_then_it_is_named(change, place, param
     joints = tuple(
         replace(joint, **change(joint)) if i == 2 else joint for i, joint in enumerate(arm.joints)
     )
-    (found,) = compare_descriptions(arm, replace(arm, joints=joints))
+    (found,) = compare(arm, replace(arm, joints=joints)).differences
     assert (found.place, found.parameter, found.has_effect) == (place, parameter, effect)
 
 
@@ -187,7 +187,7 @@ def test_of_another_mounting_only_the_tilt_has_an_effect():
         [0.0, np.sin(0.3), np.cos(0.3)],
     ]
     base[:3, 3] = 0.0, 0.5, 0.0
-    found = compare_descriptions(arm, replace(arm, base=base))
+    found = compare(arm, replace(arm, base=base)).differences
     assert [(one.place, one.parameter, one.has_effect) for one in found] == [
         ('base', 'roll', True),
         ('base', 'position y', False),
@@ -213,7 +213,7 @@ def test_all_differences_put_in_at_once_give_the_others_torque(first):
         # A standard flange's a and alpha fit into no modified row.
         arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
         other = with_row_shifted(in_modified_convention(arm), 0, d=0.3)
-    found = compare_descriptions(arm, other, second_gravity=gravity)
+    found = compare(arm, other, second_gravity=gravity).differences
     together = effect_together(arm, found)
     start = arm if first == 'fer' else in_modified_convention(arm)
     states = sample_states(start, 200, 0)
@@ -237,17 +237,17 @@ def test_all_differences_put_in_at_once_give_the_others_torque(first):
 def test_as_many_digits_are_said_as_tell_two_numbers_apart(mass, said):
     arm = load('fer')
     last = replace(arm.links[-1], mass=mass)
-    (found,) = compare_descriptions(
+    (found,) = compare(
         replace(arm, hand='none'),
         replace(arm, hand='none', links=(*arm.links[:-1], last)),
         tolerance=1e-13,
-    )
+    ).differences
     assert said in str(found)
 
 
 def test_another_flange_is_named_without_effect_on_torque():
     arm = load('fer')
-    (found,) = compare_descriptions(arm, replace(arm, flange=replace(arm.flange, d=0.11)))
+    (found,) = compare(arm, replace(arm, flange=replace(arm.flange, d=0.11))).differences
     assert str(found) == ('flange: d is 0.107 here and 0.11 there [m]; no effect on torque.')
 
 
@@ -256,7 +256,7 @@ def test_another_friction_is_named_with_its_joint_and_field():
     amplitude = np.array(arm.friction.amplitude)
     amplitude[5] += 0.1
     other = replace(arm, friction=replace(arm.friction, amplitude=amplitude))
-    (found,) = compare_descriptions(arm, other)
+    (found,) = compare(arm, other).differences
     assert (found.place, found.parameter, found.has_effect) == (
         'fer_joint6',
         'friction amplitude',
@@ -268,11 +268,11 @@ def test_no_friction_or_another_model_names_the_friction_model():
     arm = load('fer')
     rubbed = ViscousCoulombFriction(np.ones(7), np.zeros(7), np.zeros(7))
     for friction in (None, rubbed):
-        (found,) = compare_descriptions(arm, replace(arm, friction=friction))
+        (found,) = compare(arm, replace(arm, friction=friction)).differences
         assert (found.place, found.parameter) == ('arm', 'friction model')
-    (width,) = compare_descriptions(
+    (width,) = compare(
         replace(arm, friction=rubbed), replace(arm, friction=replace(rubbed, width=0.1))
-    )
+    ).differences
     assert (width.place, width.parameter, width.has_effect) == ('arm', 'friction width', False)
 
 
@@ -282,7 +282,7 @@ def test_a_limit_that_only_one_arm_states_is_named():
     joints = tuple(
         replace(joint, limits=limits) if i == 2 else joint for i, joint in enumerate(arm.joints)
     )
-    found = compare_descriptions(arm, replace(arm, joints=joints))
+    found = compare(arm, replace(arm, joints=joints)).differences
     assert [(one.place, one.parameter) for one in found] == [
         ('fer_joint3', 'limit velocity_offset'),
         ('fer_joint3', 'limit velocity_deceleration'),
@@ -293,7 +293,7 @@ def test_arms_of_unequal_length_are_refused_with_both_lengths():
     arm = load('fer')
     shorter = replace(arm, joints=arm.joints[:6], links=arm.links[:6], home=None, friction=None)
     with pytest.raises(DescriptionError, match=r'has 7 joints and .* has 6'):
-        compare_descriptions(arm, shorter)
+        compare(arm, shorter)
 
 
 def slipping(slip, reach, n=7):
@@ -311,7 +311,7 @@ def test_another_number_of_slip_elements_acts_on_torque(turned):
     three = slipping([1.0, 1.0, 1.0], [0.004, 0.3, 0.5])
     frictions = (three, two) if turned else (two, three)
     here, there = (replace(load('fer'), friction=friction) for friction in frictions)
-    (found,) = compare_descriptions(here, there)
+    (found,) = compare(here, there).differences
     assert (found.place, found.parameter, found.has_effect) == ('arm', 'friction model', True)
     assert '2 elements' in str(found) and '3 elements' in str(found)
 
@@ -320,7 +320,7 @@ def test_another_slope_of_sigmoid_friction_is_named():
     arm = load('fer')
     slope = np.array(arm.friction.slope)
     slope[2] *= 1.1
-    (found,) = compare_descriptions(arm, replace(arm, friction=replace(arm.friction, slope=slope)))
+    (found,) = compare(arm, replace(arm, friction=replace(arm.friction, slope=slope))).differences
     assert (found.place, found.parameter, found.has_effect) == (
         'fer_joint3',
         'friction slope',
@@ -334,7 +334,7 @@ def test_a_slip_element_is_named_with_its_joint(joint):
     slip = np.array(friction.slip)
     slip[0, joint] = 1.5
     arm = replace(load('fer'), friction=friction)
-    (found,) = compare_descriptions(arm, replace(arm, friction=replace(friction, slip=slip)))
+    (found,) = compare(arm, replace(arm, friction=replace(friction, slip=slip))).differences
     assert (found.place, found.parameter) == (f'fer_joint{joint + 1}', 'friction slip[1]')
     assert found.torque_effect == pytest.approx(0.5, rel=1e-6)
 
@@ -347,6 +347,6 @@ def test_a_reach_belongs_to_no_joint_and_acts_on_torque():
         reach = np.array(friction.reach)
         reach[element] *= 1.1
         other = replace(arm, friction=replace(friction, reach=reach))
-        (found,) = compare_descriptions(arm, other)
+        (found,) = compare(arm, other).differences
         assert (found.place, found.parameter) == ('arm', f'friction reach[{element + 1}]')
         assert found.has_effect

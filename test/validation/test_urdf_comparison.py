@@ -10,18 +10,36 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.dh_conversion import with_joint_reversed
 from franka_dynamics.urdf.writer import write_urdf
-from franka_dynamics.validation.urdf_comparison import compare_urdf
+from franka_dynamics.validation.comparison import compare
+from franka_dynamics.validation.source import read_pair
 
 from ..arms import with_row_shifted
 
 
-def named(arm, **keywords):
-    found = compare_urdf(write_urdf(arm), 'robot.urdf', **keywords).differences
-    return [(one.place, one.parameter) for one in found]
+@pytest.fixture
+def compared(tmp_path):
+    """Return a function that compares an arm's URDF with the arm that it should be."""
+
+    def against(arm, first=None, **keywords):
+        path = tmp_path / 'robot.urdf'
+        path.write_text(write_urdf(arm), encoding='utf-8')
+        return compare(*read_pair(first, path), **keywords)
+
+    return against
+
+
+@pytest.fixture
+def named(compared):
+    """Return a function that names the places and parameters that differ."""
+
+    def found(arm, **keywords):
+        return [(one.place, one.parameter) for one in compared(arm, **keywords).differences]
+
+    return found
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
-def test_given_a_sound_urdf_when_compared_then_nothing_is_named(arm):
+def test_given_a_sound_urdf_when_compared_then_nothing_is_named(arm, named):
     assert named(load(arm)) == []
 
 
@@ -35,12 +53,12 @@ def test_given_a_sound_urdf_when_compared_then_nothing_is_named(arm):
         if (joint, name) != (0, 'alpha')
     ],
 )
-def test_a_wrong_origin_is_named_by_its_row(joint, name):
+def test_a_wrong_origin_is_named_by_its_row(joint, name, named):
     faulty = with_row_shifted(load('fr3'), joint, **{name: 0.01})
     assert named(faulty) == [(f'fr3_joint{joint + 1}', name)]
 
 
-def test_a_tilted_first_axis_names_its_twist_among_others():
+def test_a_tilted_first_axis_names_its_twist_among_others(named):
     # The common normal of nearly parallel axes may lie anywhere, so the tilt shows in a as well.
     found = named(with_row_shifted(load('fr3'), 0, alpha=0.01))
     assert ('fr3_joint1', 'alpha') in found
@@ -48,7 +66,7 @@ def test_a_tilted_first_axis_names_its_twist_among_others():
 
 
 @pytest.mark.parametrize('joint', range(6))
-def test_a_reversed_axis_is_named_as_the_joints_sign(joint):
+def test_a_reversed_axis_is_named_as_the_joints_sign(joint, named):
     assert named(with_joint_reversed(load('fr3'), joint)) == [
         (f'fr3_joint{joint + 1}', 'joint sign')
     ]
@@ -58,7 +76,7 @@ def test_a_reversed_axis_is_named_as_the_joints_sign(joint):
 @pytest.mark.parametrize(
     'parameter', ['mass', 'centre of mass x', 'inertia yz about the centre of mass']
 )
-def test_a_wrong_inertial_is_named_by_its_number(link, parameter):
+def test_a_wrong_inertial_is_named_by_its_number(link, parameter, named):
     arm = load('fer')
     body = arm.links[link]
     mass, center, tensor = body.mass, body.center_of_mass, body.inertia_at_center_of_mass.copy()
@@ -73,52 +91,41 @@ def test_a_wrong_inertial_is_named_by_its_number(link, parameter):
     assert named(replace(arm, links=tuple(links))) == [(f'fer_joint{link + 1}', parameter)]
 
 
-def test_a_wrong_limit_is_named_without_effect():
+def test_a_wrong_limit_is_named_without_effect(compared):
     arm = load('fer')
     limits = replace(arm.joints[3].limits, upper=0.0)
     joints = tuple(
         replace(joint, limits=limits) if i == 3 else joint for i, joint in enumerate(arm.joints)
     )
-    (found,) = compare_urdf(write_urdf(replace(arm, joints=joints)), 'robot.urdf').differences
+    (found,) = compared(replace(arm, joints=joints)).differences
     assert (found.place, found.parameter, found.has_effect) == ('fer_joint4', 'limit upper', False)
 
 
-def test_given_another_gravity_when_compared_then_it_is_named():
+def test_given_another_gravity_when_compared_then_it_is_named(named):
     assert named(load('fer'), second_gravity=np.array([0.0, 0.0, -9.80665])) == [
         ('arm', 'gravity z')
     ]
 
 
-def test_a_wrong_length_has_one_effect_and_a_cause():
+def test_millimetres_and_few_digits_are_named_as_the_cause(compared):
     arm = load('fr3')
-    found = compare_urdf(write_urdf(with_row_shifted(arm, 3, a=0.01)), 'robot.urdf')
-    (one,), (finding,) = found.differences, found.verdict.findings
-    assert not found.passed
-    assert one.cause == finding.cause != ''
-    # One effect, whether the finding or the difference is read: both round it to two digits here.
-    assert finding.effect.startswith(f'up to {one.torque_effect:.2g} N m (at ')
-    assert f'likeliest cause: {one.cause}.' in str(one)
+    for change, cause in (
+        ({'a': 82.5 - 0.0825}, 'millimetres in place of metres'),
+        ({'alpha': 1.57 - np.pi / 2}, 'an angle written with too few digits'),
+    ):
+        (found,) = compared(with_row_shifted(arm, 3, **change)).differences
+        assert found.cause == cause and f'likeliest cause: {cause}.' in str(found)
 
 
-def test_several_wrong_rows_have_an_effect_each():
-    arm = with_row_shifted(with_row_shifted(load('fr3'), 3, a=0.01), 1, d=0.02)
-    found = compare_urdf(write_urdf(arm), 'robot.urdf')
-    effects = {one.parameter: one.torque_effect for one in found.differences}
-    said = {one.quantity: one.effect for one in found.verdict.findings}
-    assert set(effects) == set(said) == {'a', 'd'}
-    for name, effect in effects.items():
-        assert said[name].startswith(f'up to {effect:.2g} N m')
-
-
-def test_a_published_set_with_a_hand_differs_in_nothing():
+def test_a_published_set_with_a_hand_differs_in_nothing(compared):
     arm = load('fer', 'franka_description', hand='franka_hand')
-    found = compare_urdf(write_urdf(load('fer', 'gaz2019', hand='franka_hand')), 'robot.urdf')
+    found = compared(load('fer', 'gaz2019', hand='franka_hand'))
     assert found.passed and found.differences == ()
-    assert (found.arm.inertial_set, found.arm.hand) == ('gaz2019', 'franka_hand')
-    assert arm.inertial_set != found.arm.inertial_set
+    assert (found.first.inertial_set, found.first.hand) == ('gaz2019', 'franka_hand')
+    assert arm.inertial_set != found.first.inertial_set
 
 
-def test_an_edited_mass_is_named_with_the_cause_of_its_link():
+def test_an_edited_mass_is_named_with_the_cause_of_its_link(compared):
     arm = load('fer')
     link = arm.links[2]
     swapped = LinkInertia.from_center_of_mass(
@@ -126,9 +133,55 @@ def test_an_edited_mass_is_named_with_the_cause_of_its_link():
         link.center_of_mass,
         link.inertia_at_center_of_mass[np.ix_([1, 0, 2], [1, 0, 2])],
     )
-    found = compare_urdf(
-        write_urdf(replace(arm, links=(*arm.links[:2], swapped, *arm.links[3:]))), 'robot.urdf'
-    )
+    found = compared(replace(arm, links=(*arm.links[:2], swapped, *arm.links[3:])))
     assert {one.place for one in found.differences} == {'fer_joint3'}
     assert all('x y z taken as y x z' in one.cause for one in found.differences)
-    assert found.findings == ()
+
+
+def test_two_urdfs_of_one_arm_differ_in_nothing(tmp_path, compared):
+    first = tmp_path / 'first.urdf'
+    first.write_text(write_urdf(load('fr3', hand='franka_hand')))
+    assert compared(load('fr3', hand='franka_hand'), first=first).differences == ()
+    (found,) = compared(
+        with_link_mass(load('fr3', hand='franka_hand'), 3, 0.1), first=first
+    ).differences
+    assert (found.place, found.parameter) == ('fr3_joint4', 'mass')
+
+
+def with_link_mass(arm, link, more):
+    body = arm.links[link]
+    heavier = LinkInertia.from_center_of_mass(
+        body.mass + more, body.center_of_mass, body.inertia_at_center_of_mass
+    )
+    return replace(arm, links=(*arm.links[:link], heavier, *arm.links[link + 1 :]))
+
+
+def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
+    # What the base lifts the first row need not, and a last frame may lie anywhere on its axis.
+    arm = load('fr3')
+    base, moved = np.array(arm.base), np.eye(4)
+    base[2, 3], moved[2, 3] = 0.1, -0.05
+    other = with_row_shifted(with_row_shifted(arm, 0, d=-0.1), 6, d=0.05)
+    other = replace(
+        other,
+        base=base,
+        links=(*arm.links[:6], arm.links[6].expressed_in(moved)),
+        flange=replace(arm.flange, d=arm.flange.d - 0.05),
+    )
+    assert compare(arm, other).differences == ()
+    (found,) = compare(arm, with_link_mass(other, 6, 0.1)).differences
+    assert (found.place, found.parameter) == ('fr3_joint7', 'mass')
+
+
+def test_a_hand_that_is_missing_is_a_difference_of_the_last_link(tmp_path):
+    path = tmp_path / 'robot.urdf'
+    path.write_text(write_urdf(load('fr3', hand='none')))
+    found = compare(*read_pair(None, path, hand='franka_hand'))
+    assert found.first.hand == 'franka_hand' and not found.passed
+    assert {one.place for one in found.differences} == {'fr3_joint7'}
+
+
+def test_passed_means_that_no_torque_differs(compared):
+    found = compared(with_row_shifted(load('fr3'), 3, a=0.01))
+    assert not found.passed and found.together().largest > 0.1
+    assert found.together().largest == pytest.approx(found.differences[0].torque_effect)

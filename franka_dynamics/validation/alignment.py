@@ -1,0 +1,139 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An arm written in another's rows: what counts is where its joint axes lie, not how they are cut.
+
+Two arms are paired joint by joint, from base to tip, by their screws at position zero. Rows are
+not unique: parallel axes leave d free, the last frame may lie anywhere on its axis, and what a
+base turns a first row can turn as well. Each such choice is one reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..arm import ArmDescription, Convention, DHRow, Joint, JointLimits
+from ..spatial import inverse_transform, JointKind
+from ..typing import Array
+from ..urdf.dh_recovery import follow_axes, Line, lines_of, sequence_of
+from ..urdf.geometry import with_rows_of
+from ..urdf.serial_chain import ChainJoint, SerialChain
+
+# 1 - cos of the angle between the last frame's z and the last joint's axis: rounding of a text.
+_ALONG_AXIS = 1e-9
+# The limits that a URDF holds.
+STATED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
+
+
+def readings(
+    first: ArmDescription, second: ArmDescription | SerialChain
+) -> Iterator[ArmDescription]:
+    """
+    Yield a second arm in rows of the first's convention, as written before all others.
+
+    Links are in the frames of these rows. What a URDF does not hold (rotors, friction,
+    accelerations, the flange where no link is named so) is the first arm's.
+    """
+    bases = [first.base]
+    if isinstance(second, ArmDescription):
+        if second.convention is first.convention:
+            yield second
+        if not np.array_equal(second.base, first.base):
+            bases.append(second.base)
+    for base in bases:
+        for own_end in (True, False):
+            yield _aligned(replace(first, base=base), second, own_end)
+
+
+def _aligned(
+    first: ArmDescription, second: ArmDescription | SerialChain, own_end: bool
+) -> ArmDescription:
+    """Return the second in rows along its own axes, wherever these leave a choice the first's."""
+    lines, frames = _screws(second)
+    rows = with_rows_of(follow_axes(first.base, lines, sequence_of(first)), first)
+    if own_end:
+        rows = _ending_in(rows, frames[-1])
+    poses = rows.frames(np.zeros(rows.n))
+    if isinstance(second, ArmDescription):
+        links, others = second.links, second.joints
+        flange = second.frames(np.zeros(second.n))[-1]
+        rest = second
+    else:
+        links = tuple(joint.inertia for joint in second.joints)
+        others = tuple(_with_limits(*pair) for pair in zip(rows.joints, second.joints))
+        flange = _flange_of(second)
+        rest = replace(first, source=second.source, file=second.source, inertial_set='as written')
+    return replace(
+        rest,
+        convention=first.convention,
+        base=first.base,
+        joints=tuple(replace(other, row=joint.row) for joint, other in zip(rows.joints, others)),
+        links=tuple(
+            link.expressed_in(inverse_transform(pose) @ frame)
+            for link, pose, frame in zip(links, poses, frames)
+        ),
+        flange=rows.flange
+        if flange is None
+        else row_of(inverse_transform(poses[-2]) @ flange, first.convention),
+    )
+
+
+def row_of(pose: Array, convention: Convention) -> DHRow:
+    """Return the row of a pose; of one that no row of a convention has, the nearest in part."""
+    turn, place = pose[:3, :3], pose[:3, 3]
+    if convention is Convention.MODIFIED:
+        return DHRow(
+            a=float(place[0]),
+            alpha=float(np.arctan2(-turn[1, 2], turn[2, 2])),
+            d=float(place @ turn[:, 2]),
+            theta=float(np.arctan2(-turn[0, 1], turn[0, 0])),
+        )
+    return DHRow(
+        a=float(place @ turn[:, 0]),
+        alpha=float(np.arctan2(turn[2, 1], turn[2, 2])),
+        d=float(place[2]),
+        theta=float(np.arctan2(turn[1, 0], turn[0, 0])),
+    )
+
+
+def _screws(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
+    """Return the joint axes and the frames of the links at position zero, in the base frame."""
+    if isinstance(arm, SerialChain):
+        return lines_of(arm), np.array([joint.frame for joint in arm.joints])
+    frames = arm.frames(np.zeros(arm.n))[:-1]
+    # In the standard convention a joint moves about the z of the frame before.
+    carriers = frames if arm.convention is Convention.MODIFIED else (arm.base, *frames[:-1])
+    return [
+        Line(carrier[:3, 2], carrier[:3, 3], joint.kind is JointKind.PRISMATIC)
+        for joint, carrier in zip(arm.joints, carriers)
+    ], frames
+
+
+def _ending_in(rows: ArmDescription, frame: Array) -> ArmDescription:
+    """Return the rows with the last d and theta such that the last frame is the given one."""
+    offset = inverse_transform(rows.frames(np.zeros(rows.n))[-2]) @ frame
+    if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _ALONG_AXIS:
+        return rows
+    last = rows.joints[-1]
+    row = replace(
+        last.row,
+        d=last.row.d + float(offset[2, 3]),
+        theta=last.row.theta + float(np.arctan2(offset[1, 0], offset[0, 0])),
+    )
+    return replace(rows, joints=(*rows.joints[:-1], replace(last, row=row)))
+
+
+def _flange_of(chain: SerialChain) -> Array | None:
+    """Return the pose of the link that is named as a flange is, None if there is none."""
+    endings = (f'link{len(chain.joints) + 1}', 'flange')
+    names = (name for name in chain.tool_frames if name.endswith(endings))
+    return next((chain.tool_frames[name] for name in names), None)
+
+
+def _with_limits(joint: Joint, read: ChainJoint) -> Joint:
+    limits = read.limits or JointLimits()
+    stated = {name: getattr(limits, name) for name in STATED_LIMITS}
+    return replace(joint, name=read.name, kind=read.kind, limits=replace(joint.limits, **stated))

@@ -1,0 +1,117 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two arms to compare, of whatever files: arm files, shipped arms, URDFs, xacro files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from .alignment import STATED_LIMITS
+from .comparison import nearest_reading, TEXT
+from .published_inertials import identify, known_sets
+from ..arm import ArmDescription, load
+from ..errors import UnknownArmError
+from ..urdf.document import parse_urdf, read_urdf
+from ..urdf.importer import detect_arm, import_urdf, IMPORTED
+from ..urdf.serial_chain import read_chain, SerialChain
+
+_SUFFIXES = ('.urdf', '.xml', '.xacro')
+
+
+def is_urdf(source: str | Path) -> bool:
+    """Return whether a file is a URDF or a xacro file by its name."""
+    return str(source).endswith(_SUFFIXES)
+
+
+def read_pair(
+    first: str | Path | ArmDescription | None,
+    second: str | Path | ArmDescription,
+    *,
+    prefix: str | None = None,
+    inertial_set: str | None = None,
+    hand: str | None = None,
+) -> tuple[ArmDescription, ArmDescription | SerialChain]:
+    """
+    Return two arms as `compare` takes them.
+
+    Parameters
+    ----------
+    first, second : str, Path or ArmDescription
+        A shipped arm, or the file of an arm, a URDF or a xacro file. Without a first the arm is
+        that whose joints' names a URDF has, with the published inertials nearest to its own.
+    prefix : str, optional
+        In front of the joints' names in a URDF as the second; found if not given.
+    inertial_set, hand : str, optional
+        What published inertials are to choose from, if not all.
+
+    Raises
+    ------
+    UrdfError
+        If a URDF cannot be read, or which of its joints are the arm is not clear.
+    UnknownArmError
+        If there is no such arm, or no published set with this hand.
+
+    """
+    if isinstance(first, (str, Path)):
+        first = _imported(first) if is_urdf(first) else load(first)
+    if isinstance(second, ArmDescription) or not is_urdf(second):
+        if first is None:
+            raise UnknownArmError('An arm file says of no other arm that it should be; name both.')
+        second = second if isinstance(second, ArmDescription) else load(second)
+        return (_completed(first, second) if first.inertial_set == IMPORTED else first), second
+    document = parse_urdf(read_urdf(Path(second)), str(second))
+    reference, names = detect_arm(document, arm=first, prefix=prefix)
+    chain = read_chain(document, names)
+    if first is None:
+        reference = _with_nearest_inertials(reference, chain, inertial_set, hand)
+    return _with_joint_names(reference, names), chain
+
+
+def _imported(path: str | Path) -> ArmDescription:
+    return import_urdf(read_urdf(Path(path)), source=str(path)).description
+
+
+def _completed(read: ArmDescription, arm: ArmDescription) -> ArmDescription:
+    """Return an arm of a URDF with what no URDF holds: friction, rotors, some of the limits."""
+    if read.n != arm.n:
+        return read
+    joints = tuple(
+        replace(
+            joint,
+            rotor_inertia=other.rotor_inertia,
+            limits=replace(
+                other.limits, **{name: getattr(joint.limits, name) for name in STATED_LIMITS}
+            ),
+        )
+        for joint, other in zip(read.joints, arm.joints)
+    )
+    return replace(read, joints=joints, friction=arm.friction)
+
+
+def _with_joint_names(arm: ArmDescription, names: Sequence[str]) -> ArmDescription:
+    joints = (replace(joint, name=name) for joint, name in zip(arm.joints, names))
+    return replace(arm, joints=tuple(joints))
+
+
+def _with_nearest_inertials(
+    arm: ArmDescription, chain: SerialChain, inertial_set: str | None, hand: str | None
+) -> ArmDescription:
+    """Return an arm with the published set and hand nearest to a URDF's inertials."""
+    candidates = [
+        one
+        for one in known_sets(arm)
+        if one.arm == arm.name
+        and inertial_set in (None, one.inertial_set)
+        and hand in (None, one.hand)
+    ]
+    if not candidates:
+        raise UnknownArmError(
+            f'{arm.name} has no published set{f" {inertial_set}" if inertial_set else ""}'
+            f'{f" with the hand {hand}" if hand else ""}; name the arm (--arm) to compare with a '
+            'set or a hand of a file.'
+        )
+    links = nearest_reading(arm, chain, TEXT)[0].links
+    known = identify(links, candidates, arm.name).known
+    return replace(arm, links=known.links, inertial_set=known.inertial_set, hand=known.hand)
