@@ -245,4 +245,4 @@ def _plot(folder: Path, recording: Recording, motion: Motion, fits: tuple[Fit, .
 
     title = f'{Path(recording.source).name} on {fits[0].arm.name}'
     plot_torques(motion, fits, recording.joint_names, title, folder / 'torques.png')
-    plot_errors(fits, recording.joint_names, title, folder / 'errors.png')
+    plot_errors(fits, title, folder / 'errors.png')

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ._arm_options import add_hand_option, load_arm
 from ._interrupts import until_interrupted
-from ._options import refuse
+from ._options import add_gravity_option, refuse
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one of the arm file's inertial sets (default: the file's own)",
     )
     add_hand_option(parser)
+    add_gravity_option(parser, 'base', note=', of a bag')
     parser.add_argument(
         '--urdf',
         type=Path,
@@ -90,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
             rate='--rate',
             cutoff='--cutoff',
             trim='--trim',
+            gravity='--gravity',
         )
     description = load_arm(arguments)
     meshes = _meshes(arguments, description, console)
@@ -149,7 +151,8 @@ def _play(
 
     with progress_bar(console) as bar:
         recording = read_from_options(arguments, description, bar)
-        playback = Playback(description, prepare(recording, signal_options(arguments)), GRAVITY)
+        gravity = tuple(arguments.gravity or GRAVITY)
+        playback = Playback(description, prepare(recording, signal_options(arguments)), gravity)
     with Window(description, arguments.host, arguments.port) as window:
         if meshes is not None:
             window.show_meshes(meshes)

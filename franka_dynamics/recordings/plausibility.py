@@ -146,8 +146,7 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    at_limit = np.abs(recording.effort) >= _SATURATION_FRACTION * arm.limit('effort')
-    share = at_limit.mean(axis=0)
+    share = np.mean(_effort_part(recording.effort, arm) >= _SATURATION_FRACTION, axis=0)
     for joint in np.flatnonzero(share > _SATURATED_SHARE):
         yield (
             f'the torque of {recording.joint_names[joint]} is at its limit of '
@@ -157,6 +156,7 @@ def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _effort_part(effort: Array, arm: ArmDescription) -> Array:
+    """Return efforts as parts of their limits; some files have 0 for no limit."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
 

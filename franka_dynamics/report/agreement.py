@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .elements import figure_of_size, heading, page, paragraph, picture
 from .table import Cell, Head, plain, Table
@@ -120,27 +119,14 @@ _COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
 _LEAST = 1e-17  # exact agreement has no logarithm
 
 
-def matrix_figure(agreement: Agreement) -> Any:
-    """Return quantities by formulations, coloured from exact agreement to the tolerance."""
-    names = [quantity.name for quantity in agreement.quantities]
-    figure = figure_of_size((2.6 + 1.5 * len(agreement.formulations), 1.0 + 0.36 * len(names)))
-    axes = figure.subplots()
-    _heat_map(axes, agreement.deviations, agreement.tolerance)
-    axes.set_xticks(range(len(agreement.formulations)), agreement.formulations)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_title('largest difference from the median', fontsize=10)
-    return figure
-
-
-def pair_figure(agreement: Agreement) -> Any:
+def pair_table(agreement: Agreement) -> Table:
     """Return the largest difference of every pair of formulations in any quantity."""
-    count = len(agreement.formulations)
-    figure = figure_of_size((2.4 + 1.3 * count, 1.2 + 0.55 * count))
-    axes = figure.subplots()
-    _heat_map(axes, np.max(list(agreement.pairs.values()), axis=0), agreement.tolerance)
-    axes.set_xticks(range(count), agreement.formulations)
-    axes.set_yticks(range(count), agreement.formulations)
-    return figure
+    largest = np.max(list(agreement.pairs.values()), axis=0)
+    return Table(
+        'largest difference of every pair in any quantity',
+        ['', *(Head(name, form='.1e') for name in agreement.formulations)],
+        [[name, *_marked(row, agreement)] for name, row in zip(agreement.formulations, largest)],
+    )
 
 
 def link_figure(agreement: Agreement) -> Any:
@@ -182,25 +168,6 @@ def torque_figure(agreement: Agreement) -> Any:
     axes.legend(fontsize=8)
     axes.grid(alpha=0.25)
     return figure
-
-
-def _heat_map(axes: Any, values: NDArray[np.float64], tolerance: float) -> None:
-    """Draw differences in the colours of their logarithms, each with its figure."""
-    logarithms = np.log10(np.maximum(np.nan_to_num(values, nan=1.0), _LEAST))
-    bound = np.log10(tolerance)
-    axes.imshow(logarithms, cmap='YlOrRd', vmin=-17.0, vmax=bound + 2.0, aspect='auto')
-    for (row, column), value in np.ndenumerate(values):
-        off = not value <= tolerance
-        axes.text(
-            column,
-            row,
-            f'{value:.0e}',
-            ha='center',
-            va='center',
-            fontsize=8,
-            fontweight='bold' if off else 'normal',
-            color='white' if off else 'black',
-        )
 
 
 def _colors(agreement: Agreement) -> list[str]:
@@ -245,10 +212,9 @@ def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command
             *(paragraph(sentence, 'bad') for sentence in agreement.findings),
             *(paragraph(sentence, 'warning') for sentence in agreement.warnings),
             heading('Quantities by formulations'),
-            picture(matrix_figure(agreement), 'differences from the median, as colours'),
             quantities,
             heading('Every pair'),
-            picture(pair_figure(agreement), 'largest difference of every pair in any quantity'),
+            pair_table(agreement),
             heading('Link by link'),
             paragraph(
                 'Poses and twists pass from the base to the tip, wrenches from the tip to the '

@@ -10,7 +10,7 @@ from html import escape
 import io
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 from .table import Table
 from ..errors import MissingDependencyError, OutputError
 from ..files import complete_or_absent
+from ..typing import Array
+
+if TYPE_CHECKING:
+    from ..recordings.preprocessing import Motion
 
 _DIGITS = 2  # of a deviation
 _MOST_PLACES = 12
@@ -109,6 +113,58 @@ def figure_of_size(
 def broken(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return a curve with a NaN between pieces, so that no line bridges a gap."""
     return np.asarray(np.insert(values, np.flatnonzero(np.diff(piece)) + 1, np.nan))
+
+
+def torque_figure(
+    motion: Motion, predicted: Array, label: str, joint_names: Sequence[str], title: str
+) -> Any:
+    """
+    Return every joint's measured torque beside a predicted one, and what is left.
+
+    Parameters
+    ----------
+    motion : Motion
+        The recorded motion.
+    predicted : ndarray, shape (samples, n)
+        Torque of a model [N m].
+    label : str
+        Which one it is.
+    joint_names : sequence of str
+        Titles of the rows.
+    title : str
+        Above the picture.
+
+    """
+    n = motion.q.shape[1]
+    figure = figure_of_size((12.0, 1.7 * n + 0.8))
+    axes = figure.subplots(n, 2, sharex=True, squeeze=False)
+    time = broken(motion.time, motion.piece)
+    for (left, right), name, measured, model in zip(
+        axes, joint_names, motion.effort.T, predicted.T
+    ):
+        residual = measured - model
+        for values, style in (
+            (measured, {'color': MEASURED, 'lw': 1.6, 'label': 'measured, filtered'}),
+            (model, {'color': PREDICTED, 'lw': 1.0, 'ls': '--', 'label': label}),
+        ):
+            left.plot(time, broken(values, motion.piece), **style)
+        right.axhline(0.0, color='#aaaaaa', lw=0.6)
+        right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
+        # Above the axes: within them it would cover some residual or other.
+        right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
+        left.set_ylabel(f'{name}\n[N m]', fontsize=8)
+        for axis in (left, right):
+            axis.tick_params(labelsize=8)
+            axis.grid(alpha=0.25)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc='outside lower left', ncols=2, fontsize=8
+    )
+    axes[0, 0].set_title('joint torque', fontsize=10)
+    axes[0, 1].set_title('measured - predicted', fontsize=10)
+    for axis in axes[-1]:
+        axis.set_xlabel('time [s]', fontsize=9)
+    figure.suptitle(title, fontsize=11)
+    return figure
 
 
 _STYLE = """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .elements import broken, figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
+from .elements import figure_of_size, MEASURED, PREDICTED, RESIDUAL, save, torque_figure
 from .table import Cell, Head, plain, Table
 from ..arm import ArmDescription
 from ..control.contact import ContactLimits, ContactReplay, LEARNING_MARGIN, learnt, origin
@@ -153,102 +153,40 @@ def plot_torques(
     """
     best = fits[0]
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
-    n = motion.q.shape[1]
-    figure = figure_of_size((12.0, 1.7 * n + 0.8))
-    axes = figure.subplots(n, 2, sharex=True, squeeze=False)
-    time = broken(motion.time, motion.piece)
-    for (left, right), name, measured, predicted in zip(
-        axes, joint_names, motion.effort.T, best.predicted.T
-    ):
-        left.plot(
-            time,
-            broken(measured, motion.piece),
-            color=MEASURED,
-            lw=1.6,
-            label='measured, filtered',
-        )
-        left.plot(
-            time,
-            broken(predicted, motion.piece),
-            color=PREDICTED,
-            lw=1.0,
-            ls='--',
-            label=f'predicted, {best.name}{friction}',
-        )
-        residual = measured - predicted
-        right.axhline(0.0, color='#aaaaaa', lw=0.6)
-        right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
-        # Above the axes: within them it would cover some residual or other.
-        right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
-        left.set_ylabel(f'{name}\n[N m]', fontsize=8)
-        for axis in (left, right):
-            axis.tick_params(labelsize=8)
-            axis.grid(alpha=0.25)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc='outside lower left', ncols=2, fontsize=8
-    )
-    axes[0, 0].set_title('joint torque', fontsize=10)
-    axes[0, 1].set_title('measured - predicted', fontsize=10)
-    for axis in axes[-1]:
-        axis.set_xlabel('time [s]', fontsize=9)
-    figure.suptitle(
-        f'{title}: E = {best.whole.whole:.3f} N m at {motion.options.cutoff:g} Hz', fontsize=11
+    figure = torque_figure(
+        motion,
+        best.predicted,
+        f'predicted, {best.name}{friction}',
+        joint_names,
+        f'{title}: E = {best.whole.whole:.3f} N m at {motion.options.cutoff:g} Hz',
     )
     save(figure, path)
 
 
-def plot_errors(
-    fits: Sequence[Fit], joint_names: Sequence[str], title: str, path: str | Path
-) -> None:
-    """Draw every candidate's error, over the whole vector and joint by joint, best on top."""
-    figure = figure_of_size((12.0, 0.42 * len(fits) + 2.2))
-    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
+def plot_errors(fits: Sequence[Fit], title: str, path: str | Path) -> None:
+    """Draw every candidate's error over the whole vector, best on top."""
+    figure = figure_of_size((9.0, 0.42 * len(fits) + 2.0))
+    axes = figure.subplots()
     rows = np.arange(len(fits))
-    left.barh(
+    friction = any(one.arm.friction is not None for one in fits)
+    axes.barh(
         rows,
         [one.whole.whole for one in fits],
         color=PREDICTED,
         height=0.6,
-        label="filtered effort, the arm file's friction included"
-        if any(one.arm.friction is not None for one in fits)
-        else 'filtered effort',
+        label='filtered effort' + (", the arm file's friction included" if friction else ''),
     )
-    left.plot(
-        [one.unfiltered.whole for one in fits],
-        rows,
-        'o',
-        color=RESIDUAL,
-        ms=4,
-        zorder=3.0,  # small, and on top of the diamonds where the two coincide
-        label='unfiltered effort',
-    )
-    rigid = [
-        (one.rigid.whole, row) for one, row in zip(fits, rows) if one.arm.friction is not None
-    ]
-    if rigid:
-        left.plot(*zip(*rigid), 'D', color='white', mec=MEASURED, ms=7, label='without friction')
-    left.set_yticks(rows, [one.name for one in fits], fontsize=8)
-    # Both halves of the picture have a candidate's row at the same height.
-    left.set_ylim(len(fits) - 0.5, -0.5)
-    left.set_xlabel('E [N m]')
-    left.grid(axis='x', alpha=0.25)
+    unfiltered = [one.unfiltered.whole for one in fits]
+    # Small, and on top of the diamonds where the two coincide.
+    axes.plot(unfiltered, rows, 'o', color=RESIDUAL, ms=4, zorder=3.0, label='unfiltered effort')
+    if friction:
+        rigid = [one.rigid.whole for one in fits]
+        axes.plot(rigid, rows, 'D', color='white', mec=MEASURED, ms=7, label='without friction')
+    axes.set_yticks(rows, [one.name for one in fits], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel('E [N m]')
+    axes.grid(axis='x', alpha=0.25)
     figure.legend(fontsize=8, loc='outside lower left', ncols=3)
-    table = np.array([one.whole.joints for one in fits])
-    right.imshow(table, cmap='Oranges', aspect='auto')
-    for (row, column), value in np.ndenumerate(table):
-        right.text(
-            column,
-            row,
-            f'{value:.2f}',
-            ha='center',
-            va='center',
-            fontsize=8,
-            color='white' if value > 0.6 * table.max() else 'black',
-        )
-    right.set_xticks(np.arange(table.shape[1]), joint_names, fontsize=8, rotation=30, ha='right')
-    right.set_yticks([])
-    right.set_ylim(left.get_ylim())
-    right.set_title('rms per joint, filtered effort [N m]', fontsize=10)
     figure.suptitle(title, fontsize=11)
     save(figure, path)
 

@@ -162,3 +162,11 @@ def test_a_position_that_drops_out_is_told_with_the_time(simulate):
     assert found.startswith('the position of fer_joint4 jumps by ')
     assert ' rad at 3.0' in found
     assert '(2 such steps)' in found
+
+
+def test_a_limit_of_zero_is_no_limit(simulate):
+    # Some files have 0 where no limit is known.
+    joints = tuple(
+        replace(joint, limits=replace(joint.limits, effort=0.0)) for joint in FER.joints
+    )
+    assert suspicions(simulate(FER, noise=0.1), replace(FER, joints=joints)) == ()

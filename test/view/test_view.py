@@ -14,7 +14,10 @@ import pytest
 pytest.importorskip('viser', reason='viser is not installed')
 
 from franka_dynamics.arm import load
+from franka_dynamics.cli.main import main
+from franka_dynamics.errors import SettingsError
 from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.view import window
 
 from .browser import Browser
 
@@ -64,6 +67,21 @@ def served(server, lines):
     yield found.group(1)
     server.send_signal(signal.SIGINT)
     assert server.wait(60.0) == 0
+
+
+def test_a_bags_terms_are_under_the_gravity_that_is_given(simulate, tmp_path, monkeypatch):
+    write_recording(simulate(FER, duration=3.0), tmp_path / 'bag')
+    asked = []
+
+    def playback(description, motion, gravity):
+        asked.append(gravity)
+        raise SettingsError('seen enough.')
+
+    monkeypatch.setattr(window, 'Playback', playback)
+    wall = ['--gravity', '9.81', '0', '0']
+    for options in ([], wall):
+        assert main(['view', str(tmp_path / 'bag'), *options]) == 2
+    assert asked == [(0.0, 0.0, -9.81), (9.81, 0.0, 0.0)]
 
 
 def test_the_browser_shows_a_bags_arm_and_torques_in_motion(address, tmp_path):
