@@ -248,6 +248,3 @@ def _chosen(columns: Sequence[int] | None, width: int) -> list[int] | None:
                 f'0..{width - 1}. Rotor columns need rotor_inertia=True.'
             )
     return chosen
-
-
-tree_regressor, tree_parameter_vector = torque_regressor, parameter_vector

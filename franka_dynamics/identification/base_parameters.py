@@ -38,8 +38,6 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import (
     parameter_vector,
     torque_regressor,
-    tree_parameter_vector,
-    tree_regressor,
     with_parameter_vector,
 )
 from ..errors import BaseParameterError
@@ -196,13 +194,13 @@ class TreeBaseParameters(RegroupedParameters):
                 'found: parents, placements and twists must be the same. Find its own with '
                 'tree_base_parameters().'
             )
-        return self.matrix @ tree_parameter_vector(other, rotor_inertia=self.rotor_inertia)
+        return self.matrix @ parameter_vector(other, rotor_inertia=self.rotor_inertia)
 
     def regressor(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
     ) -> Array:
         """Return the columns of the base parameters, (..., n, b); as BaseParameters.regressor."""
-        return tree_regressor(
+        return torque_regressor(
             self.tree,
             q,
             dq,

@@ -22,7 +22,7 @@ from ..arm import ArmDescription, JointKind
 from ..arm.sampling import sample_states
 from ..dynamics.body_tree import BodyTree, joint_twists
 from ..dynamics.model import GRAVITY
-from ..dynamics.regressor import PER_LINK, torque_regressor, tree_regressor
+from ..dynamics.regressor import PER_LINK, torque_regressor
 from ..typing import Array
 
 # Between the smallest singular value that counts (1e-5 for odd geometries; 0.1 for real arms) and
@@ -92,20 +92,16 @@ def _stacked_regressor(
     seed: int,
 ) -> Array:
     if isinstance(description, BodyTree):
-        q, dq, ddq = np.random.default_rng(seed).uniform(
-            -_TREE_REACH, _TREE_REACH, (3, count, description.n)
-        )
-        parts = [
-            tree_regressor(description, q, dq, ddq, vector, rotor_inertia=rotor_inertia)
-            for vector in gravity
-        ]
+        shape = (3, count, description.n)
+        states = (*np.random.default_rng(seed).uniform(-_TREE_REACH, _TREE_REACH, shape),)
     else:
-        states = sample_states(description, count, seed)
-        parts = [
+        states = (*sample_states(description, count, seed),)
+    stacked = np.concatenate(
+        [
             torque_regressor(description, *states, vector, rotor_inertia=rotor_inertia)
             for vector in gravity
         ]
-    stacked = np.concatenate(parts)
+    )
     # The triangular factor has the same column lengths, singular values and dependencies, and as
     # few rows as columns.
     return np.asarray(np.linalg.qr(stacked.reshape(-1, stacked.shape[-1]), mode='r'))

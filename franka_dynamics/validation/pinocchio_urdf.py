@@ -17,7 +17,7 @@ from ..dynamics.assembly import tree_from_urdf
 from ..dynamics.derivatives import tree_motion
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..dynamics.regressor import tree_parameter_vector, tree_regressor
+from ..dynamics.regressor import parameter_vector, torque_regressor
 from ..errors import UrdfError
 from ..typing import Array
 
@@ -228,7 +228,7 @@ def compare_tree(
     theirs = PinocchioUrdf(urdf, tree.names, gravity)
     q, dq, ddq = np.random.default_rng(seed).uniform(-2.0, 2.0, (3, count, tree.n))
     expected = theirs.inverse_dynamics(q, dq, ddq)
-    product = tree_regressor(tree, q, dq, ddq, gravity) @ tree_parameter_vector(tree)
+    product = torque_regressor(tree, q, dq, ddq, gravity) @ parameter_vector(tree)
     still = np.zeros(tree.n)
     columns = [
         tree_motion(tree, q[0], still, unit, gravity=np.zeros(3)).tau for unit in np.eye(tree.n)

@@ -10,7 +10,7 @@ from franka_dynamics.codegen.emit import Origin, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
-from franka_dynamics.dynamics.regressor import tree_regressor
+from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.errors import JointVectorError
 
 from ..identification.trees import random_tree_of_rows
@@ -105,7 +105,7 @@ def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
         batch.coriolis(q, dq[..., 1:])
     with pytest.raises(JointVectorError, match='give every state'):
         batch.coriolis(q, dq[:3])
-    assert_same(batch.regressor(q, dq, ddq), tree_regressor(tree, q, dq, ddq))
+    assert_same(batch.regressor(q, dq, ddq), torque_regressor(tree, q, dq, ddq))
     assert_same(batch.flange_pose(q), tree.poses(q)[..., tree.tool_body, :, :] @ tree.tool)
     with pytest.raises(JointVectorError, match='threads is 0'):
         BatchModel(tree, threads=0)

@@ -9,7 +9,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.dh_conversion import in_modified_convention
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 from franka_dynamics.dynamics.derivatives import tree_motion
-from franka_dynamics.dynamics.regressor import tree_parameter_vector, tree_regressor
+from franka_dynamics.dynamics.regressor import parameter_vector, torque_regressor
 from franka_dynamics.dynamics.tree_rows import tree_rows, with_axes_along_z
 from franka_dynamics.errors import BaseParameterError, TreeError
 from franka_dynamics.identification.base_parameters import (
@@ -193,13 +193,13 @@ def test_a_trees_regressor_is_pinocchios_up_to_the_order():
     model = pinocchio_tree(tree)
     data = model.createData()
     states = states_of(tree, 5)
-    ours = tree_regressor(tree, *states)
+    ours = torque_regressor(tree, *states)
     for index, (q, dq, ddq) in enumerate(zip(*states)):
         theirs = pin.computeJointTorqueRegressor(model, data, q, dq, ddq).reshape(7, 7, 10)
         theirs = theirs[:, :, list(PLACE_IN_PINOCCHIO)].reshape(7, 70)
         np.testing.assert_allclose(ours[index], theirs, rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(
-        ours @ tree_parameter_vector(tree), tree_motion(tree, *states).tau, rtol=0.0, atol=1e-12
+        ours @ parameter_vector(tree), tree_motion(tree, *states).tau, rtol=0.0, atol=1e-12
     )
     with pytest.raises(BaseParameterError, match='Column 70 does not exist'):
-        tree_regressor(tree, *states, columns=[70])
+        torque_regressor(tree, *states, columns=[70])
