@@ -93,12 +93,12 @@ def _stacked_regressor(
 ) -> Array:
     if isinstance(description, BodyTree):
         shape = (3, count, description.n)
-        states = (*np.random.default_rng(seed).uniform(-_TREE_REACH, _TREE_REACH, shape),)
+        q, dq, ddq = np.random.default_rng(seed).uniform(-_TREE_REACH, _TREE_REACH, shape)
     else:
-        states = (*sample_states(description, count, seed),)
+        q, dq, ddq = sample_states(description, count, seed)
     stacked = np.concatenate(
         [
-            torque_regressor(description, *states, vector, rotor_inertia=rotor_inertia)
+            torque_regressor(description, q, dq, ddq, vector, rotor_inertia=rotor_inertia)
             for vector in gravity
         ]
     )
