@@ -45,12 +45,14 @@ class Check:
     text: str
 
 
-def machine_checks(environment: Mapping[str, str] | None = None) -> Iterator[Check]:
-    """Yield what can be said without ROS."""
+def machine_checks(
+    environment: Mapping[str, str] | None = None, *, simulated: bool = False
+) -> Iterator[Check]:
+    """Yield what can be said without ROS; a simulated arm needs less than a real one."""
     variables = os.environ if environment is None else environment
     yield _python()
     yield from _libraries()
-    yield _realtime()
+    yield _realtime(simulated=simulated)
     yield _kernel()
     yield from _processor()
     yield _buffers()
@@ -85,13 +87,13 @@ def _libraries() -> Iterator[Check]:
             )
 
 
-def _realtime() -> Check:
+def _realtime(*, simulated: bool = False) -> Check:
     soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
     if os.geteuid() == 0 or soft in (-1, resource.RLIM_INFINITY) or soft >= _PRIORITY:
         return Check('real-time permission', Level.GOOD, 'SCHED_FIFO is allowed')
     return Check(
         'real-time permission',
-        Level.BAD,
+        Level.NOTE if simulated else Level.BAD,
         f'priority {_PRIORITY} is not allowed (rtprio {soft}): add "@realtime - rtprio '
         '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, you to '
         'the group realtime, and log in anew',
@@ -152,7 +154,18 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
         variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET'),
     )
     middleware = variables.get('RMW_IMPLEMENTATION', 'the default middleware')
-    yield Check('network', Level.GOOD, f'domain {domain}, discovery {reach}, {middleware}')
+    beyond = (
+        '' if 'ROS_AUTOMATIC_DISCOVERY_RANGE' in variables else ' (sim: LOCALHOST; heard here)'
+    )
+    yield Check('network', Level.GOOD, f'domain {domain}, discovery {reach}{beyond}, {middleware}')
+    if variables.get('RMW_IMPLEMENTATION', _DEFAULT_MIDDLEWARE) == _DEFAULT_MIDDLEWARE:
+        yield Check(
+            'middleware',
+            Level.NOTE,
+            f'{_DEFAULT_MIDDLEWARE}, the default, is known for overruns of a 1 kHz controller '
+            'once another machine joins the network (franka_ros2, issue 201); '
+            'RMW_IMPLEMENTATION=rmw_cyclonedds_cpp on every machine is not',
+        )
     if variables.get('ROS_LOCALHOST_ONLY', '0') == '1':
         yield Check(
             'network',
@@ -215,33 +228,34 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checks(arguments: argparse.Namespace, console: Console) -> Iterator[Check]:
-    yield from machine_checks()
-    if arguments.machine:
-        return
+    running = [] if arguments.machine else _running(arguments, console)
+    yield from machine_checks(simulated=any(one.subject == _SIMULATED for one in running))
+    yield from running
+
+
+def _running(arguments: argparse.Namespace, console: Console) -> list[Check]:
     try:
         from ..ros.system_checks import system_checks
     except ImportError as error:
-        yield Check(
-            'ROS 2',
-            Level.BAD,
-            f'cannot be imported ({error}); source it, or install its '
-            'wheels with pip install -r requirements/ros-jazzy.txt',
+        text = (
+            f'cannot be imported ({error}); source it, or install its wheels with pip install -r '
+            'requirements/ros-jazzy.txt'
         )
-        return
+        return [Check('ROS 2', Level.BAD, text)]
     if console.is_terminal:
         print(f'listening for {arguments.listen:g} s ...', file=sys.stderr)
-    lines = list(
-        system_checks(
-            f'/{arguments.topic.lstrip("/")}',
-            f'/{arguments.command.lstrip("/")}',
-            arguments.listen,
-        )
+    lines = system_checks(
+        f'/{arguments.topic.lstrip("/")}',
+        f'/{arguments.command.lstrip("/")}',
+        arguments.listen,
     )
-    yield from (Check(subject, Level(level), text) for subject, level, text in lines)
+    return [Check(subject, Level(level), text) for subject, level, text in lines]
 
 
+_SIMULATED = 'simulated arm'  # how ros.system_checks calls it
 # Of real-time nodes (ros/realtime.py), and the receive buffer that a burst of large messages
 # asks for [bytes].
+_DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 _PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
 _LIBRARIES = ('numpy', 'pin', 'mujoco', 'llvmlite', 'rosbags', 'viser', 'pylibfranka')
 _WITHOUT = {

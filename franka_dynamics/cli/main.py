@@ -7,7 +7,7 @@ The command `franka-dynamics`: ten words, some of them with actions.
 What does the work is a module of this folder, or an object in one, with SUMMARY (one line),
 add_arguments(parser) and run(arguments) -> exit status; WORDS says which. It imports what is
 heavy or optional inside run, so that `--help` needs neither. Exit status: 0 done, 1 the answer is
-no (a mismatch, a missed bound), 2 the input is at fault.
+no (a mismatch, a missed bound), 2 the input is at fault, 3 the machine is too busy (demo).
 """
 
 from __future__ import annotations

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import gc
+import os
 from pathlib import Path
+import socket
+import struct
 import sys
 import time
 from typing import Any
@@ -36,6 +39,7 @@ from ..simulation.step_log import StepLog
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
+_PEER = struct.Struct('3i')  # unix(7), SO_PEERCRED: process, user, group
 _MOST_LAG_S = 0.05  # further behind, the schedule is moved instead of caught up with
 _POLL_S = 0.05
 # Steps without a new command before it is waited for, and how often that is done in a row.
@@ -80,9 +84,10 @@ class SimulatorNode(Node):
             else None
         )
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self.create_subscription(
+        commands = self.create_subscription(
             Float64MultiArray, COMMAND_TOPIC, self._on_command, PUBLISHER_QOS, **options
         )
+        self._alone = _claim(commands.topic_name)
         self._command: np.ndarray | None = None
         self._fresh = False
         self._published_at = 0.0
@@ -95,6 +100,11 @@ class SimulatorNode(Node):
         self._log = _open_log(parameters['step_log'])
         self._braked = True
         self._at_stops: tuple[str, ...] = ()
+
+    def destroy_node(self) -> None:
+        """Leave the graph, and the command topic to another simulated arm."""
+        self._alone.close()
+        super().destroy_node()
 
     def _require_one_clock(self, parameters: dict[str, Any]) -> None:
         goes_by_clock = self.get_parameter('use_sim_time').value
@@ -282,6 +292,38 @@ class SimulatorNode(Node):
                 ],
             )
         )
+
+
+def _claim(topic: str) -> socket.socket:
+    """
+    Return what keeps a command topic on this machine for one simulated arm, until it is closed.
+
+    Two arms behind one topic both take its torques, and their joint states mix. A name in Linux's
+    abstract namespace of sockets goes with the process that has it, however that ends.
+
+    Raises
+    ------
+    SettingsError
+        If another one has it; the message names the process.
+
+    """
+    domain = os.environ.get('ROS_DOMAIN_ID', '0')
+    name = f'\0franka_dynamics/simulated_arm/{domain}{topic}'
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        claim.bind(name)
+        claim.listen()
+    except OSError as error:
+        claim.close()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+            other.connect(name)
+            peer = other.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+        raise SettingsError(
+            f'another simulated arm (process {_PEER.unpack(peer)[0]}) takes torques from {topic} '
+            f'in ROS domain {domain} already: end it (kill {_PEER.unpack(peer)[0]}), or set '
+            'another ROS_DOMAIN_ID or namespace.'
+        ) from error
+    return claim
 
 
 def _open_log(path: str) -> StepLog | None:

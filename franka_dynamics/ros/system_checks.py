@@ -15,8 +15,10 @@ from sensor_msgs.msg import JointState
 
 from .messages import seconds
 from .node_process import guest_node
+from .statuses import read_statuses, SIMULATED_ARM, Status
 
 GOOD, NOTE, BAD = 'good', 'note', 'to do'
+SIMULATED = 'simulated arm'
 Line = tuple[str, str, str]  # subject, level, sentence
 
 _JOINT_STATE, _COMMAND_TYPE = 'sensor_msgs/msg/JointState', 'std_msgs/msg/Float64MultiArray'
@@ -55,6 +57,16 @@ class _Heard:
         return (self.count - 1) / (self.last - self.first) if self.last > self.first else 0.0
 
     @property
+    def age(self) -> float:
+        """How far stamps are off this machine's clock in the median [s]."""
+        return sorted(self.ages)[len(self.ages) // 2] if self.ages else 0.0
+
+    @property
+    def off_the_clock(self) -> bool:
+        """Whether stamps are no present time of this machine's clock."""
+        return abs(self.age) > _OLD_S
+
+    @property
     def stamped_rate(self) -> float:
         """By the stamps' own time, which may go slower or faster than the clock [Hz]."""
         span = self.stamps[-1] - self.stamps[0] if self.stamps else 0.0
@@ -73,10 +85,11 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         How long to listen [s]; diagnostics come once per second.
 
     """
-    heard, statuses = _Heard(), {}
+    heard = _Heard()
+    statuses: dict[str, Status] = {}
 
     def on_diagnostics(message: DiagnosticArray) -> None:
-        statuses.update({entry.name: (entry.level[0], entry.message) for entry in message.status})
+        statuses.update({status.name: status for status in read_statuses(message)})
 
     with guest_node('doctor') as (node, executor):
         node.create_subscription(JointState, topic, heard.take, _COUNTING)
@@ -85,12 +98,14 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         while time.monotonic() < end or (
             # A simulated arm is known by its diagnostics, which a busy machine sends late, and a
             # publisher may be known before its first message has come.
-            (counts_from_zero(heard) or (not heard.count and node.count_publishers(topic)))
+            (heard.off_the_clock or (not heard.count and node.count_publishers(topic)))
             and not simulators(statuses)
             and time.monotonic() < end + _PATIENCE_S
         ):
             executor.spin_once(timeout_sec=0.05)
-        simulator = simulators(statuses) if counts_from_zero(heard) else []
+        simulator = simulators(statuses)
+        if simulator:
+            yield SIMULATED, GOOD, f'{", ".join(simulator)}: what a real arm needs is a note here'
         yield from _joint_states(node, topic, heard, simulator)
         yield from _clock(node, heard, simulator)
         yield from _commands(node, command)
@@ -98,23 +113,16 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
 
 
 def _publishers(node: Any, topic: str) -> list[str]:
+    """Return the full name of each publisher's node; two nodes may have one name."""
     return sorted(
-        {
-            f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-            for info in node.get_publishers_info_by_topic(topic)
-        }
+        f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+        for info in node.get_publishers_info_by_topic(topic)
     )
 
 
-def simulators(statuses: dict[str, tuple[int, str]]) -> list[str]:
+def simulators(statuses: dict[str, Status]) -> list[str]:
     """Return the simulated arms of this package that diagnostics tell of."""
-    ending = ': Simulated arm'
-    return sorted(name.removesuffix(ending) for name in statuses if name.endswith(ending))
-
-
-def counts_from_zero(heard: _Heard) -> bool:
-    """Return whether stamps count from a start of their own instead of 1970, as in lockstep."""
-    return bool(heard.stamps) and heard.stamps[-1] < _FROM_ZERO_S
+    return sorted(one.node for one in statuses.values() if one.subject == SIMULATED_ARM)
 
 
 def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
@@ -154,7 +162,12 @@ def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) ->
         yield (
             'joint states',
             BAD,
-            f'{len(publishers)} nodes publish on one topic; stop all but the driver',
+            f'{len(publishers)} nodes publish on one topic; '
+            + (
+                'end all but one simulated arm, or give another a ROS_DOMAIN_ID of its own'
+                if simulator
+                else 'stop all but the driver'
+            ),
         )
     yield (
         'measured torque',
@@ -176,21 +189,26 @@ def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
     if not heard.ages or simulated:
         return
     if simulator:
+        now = heard.stamps[-1]
+        speed = heard.rate / heard.stamped_rate if heard.stamped_rate else 0.0
         yield (
             'clock',
             GOOD,
-            f'stamps are simulated time from zero, {heard.stamps[-1]:.1f} s by now, of '
-            f'{", ".join(simulator)} in lockstep; a node there needs max_state_age 0',
+            f'stamps are simulated time of {", ".join(simulator)}, which runs at {speed:.2f} of '
+            'real time: '
+            + (
+                f'{now:.1f} s from zero by now, in lockstep; a node there needs max_state_age 0'
+                if now < _FROM_ZERO_S
+                else f'{heard.age:.2f} s behind the clock by now'
+            ),
         )
-        return
-    age = sorted(heard.ages)[len(heard.ages) // 2]
-    if abs(age) <= _OLD_S:
-        yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
+    elif not heard.off_the_clock:
+        yield 'clock', GOOD, f'stamps are {1e3 * heard.age:.1f} ms old in the median'
     else:
         yield (
             'clock',
             BAD,
-            f"stamps are {age:.3g} s off this machine's clock; synchronise the "
+            f"stamps are {heard.age:.3g} s off this machine's clock; synchronise the "
             'clocks (chrony), or set max_state_age to 0 for a simulation that counts from zero',
         )
 
@@ -213,17 +231,13 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
         yield 'commands', NOTE, f'nobody publishes on {command}'
 
 
-def _nodes(statuses: dict[str, tuple[int, str]]) -> Iterator[Line]:
-    levels = {0: GOOD, 1: NOTE}
-    carriers = {
-        name: status
-        for name, status in statuses.items()
-        if name.endswith(': Gravity compensation')
-    }
+def _nodes(statuses: dict[str, Status]) -> Iterator[Line]:
+    levels = {'OK': GOOD, 'WARN': NOTE}
+    carriers = [one for one in statuses.values() if one.subject == 'Gravity compensation']
     if not carriers:
         yield 'gravity', NOTE, 'no feedforward node is heard that could tell who carries the arm'
-    for name, (level, text) in carriers.items():
-        yield 'gravity', levels.get(level, BAD), f'{name.partition(":")[0]}: {text}'
-    for name, (level, text) in sorted(statuses.items()):
-        if level >= 2:
-            yield 'diagnostics', BAD, f'{name}: {text}'
+    for one in carriers:
+        yield 'gravity', levels.get(one.level, BAD), f'{one.node}: {one.message}'
+    for name, one in sorted(statuses.items()):
+        if one.level not in levels:
+            yield 'diagnostics', BAD, f'{name}: {one.message}'

@@ -15,6 +15,7 @@ from franka_dynamics.cli import doctor as machine
 from franka_dynamics.cli.doctor import Level
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros import system_checks as system
+from franka_dynamics.ros.statuses import Status
 from franka_dynamics.ros.system_checks import BAD, GOOD, NOTE
 
 JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
@@ -101,7 +102,14 @@ def test_the_measured_torque_is_there_or_not(effort, level, text):
         (heard(), Graph(), [], GOOD, 'stamps are'),
         (heard(start=time.time() - 60.0), Graph(), [], BAD, "off this machine's clock"),
         (heard(start=5.0), Graph(), [], BAD, 'set max_state_age to 0'),
-        (heard(start=5.0), Graph(), ['simulator'], GOOD, 'of simulator in lockstep'),
+        (heard(start=5.0), Graph(), ['simulator'], GOOD, 'from zero by now, in lockstep'),
+        (
+            heard(start=time.time() - 2.86),
+            Graph(),
+            ['simulator'],
+            GOOD,
+            'of simulator, which runs at 1.00 of real time: 2.86 s behind the clock',
+        ),
         (heard(start=5.0), Graph(clock=['gazebo']), [], NOTE, '/clock comes from /gazebo'),
     ],
 )
@@ -119,12 +127,25 @@ def test_an_arm_in_slow_lockstep_is_judged_by_its_stamps():
     assert system._joint_states(graph, JOINT_STATES, slow, []).__next__()[1] == BAD
 
 
+def statuses(*told):
+    return {one.name: one for one in told}
+
+
 def test_simulated_arms_are_known_by_their_diagnostics():
-    statuses = {'left/simulator: Simulated arm': (0, ''), 'x: Joint states': (0, '')}
-    assert system.simulators(statuses) == ['left/simulator']
-    assert system.counts_from_zero(heard(start=5.0))
-    assert not system.counts_from_zero(heard())
-    assert not system.counts_from_zero(heard(0))
+    simulated = Status('left/simulator', 'Simulated arm', 'OK', '', {})
+    assert system.simulators(statuses(simulated, Status('x', 'Joint states', 'OK', '', {}))) == [
+        'left/simulator'
+    ]
+
+
+def test_two_nodes_of_one_name_are_two():
+    graph = Graph(joint_states=['simulator', 'simulator'])
+    found = list(system._joint_states(graph, JOINT_STATES, heard(), ['simulator']))
+    said = [text for level, text in lines(found, 'joint states') if level == BAD]
+    assert said == [
+        '2 nodes publish on one topic; end all but one simulated arm, or give another a '
+        'ROS_DOMAIN_ID of its own'
+    ]
 
 
 @pytest.mark.parametrize(
@@ -144,9 +165,9 @@ def test_an_arm_takes_torques_from_one(names, listeners, level, text):
 
 
 def test_gravity_and_errors_come_from_diagnostics():
-    carried = {'ff: Gravity compensation': (0, 'compensated')}
+    carried = statuses(Status('ff', 'Gravity compensation', 'OK', 'compensated', {}))
     assert only(system._nodes(carried), 'gravity') == (GOOD, 'ff: compensated')
-    doubled = {'ff: Gravity compensation': (2, 'twice')}
+    doubled = statuses(Status('ff', 'Gravity compensation', 'ERROR', 'twice', {}))
     found = list(system._nodes(doubled))
     assert only(found, 'gravity') == (BAD, 'ff: twice')
     assert only(found, 'diagnostics') == (BAD, 'ff: Gravity compensation: twice')
@@ -212,7 +233,8 @@ def test_the_receive_buffer_is_large_enough_or_not(size, level, monkeypatch):
 @pytest.mark.parametrize(
     'variables, level, text',
     [
-        ({}, Level.GOOD, 'domain 0, discovery SUBNET, the default middleware'),
+        ({}, Level.GOOD, 'domain 0, discovery SUBNET (sim: LOCALHOST; heard here)'),
+        ({}, Level.NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
         ({'ROS_LOCALHOST_ONLY': '1'}, Level.NOTE, 'overrules the discovery range'),
         ({'ROS_DOMAIN_ID': '102'}, Level.BAD, 'choose one from 0 to 101'),
         ({'ROS_DOMAIN_ID': 'x'}, Level.BAD, 'choose one from 0 to 101'),
@@ -229,7 +251,7 @@ def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
     start_arm()
     start_node(target='mujoco')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'open'), 'the arm')
-    wanted = ('good  clock: stamps are simulated time from zero', 'good  joint states')
+    wanted = ('good  clock: stamps are simulated time of simulator', 'good  joint states')
     for _ in range(10):  # a busy machine finds nodes late
         main(['doctor', '--listen', '2'])
         said = capsys.readouterr().out
