@@ -25,7 +25,7 @@ from std_msgs.msg import Float64MultiArray
 
 from .diagnostics import diagnostic_array, ERROR, OK, PublicationTimes, status, WARN
 from .messages import doubles, stamp_from_seconds
-from .node_process import run_node, StopRequest
+from .node_process import INPUT_AT_FAULT, run_node, StopRequest
 from .node_settings import load_arm
 from .parameters import declare, table, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
@@ -87,7 +87,7 @@ class SimulatorNode(Node):
         commands = self.create_subscription(
             Float64MultiArray, COMMAND_TOPIC, self._on_command, PUBLISHER_QOS, **options
         )
-        self._alone = _claim(commands.topic_name)
+        self._command_topic = commands.topic_name
         self._command: np.ndarray | None = None
         self._fresh = False
         self._published_at = 0.0
@@ -100,11 +100,6 @@ class SimulatorNode(Node):
         self._log = _open_log(parameters['step_log'])
         self._braked = True
         self._at_stops: tuple[str, ...] = ()
-
-    def destroy_node(self) -> None:
-        """Leave the graph, and the command topic to another simulated arm."""
-        self._alone.close()
-        super().destroy_node()
 
     def _require_one_clock(self, parameters: dict[str, Any]) -> None:
         goes_by_clock = self.get_parameter('use_sim_time').value
@@ -125,7 +120,11 @@ class SimulatorNode(Node):
     def run(self, stop: StopRequest) -> int:
         """Simulate until asked to stop; return the exit code."""
         try:
-            return self._run(stop)
+            with _claimed(self._command_topic):
+                return self._run(stop)
+        except SettingsError as error:
+            print(f'{error}', file=sys.stderr)
+            return INPUT_AT_FAULT
         finally:
             if self._log is not None:
                 self._log.close()
@@ -294,9 +293,9 @@ class SimulatorNode(Node):
         )
 
 
-def _claim(topic: str) -> socket.socket:
+def _claimed(topic: str) -> socket.socket:
     """
-    Return what keeps a command topic on this machine for one simulated arm, until it is closed.
+    Return what keeps a command topic on this machine for one simulated arm while it is open.
 
     Two arms behind one topic both take its torques, and their joint states mix. A name in Linux's
     abstract namespace of sockets goes with the process that has it, however that ends.
