@@ -24,7 +24,7 @@ from .possible_motion import Condition
 from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings, Start
-from .streaming import StreamedMotion
+from .smoothing import StreamedMotion
 from .supervision import Observation, SupervisionLimits
 from .terms import TermModel
 from ..arm import ArmDescription

@@ -17,8 +17,7 @@ import numpy as np
 from .cycle_result import Mode
 from .possible_motion import Condition
 from .reference import ReferencePoint, Trajectory
-from .streaming import continue_stream, LEAD_S, StreamedMotion
-from .upsampling import upsample
+from .smoothing import continue_stream, LEAD_S, StreamedMotion, upsample
 from ..arm import ArmDescription
 from ..errors import listed, ReferenceRefusedError
 from ..typing import Array

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .reference import ReferencePoint, STREAM_TIMEOUT_S, Trajectory
-from .streaming import StreamedMotion
+from .smoothing import StreamedMotion
 from ..typing import Array
 
 

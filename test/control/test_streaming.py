@@ -10,7 +10,7 @@ from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, ReferenceSource
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.streaming import continue_stream, delay, LEAD_S
+from franka_dynamics.control.smoothing import continue_stream, delay, LEAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 

@@ -10,12 +10,12 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from franka_dynamics.arm import load
-from franka_dynamics.control import upsampling
+from franka_dynamics.control import smoothing
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.planning import follow_request, plan, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.upsampling import LONGEST_BLEND_S, spline_derivatives, upsample
+from franka_dynamics.control.smoothing import LONGEST_BLEND_S, spline_derivatives, upsample
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 
@@ -144,7 +144,7 @@ def test_with_ruckig_a_blend_is_limited_in_jerk_and_short(offset, monkeypatch):
     present = at(0.0)._replace(q=at(0.0).q + offset)
     motion = upsample(times, swing(times)[0], 0.0, present, arm)
     require_within_limits(motion, jerk=300.0)
-    monkeypatch.setattr(upsampling, '_ruckig', lambda: None)
+    monkeypatch.setattr(smoothing, '_ruckig', lambda: None)
     quintic = upsample(times, swing(times)[0], 0.0, present, arm)
 
     def joined(motion):
@@ -228,7 +228,7 @@ def test_the_controller_feeds_a_chunks_inertia_forward():
 
 
 def test_without_ruckig_there_is_the_quintic(monkeypatch):
-    monkeypatch.setattr(upsampling, '_ruckig', lambda: None)
+    monkeypatch.setattr(smoothing, '_ruckig', lambda: None)
     arm = replace(ARM)
     times = np.arange(0.0, 1.5, 0.02)
     present = at(0.0)._replace(q=at(0.0).q + 0.03)

@@ -1,0 +1,500 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Positions alone -> a smooth motion: from the present state through these points to rest.
+
+Joined by lines, points at 10 to 50 Hz have no acceleration, and nothing of the inertia torque is
+fed forward. Polynomials through them have nearly that of the motion they were taken from. What is
+desired now goes over into it without a step in position, velocity or acceleration, within the
+limits: by a quintic, or, where that would be too harsh and ruckig is installed, by a profile
+limited in jerk.
+
+The points of a chunk are known ahead, a spline goes through them, and nothing is delayed. Those
+of a stream come one by one: velocity and acceleration at a point are those of a polynomial
+through it and two points on either side, so that the motion is three periods and 8 ms behind
+(`delay`): two periods to wait for those that follow, one because a segment needs them at both its
+ends. Every point that comes makes a new motion, which ends at rest should no other come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .reference import ReferencePoint, Trajectory
+from ..arm import ArmDescription
+from ..errors import ReferenceRefusedError
+from ..typing import Array
+
+# [s] Points that come sooner than this may be left out where the arm cannot be brought onto them.
+LONGEST_BLEND_S = 0.3
+# A point this close behind the present one [in shares of the next step] is taken as passed.
+_PASSED = 0.5
+# How many points are left out, one after the other: each try costs a spline.
+_FIRST_LEFT_OUT = (*range(16), 20, 28, 40, 56, 80, 112, 160, 224, 299)
+_POINTS_BEHIND = 16  # behind the blend, whose acceleration it still changes
+_SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 4000, 2, 20  # when limits are checked
+_ITERATIONS = 60  # of the spline's equations: 2^-60 of the error is left
+_BLEND_STEP_S = 0.002  # between the points of a jerk-limited profile
+_SLACK = 1.0 + 1e-6
+# Of each limit that a profile may use: between its points a quintic overshoots a little.
+_SHARE, _UNLIMITED = 0.99, 1e6
+_STOP_ACCELERATION = 20.0  # [rad/s^2] of a joint whose file states no limit
+
+_SIDE, _KEPT = 2, 7  # points of a stream on either side of one, and in all
+# Points arrive with jitter, but were taken evenly: how fast their times follow their arrivals.
+_FOLLOWED = 0.02
+_MOST_MISSING, _MOST_EARLY = 3, 3.0  # periods
+# A motion takes over a little later than now, so that the one before is followed until then.
+LEAD_S = 0.004
+_LEAST_SEGMENT_S = 0.001
+_DELAY_PERIODS, _DELAY_S = 3, 2.0 * LEAD_S
+_CATCH_UP_S = (0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5)  # until the arm moves as the points do
+_COME_TO_REST_S = (*_CATCH_UP_S, 0.8, 1.2, 2.0)
+
+
+def upsample(
+    times: Array,
+    positions: Array,
+    now: float,
+    current: ReferencePoint,
+    description: ArmDescription,
+) -> Trajectory:
+    """
+    Return the motion from `current` at `now` through the points, to rest at the last of them.
+
+    Between the points it is the cubic spline through them, which begins with the present velocity
+    and ends at rest; the first and the last segment are quintics, so that acceleration goes on
+    from the present one and ends at zero too. Points before `now` are passed. Where the points
+    end in motion, as those of a policy do that sends more before they are over, rest at the last
+    of them may be beyond the limits; the arm is then brought to rest past it. If the beginning is
+    beyond the limits and the points themselves are not, those of the first LONGEST_BLEND_S are
+    left out one by one until it is not. If nothing helps, the motion through all of them is
+    returned, for the limits' check to refuse it.
+
+    Parameters
+    ----------
+    times : ndarray, shape (k,)
+        Strictly increasing [s].
+    positions : ndarray, shape (k, n)
+        [rad or m]
+    now : float
+        When `current` is desired [s].
+    current : ReferencePoint
+        Position, velocity and acceleration that the motion begins with.
+    description : ArmDescription
+        Whose limits hold.
+
+    """
+    times, positions = _still_to_come(times, positions, now)
+    whole = _endings(times, positions, now, current, description)
+    for motion in whole:
+        if within_limits(motion, description) and within_jerk(motion, description):
+            return motion
+    if not any(
+        within_limits(motion, description)
+        for motion in _by_themselves(times, positions, description)
+    ):
+        return whole[0]
+    # Only the beginning is in question: the points that are near decide how it is.
+    near = np.count_nonzero(times <= now + LONGEST_BLEND_S) + _POINTS_BEHIND
+    way = _first_blend(times[:near], positions[:near], now, current, description)
+    joined = [] if way is None else _blends(times, positions, *way, now, current, description)
+    return next((motion for motion in joined if within_limits(motion, description)), whole[0])
+
+
+def _first_blend(
+    times: Array,
+    positions: Array,
+    now: float,
+    current: ReferencePoint,
+    description: ArmDescription,
+) -> tuple[int, bool] | None:
+    """Return how many points to leave out, and whether to be limited in jerk; None: neither."""
+    harsh = None
+    for left_out in _FIRST_LEFT_OUT:
+        if left_out >= len(times) or times[left_out] - now > LONGEST_BLEND_S:
+            break
+        # A quintic has nearly the true motion's acceleration, a profile of shortest time has not:
+        # that is for where the quintic would be too harsh.
+        for profile in (False, True):
+            found = [
+                motion
+                for motion in _blends(
+                    times, positions, left_out, profile, now, current, description
+                )
+                if within_limits(motion, description)
+            ]
+            if found and (profile or any(within_jerk(motion, description) for motion in found)):
+                return left_out, profile
+            if found and harsh is None:
+                harsh = (left_out, False)
+    return harsh
+
+
+def _blends(
+    times: Array,
+    positions: Array,
+    left_out: int,
+    profile: bool,
+    now: float,
+    current: ReferencePoint,
+    description: ArmDescription,
+) -> list[Trajectory]:
+    """Return motions from the present state through all points but the first few."""
+    if not profile:
+        return _endings(times[left_out:], positions[left_out:], now, current, description)
+    onto = [
+        _jerk_limited(now, current, motion, left_out, description)
+        for motion in _by_themselves(times, positions, description)
+    ]
+    return [motion for motion in onto if motion is not None]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedMotion(Trajectory):
+    """A motion made of streamed points, with their times [s] and positions, shape (k, n)."""
+
+    point_times: Array | None = None
+    points: Array | None = None
+
+
+def delay(period: float) -> float:
+    """Return how far the motion is behind points that come every `period` seconds [s]."""
+    return _DELAY_PERIODS * period + _DELAY_S
+
+
+def continue_stream(
+    q: Array,
+    stamp: float,
+    now: float,
+    current: ReferencePoint,
+    description: ArmDescription,
+    period: float,
+    before: Trajectory | None,
+) -> StreamedMotion:
+    """
+    Return the motion that follows from one more point of a stream.
+
+    Parameters
+    ----------
+    q : ndarray, shape (n,)
+        The point [rad or m].
+    stamp : float
+        When it was taken, or arrived [s].
+    now : float
+        Stamp of the latest joint state [s]; the motion begins LEAD_S later.
+    current : ReferencePoint
+        What is desired when the motion begins.
+    description : ArmDescription
+        Whose limits hold.
+    period : float
+        Between two points [s].
+    before : Trajectory or None
+        What is followed now; the stream goes on if it is the stream's.
+
+    Raises
+    ------
+    ReferenceRefusedError
+        If no motion within the limits gets to the point.
+
+    """
+    times, points = np.array([stamp]), q[None, :]
+    if isinstance(before, StreamedMotion) and before.point_times is not None:
+        assert before.points is not None
+        last = float(before.point_times[-1])
+        steps = max(1, round((stamp - last) / period))
+        off = (stamp - last) / period - steps
+        if off < -_MOST_EARLY:
+            raise ReferenceRefusedError(
+                f'The points of the stream come sooner than every {period:g} s; set '
+                'stream_period to the time between two of them.'
+            )
+        if steps <= _MOST_MISSING:
+            time = last + period * (steps + _FOLLOWED * min(max(off, -0.5), 0.5))
+            times = np.append(before.point_times, time)[-_KEPT:]
+            points = np.vstack((before.points, q))[-_KEPT:]
+    begin = now + LEAD_S
+    due = times + delay(period)
+    velocities, accelerations = _derivatives(times, points, period)
+    ahead = due > begin + _LEAST_SEGMENT_S
+    ahead[-1] = True
+    knots = due[ahead]
+    knots[-1] = max(knots[-1], begin + _LEAST_SEGMENT_S)
+    coming = Trajectory(knots, points[ahead], velocities[ahead], accelerations[ahead])
+    motion = None
+    for candidate in _candidates(begin, current, coming, description, period):
+        if within_limits(candidate, description):
+            if within_jerk(candidate, description):
+                motion = candidate
+                break
+            motion = candidate if motion is None else motion
+    if motion is None:
+        raise ReferenceRefusedError(
+            'The stream leads to no motion within the limits of position, velocity and '
+            f'acceleration; let its points, {period:g} s apart, be nearer to each other.'
+        )
+    return StreamedMotion(
+        motion.times,
+        motion.positions,
+        motion.velocities,
+        motion.accelerations,
+        point_times=times,
+        points=points,
+    )
+
+
+def _derivatives(times: Array, points: Array, period: float) -> tuple[Array, Array]:
+    """Return velocity and acceleration at each point, of the polynomial through its neighbours."""
+    velocities, accelerations = np.zeros_like(points), np.zeros_like(points)
+    for i, time in enumerate(times):
+        near = slice(max(0, i - _SIDE), i + _SIDE + 1)
+        s = (times[near] - time) / period
+        factors = np.linalg.solve(np.vander(s, increasing=True), points[near])
+        if len(factors) > 1:
+            velocities[i] = factors[1] / period
+        if len(factors) > 2:
+            accelerations[i] = 2.0 * factors[2] / period**2
+    return velocities, accelerations
+
+
+def _candidates(
+    begin: float,
+    current: ReferencePoint,
+    coming: Trajectory,
+    description: ArmDescription,
+    period: float,
+) -> Iterator[Trajectory]:
+    """Yield motions from the present one, the best first; each ends at rest."""
+    assert coming.velocities is not None
+    present = Trajectory(np.array([begin]), *(row[None] for row in current))
+
+    def through(points: Trajectory) -> Trajectory:
+        return _with_rest(_joined(present, points), description, period)
+
+    count = len(coming.times)
+    for last in range(count, 0, -1):
+        yield through(_slice(coming, slice(0, last)))
+    for first in range(1, count):
+        yield through(_slice(coming, slice(first, count)))
+    # What comes after the last point is taken to go on as it does there, and is caught up with.
+    still = np.zeros((1, description.n))
+    for velocity, within in (
+        (coming.velocities[-1:], _CATCH_UP_S),
+        (still, _COME_TO_REST_S),
+    ):
+        for seconds in within:
+            after = max(0.0, begin + seconds - coming.end)
+            there = coming.positions[-1:] + after * velocity
+            yield through(Trajectory(np.array([begin + seconds]), there, velocity, still))
+
+
+def _slice(motion: Trajectory, used: slice) -> Trajectory:
+    assert motion.velocities is not None and motion.accelerations is not None
+    return Trajectory(
+        motion.times[used],
+        motion.positions[used],
+        motion.velocities[used],
+        motion.accelerations[used],
+    )
+
+
+def _joined(one: Trajectory, other: Trajectory) -> Trajectory:
+    """Return a motion through the points of both."""
+    assert one.velocities is not None and other.velocities is not None
+    assert one.accelerations is not None and other.accelerations is not None
+    return Trajectory(
+        np.append(one.times, other.times),
+        np.vstack((one.positions, other.positions)),
+        np.vstack((one.velocities, other.velocities)),
+        np.vstack((one.accelerations, other.accelerations)),
+    )
+
+
+def _with_rest(motion: Trajectory, description: ArmDescription, least: float) -> Trajectory:
+    """Return a motion that goes on to rest behind its last point, `least` seconds or later."""
+    assert motion.velocities is not None and motion.accelerations is not None
+    q, dq, ddq = motion.positions[-1], motion.velocities[-1], motion.accelerations[-1]
+    # A quintic from v to rest has at most 1.5 v / T of acceleration, beside what it begins with.
+    reach = np.minimum(description.limit('acceleration'), _STOP_ACCELERATION)
+    seconds = max(float((3.0 * np.abs(dq) / reach).max()), least)
+    rest = q + 0.5 * seconds * dq + seconds**2 / 12.0 * ddq
+    rest = np.clip(rest, description.limit('lower'), description.limit('upper'))
+    still = np.zeros((1, len(rest)))
+    return _joined(motion, Trajectory(np.array([motion.end + seconds]), rest[None], still, still))
+
+
+def _still_to_come(times: Array, positions: Array, now: float) -> tuple[Array, Array]:
+    step = float(np.diff(times).min()) if len(times) > 1 else 0.0
+    coming = times > now + _PASSED * step
+    coming[-1] = True
+    if times[-1] <= now:
+        return np.array([now + max(step, 1e-3)]), positions[-1:]
+    return times[coming], positions[coming]
+
+
+def _endings(
+    times: Array,
+    positions: Array,
+    now: float,
+    current: ReferencePoint,
+    description: ArmDescription,
+) -> list[Trajectory]:
+    """Return the motion that rests at the last point, and one that rests some way behind it."""
+    knots, q = np.concatenate(([now], times)), np.vstack((current.q, positions))
+    h, slopes = np.diff(knots), np.diff(q, axis=0) / np.diff(knots)[:, None]
+    end = slopes[-1]
+    if len(slopes) > 1:  # of the parabola through the last three
+        end = end + (slopes[-1] - slopes[-2]) * (h[-1] / (h[-1] + h[-2]))
+    motions = []
+    for velocity in (np.zeros_like(end), end):
+        velocities, accelerations = spline_derivatives(knots, q, current.dq, velocity)
+        accelerations[0] = current.ddq
+        motions.append(Trajectory(knots, q, velocities, accelerations))
+    at_rest, in_motion = motions
+    assert at_rest.accelerations is not None
+    at_rest.accelerations[-1] = 0.0
+    return [at_rest, _with_rest(in_motion, description, float(h[-1]))]
+
+
+def _by_themselves(
+    times: Array, positions: Array, description: ArmDescription
+) -> list[Trajectory]:
+    """Return the same for an arm that is on its way at the first of the points."""
+    if len(times) < 2:
+        return [Trajectory(times, positions, np.zeros_like(positions), np.zeros_like(positions))]
+    slopes = np.diff(positions[:3], axis=0) / np.diff(times[:3])[:, None]
+    begin = slopes[0] if len(slopes) < 2 else 1.5 * slopes[0] - 0.5 * slopes[1]
+    start = ReferencePoint(positions[0], begin, np.zeros_like(begin))
+    motions = _endings(times[1:], positions[1:], float(times[0]), start, description)
+    for motion in motions:
+        assert motion.velocities is not None and motion.accelerations is not None
+        _, bent = spline_derivatives(times[:2], positions[:2], begin, motion.velocities[1])
+        motion.accelerations[0] = bent[0]
+    return motions
+
+
+def spline_derivatives(
+    times: Array, positions: Array, begin: Array, end: Array
+) -> tuple[Array, Array]:
+    """
+    Return velocities and accelerations, shape (k, n), of the clamped cubic spline at its points.
+
+    Parameters
+    ----------
+    times : ndarray, shape (k,)
+        Strictly increasing [s]; k >= 2.
+    positions : ndarray, shape (k, n)
+        What it goes through [rad or m].
+    begin, end : ndarray, shape (n,)
+        Velocities at its ends [rad/s or m/s].
+
+    """
+    h = np.diff(times)
+    slopes = np.diff(positions, axis=0) / h[:, None]
+    # The condition that acceleration is continuous, for the inner velocities: tridiagonal, and
+    # strictly diagonally dominant, so that no pivots are needed.
+    lower, diagonal = h[1:], 2.0 * (h[:-1] + h[1:])
+    right = 3.0 * (h[1:, None] * slopes[:-1] + h[:-1, None] * slopes[1:])
+    velocities = np.empty_like(positions)
+    velocities[0], velocities[-1] = begin, end
+    if len(right):
+        right[0] -= h[1] * begin
+        right[-1] -= h[-2] * end
+        # Jacobi's iteration: each step halves the error, and takes all points at once.
+        below, above = (lower / diagonal)[1:, None], (h[:-1] / diagonal)[:-1, None]
+        right /= diagonal[:, None]
+        inner = right.copy()
+        for _ in range(_ITERATIONS):
+            following = right.copy()
+            following[1:] -= below * inner[:-1]
+            following[:-1] -= above * inner[1:]
+            inner = following
+        velocities[1:-1] = inner
+    accelerations = np.empty_like(positions)
+    step = h[:, None]
+    accelerations[:-1] = (6.0 * slopes - 4.0 * velocities[:-1] - 2.0 * velocities[1:]) / step
+    accelerations[-1] = (-6.0 * slopes[-1] + 2.0 * velocities[-2] + 4.0 * velocities[-1]) / h[-1]
+    return velocities, accelerations
+
+
+def _per_segment(motion: Trajectory) -> int:
+    share = _SAMPLES // max(1, len(motion.times) - 1)
+    return min(max(share, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT)
+
+
+def within_limits(motion: Trajectory, description: ArmDescription) -> bool:
+    """Return whether position, velocity and acceleration keep to an arm's limits throughout."""
+    _, points = motion.sample_many(_per_segment(motion))
+    low, high = description.velocity_bounds(points.q)
+    reach = description.limit('acceleration')
+    inside = (
+        (points.q >= description.limit('lower') - 1e-6)
+        & (points.q <= description.limit('upper') + 1e-6)
+        & (points.dq >= low * _SLACK - 1e-6)
+        & (points.dq <= high * _SLACK + 1e-6)
+        & (np.abs(points.ddq) <= reach * _SLACK)
+    )
+    return bool(inside.all())
+
+
+def within_jerk(motion: Trajectory, description: ArmDescription) -> bool:
+    """Return whether the jerk keeps to an arm's limits throughout."""
+    times, points = motion.sample_many(_per_segment(motion))
+    jerk = np.abs(np.diff(points.ddq, axis=0)) / np.diff(times)[:, None]
+    return bool((jerk <= description.limit('jerk') * _SLACK).all())
+
+
+def _jerk_limited(
+    begin: float,
+    current: ReferencePoint,
+    motion: Trajectory,
+    first: int,
+    description: ArmDescription,
+) -> Trajectory | None:
+    """Return the motion that gets onto one of another's points limited in jerk, or None."""
+    ruckig = _ruckig()
+    if ruckig is None:
+        return None
+    assert motion.velocities is not None and motion.accelerations is not None
+    seconds, n = float(motion.times[first]) - begin, description.n
+    asked = ruckig.InputParameter(n)
+    asked.current_position, asked.current_velocity = current.q.tolist(), current.dq.tolist()
+    asked.current_acceleration = current.ddq.tolist()
+    asked.target_position = motion.positions[first].tolist()
+    asked.target_velocity = motion.velocities[first].tolist()
+    asked.target_acceleration = motion.accelerations[first].tolist()
+    low, high = description.velocity_bounds(current.q)
+    asked.max_velocity = np.minimum(_SHARE * np.minimum(-low, high), _UNLIMITED).tolist()
+    for name, limit in (('max_acceleration', 'acceleration'), ('max_jerk', 'jerk')):
+        setattr(asked, name, np.minimum(_SHARE * description.limit(limit), _UNLIMITED).tolist())
+    asked.minimum_duration = seconds
+    profile = ruckig.Trajectory(n)
+    try:
+        result = ruckig.Ruckig(n).calculate(asked, profile)
+    except ruckig.RuckigError:
+        return None  # a state beyond the limits
+    if (
+        result not in (ruckig.Result.Working, ruckig.Result.Finished)
+        or profile.duration > seconds + 1e-9
+    ):
+        return None
+    count = max(2, int(np.ceil(seconds / _BLEND_STEP_S)))
+    inner = np.linspace(0.0, seconds, count, endpoint=False)[1:]
+    rows = [np.array(current), *(np.array(profile.at_time(time)[:3]) for time in inner)]
+    way = Trajectory(np.append(begin, begin + inner), *np.stack(rows).transpose(1, 0, 2))
+    return _joined(way, _slice(motion, slice(first, None)))
+
+
+@cache
+def _ruckig() -> Any:
+    """Return the module ruckig, or None where it is not installed."""
+    try:
+        import ruckig
+    except ImportError:
+        return None
+    return ruckig
