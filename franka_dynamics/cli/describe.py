@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,16 +17,9 @@ from ..arm import ArmDescription
 from ..errors import DescriptionError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..report.arm import InertiaRow
 
 SUMMARY = "Print an arm's Denavit-Hartenberg and inertia tables; draw its frames."
-_HEADING = {
-    'frame_origin': "about the frame's origin",
-    'center_of_mass': 'about the centre of mass',
-    'space_origin': 'about the origin of {S}',
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--about',
-        choices=tuple(_HEADING),
+        choices=('frame_origin', 'center_of_mass', 'space_origin'),
         default='frame_origin',
         help='reference point of the inertia; space_origin needs --frame space '
         '(default: %(default)s)',
@@ -130,104 +121,17 @@ def _print(
     q: NDArray[np.float64],
     arguments: argparse.Namespace,
 ) -> None:
+    from ..report.arm import arm_tables
 
-    tables = [_dh_table(description)]
-    if arguments.frame == 'space':
-        tables.append(_origin_table(description, q))
-    tables += [_center_table(rows, arguments), _inertia_table(rows, arguments)]
     console = terminal()
-    if not sys.stdout.isatty():  # a table that is cut to 80 columns would lose its digits
-        console.width = max(80, *(console.measure(table).maximum for table in tables))
     console.print(f'{description.name}, set {description.inertial_set}, hand {description.hand}')
     console.print(f'source: {description.source}')
     for sentence in description.repairs:
         say(console, sentence, 'note')
     for sentence in description.inconsistencies():
-        console.print(f'warning: {sentence}', style='yellow')
-    for table in tables:
-        console.print(table)
+        say(console, sentence, 'warning')
+    in_space = arguments.frame == 'space'
+    console.print(*arm_tables(description, rows, q, in_space=in_space, about=arguments.about))
     console.print(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     if arguments.plot:
         console.print(f'picture: {arguments.plot}', soft_wrap=True)
-
-
-def _dh_table(description: ArmDescription) -> Table:
-    from rich.table import Table
-
-    from ..report.arm import dh_rows
-
-    table = Table(title=f'{description.convention.value} Denavit-Hartenberg rows')
-    for heading in ('frame', 'joint', 'kind', 'a [m]', 'd [m]', 'alpha [rad]', 'theta [rad]'):
-        table.add_column(heading, justify='left' if heading in ('joint', 'kind') else 'right')
-    for row in dh_rows(description):
-        moving = {'revolute': 'theta', 'prismatic': 'd'}.get(row['kind'])
-        cells = {key: f'{row[key]:g}' for key in ('a', 'd')}
-        cells |= {key: _angle(row[key]) for key in ('alpha', 'theta')}
-        if moving is not None:
-            offset = '' if row[moving] == 0.0 else f'{cells[moving]} + '
-            cells[moving] = f'{offset}q{row["frame"]}'
-        table.add_row(row['frame'], row['joint'], row['kind'], *cells.values())
-    return table
-
-
-def _origin_table(description: ArmDescription, q: NDArray[np.float64]) -> Table:
-    from rich.table import Table
-
-    from ..report.arm import origins
-
-    table = Table(title=f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})')
-    for heading in ('frame', 'x [m]', 'y [m]', 'z [m]'):
-        table.add_column(heading, justify='right')
-    names = [*(str(i + 1) for i in range(description.n)), 'flange']
-    for name, origin in zip(names, origins(description, q)):
-        table.add_row(name, *(f'{value:.6f}' for value in np.round(origin, 12) + 0.0))
-    return table
-
-
-def _inertia_table(rows: list[InertiaRow], arguments: argparse.Namespace) -> Table:
-    from rich.table import Table
-
-    from ..arm.inertia import TENSOR_ORDER
-
-    table = Table(
-        title=f'inertia [kg m^2] {_place(arguments)}, {_HEADING[arguments.about]}',
-        box=None,
-        padding=(0, 1, 0, 0),
-    )
-    for heading in ('link', *(f'I {name}' for name in TENSOR_ORDER)):
-        table.add_column(heading, justify='right', no_wrap=True)
-    for row in rows:
-        table.add_row(row.link, *_numbers(row.inertia))
-    return table
-
-
-def _center_table(rows: list[InertiaRow], arguments: argparse.Namespace) -> Table:
-    from rich.table import Table
-
-    table = Table(title=f'mass [kg] and centre of mass [m] {_place(arguments)}')
-    for heading in ('link', 'm', 'c x', 'c y', 'c z'):
-        table.add_column(heading, justify='right', no_wrap=True)
-    for row in rows:
-        table.add_row(row.link, f'{row.mass:.6g}', *_numbers(row.center_of_mass))
-    return table
-
-
-def _place(arguments: argparse.Namespace) -> str:
-    return "in the links' own frames" if arguments.frame == 'body' else 'in {S}'
-
-
-def _numbers(values: Iterable[float]) -> list[str]:
-    """Return numbers as text; the rounding of rotations would print as 1e-18."""
-    return [f'{value:.6g}' for value in np.round([*values], 12) + 0.0]
-
-
-def _angle(value: float) -> str:
-    """Return an angle as a fraction of pi where it is a simple one."""
-    quarters = value / (0.25 * np.pi)
-    if quarters != round(quarters) or quarters == 0.0:
-        return f'{value:g}'
-    top, bottom = round(quarters), 4
-    while top % 2 == 0 and bottom > 1:
-        top, bottom = top // 2, bottom // 2
-    sign, size = ('-' if top < 0 else ''), abs(top)
-    return f'{sign}{"" if size == 1 else size}pi' + ('' if bottom == 1 else f'/{bottom}')

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .elements import figure_of_size, save
+from .table import Head, plain, Table
 from ..arm import ArmDescription
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
@@ -187,31 +190,13 @@ class InertiaRow:
 
 def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
     """Return one row per joint and one for the flange: name, kind, a, d, alpha, theta."""
-    rows = [
-        {
-            'frame': str(i),
-            'joint': joint.name,
-            'kind': joint.kind.value,
-            'a': joint.row.a,
-            'd': joint.row.d,
-            'alpha': joint.row.alpha,
-            'theta': joint.row.theta,
-        }
-        for i, joint in enumerate(description.joints, start=1)
+    named = [
+        (str(i), one.name, one.kind.value, one.row) for i, one in enumerate(description.joints, 1)
     ]
-    flange = description.flange
-    rows.append(
-        {
-            'frame': 'flange',
-            'joint': '',
-            'kind': 'fixed',
-            'a': flange.a,
-            'd': flange.d,
-            'alpha': flange.alpha,
-            'theta': flange.theta,
-        }
-    )
-    return rows
+    return [
+        {'frame': frame, 'joint': joint, 'kind': kind, **plain(row)}
+        for frame, joint, kind, row in (*named, ('flange', '', 'fixed', description.flange))
+    ]
 
 
 def body_rows(description: ArmDescription, about: About = 'frame_origin') -> list[InertiaRow]:
@@ -249,6 +234,79 @@ def origins(description: ArmDescription, q: NDArray[np.float64]) -> NDArray[np.f
     return NewtonEulerModel(description).frames(q)[:, :3, 3]
 
 
+_ABOUT = {
+    'frame_origin': "about the frame's origin",
+    'center_of_mass': 'about the centre of mass',
+    'space_origin': 'about the origin of {S}',
+}
+
+
+def arm_tables(
+    description: ArmDescription,
+    rows: Sequence[InertiaRow],
+    q: NDArray[np.float64],
+    *,
+    in_space: bool,
+    about: About,
+) -> list[Table]:
+    """Return the rows of Denavit and Hartenberg, origins if in {S}, centres of mass, inertia."""
+    place = 'in {S}' if in_space else "in the links' own frames"
+    tables = [
+        Table(
+            f'{description.convention.value} Denavit-Hartenberg rows',
+            ['frame', 'joint', 'kind', 'a [m]', 'd [m]', 'alpha [rad]', 'theta [rad]'],
+            [_dh_texts(row) for row in dh_rows(description)],
+        )
+    ]
+    if in_space:
+        names = [*(str(i + 1) for i in range(description.n)), 'flange']
+        tables.append(
+            Table(
+                f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})',
+                ['frame', *(Head(axis, 'm', '.6f') for axis in 'xyz')],
+                [[name, *_clean(place)] for name, place in zip(names, origins(description, q))],
+            )
+        )
+    return [
+        *tables,
+        Table(
+            f'mass and centre of mass {place}',
+            ['link', Head('m', 'kg', '.6g'), *(Head(f'c {axis}', 'm', '.6g') for axis in 'xyz')],
+            [[row.link, row.mass, *_clean(row.center_of_mass)] for row in rows],
+        ),
+        Table(
+            f'inertia [kg m^2] {place}, {_ABOUT[about]}',
+            ['link', *(Head(f'I {name}', form='.6g') for name in TENSOR_ORDER)],
+            [[row.link, *_clean(row.inertia)] for row in rows],
+        ),
+    ]
+
+
+def _clean(values: NDArray[np.float64]) -> list[float]:
+    """Return numbers without the rounding of rotations, which would print as 1e-18."""
+    return [float(value) for value in np.round(values, 12) + 0.0]
+
+
+def _dh_texts(row: dict[str, Any]) -> list[str]:
+    """Return a row's cells; the coordinate stands beside its offset."""
+    cells = {key: f'{row[key]:g}' for key in ('a', 'd')}
+    cells |= {key: _angle(row[key]) for key in ('alpha', 'theta')}
+    moving = {'revolute': 'theta', 'prismatic': 'd'}.get(row['kind'])
+    if moving is not None:
+        offset = '' if row[moving] == 0.0 else f'{cells[moving]} + '
+        cells[moving] = f'{offset}q{row["frame"]}'
+    return [row['frame'], row['joint'], row['kind'], *cells.values()]
+
+
+def _angle(value: float) -> str:
+    """Return an angle as a fraction of pi where it is a simple one."""
+    part = Fraction(value / np.pi).limit_denominator(4)
+    if not part or float(part) * np.pi != value or part.denominator == 3:
+        return f'{value:g}'
+    top = f'{"-" if part < 0 else ""}{"" if abs(part.numerator) == 1 else abs(part.numerator)}pi'
+    return top if part.denominator == 1 else f'{top}/{part.denominator}'
+
+
 def as_json(
     description: ArmDescription,
     rows: list[InertiaRow],
@@ -264,24 +322,16 @@ def as_json(
         'inertial_set': description.inertial_set,
         'hand': description.hand,
         'source': description.source,
-        'convention': description.convention.value,
-        'base': description.base.tolist(),
+        'convention': description.convention,
+        'base': description.base,
         'denavit_hartenberg': dh_rows(description),
         'inertia_frame': frame,
         'inertia_about': about,
-        'inertia_order': list(TENSOR_ORDER),
-        'links': [
-            {
-                'link': row.link,
-                'mass': row.mass,
-                'center_of_mass': row.center_of_mass.tolist(),
-                'inertia': row.inertia.tolist(),
-            }
-            for row in rows
-        ],
-        'inconsistencies': list(description.inconsistencies()),
+        'inertia_order': TENSOR_ORDER,
+        'links': rows,
+        'inconsistencies': description.inconsistencies(),
     }
     if q is not None:
-        data['q'] = q.tolist()
-        data['origins'] = origins(description, q).tolist()
-    return data
+        data |= {'q': q, 'origins': origins(description, q)}
+    result: dict[str, Any] = plain(data)
+    return result

@@ -23,7 +23,7 @@ Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
 
 _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
 _LEAST_LABEL = 12  # characters that labels keep before a table goes on below
-_SPACING = 3  # of a column: a blank on each side and a line
+_BOXED, _BARE = 3, 1  # spacing of a column: a blank on each side and a line, or one blank
 
 
 class Head(NamedTuple):
@@ -107,10 +107,17 @@ class Table:
         )
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
-        """Yield the table for rich: labels are folded where there is no room, numbers never."""
+        """
+        Yield the table for rich.
+
+        Where there is no room, labels are folded, then lines left out, then columns continued
+        below; a number is never shortened.
+        """
         texts = self.texts()
-        for number, columns in enumerate(self._blocks(texts, options.max_width)):
-            yield self._rich(texts, columns, self.title if number == 0 else '')
+        boxed, bare = (self._blocks(texts, options.max_width, gap) for gap in (_BOXED, _BARE))
+        lines = len(bare) == len(boxed)
+        for number, columns in enumerate(boxed if lines else bare):
+            yield self._rich(texts, columns, self.title if number == 0 else '', lines)
 
     def _heads(self) -> list[Head]:
         return [Head(head) if isinstance(head, str) else head for head in self.heads]
@@ -122,16 +129,16 @@ class Table:
             for column in range(len(self.heads))
         ]
 
-    def _blocks(self, texts: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    def _blocks(self, texts: Sequence[Sequence[str]], width: int, gap: int) -> list[list[int]]:
         """Return the columns that fit side by side; the first one is repeated in each block."""
         labels = self._labels(texts)
         blocks: list[list[int]] = [[0]]
-        first = used = min(_widest(texts, 0), _LEAST_LABEL) + _SPACING + 1
+        first = used = min(_widest(texts, 0), _LEAST_LABEL) + gap + 1
         for column in range(1, len(self.heads)):
             need = _widest(texts, column)
             word = max(map(len, self._heads()[column].text.split()), default=0)
             need = min(need, _LEAST_LABEL) if labels[column] else need
-            need = max(need, min(word, _LEAST_LABEL)) + _SPACING
+            need = max(need, min(word, _LEAST_LABEL)) + gap
             if used + need > width and len(blocks[-1]) > 1:
                 blocks.append([0])
                 used = first
@@ -140,14 +147,15 @@ class Table:
         return blocks
 
     def _rich(
-        self, texts: Sequence[Sequence[str]], columns: Sequence[int], title: str
+        self, texts: Sequence[Sequence[str]], columns: Sequence[int], title: str, lines: bool
     ) -> RichTable:
         from rich.table import Table as RichTable
         from rich.text import Text
 
         labels, heads = self._labels(texts), self._heads()
         # Text, so that a bracket in a name is no markup.
-        table = RichTable(title=Text(title) if title else None, title_justify='left')
+        shape: dict[str, Any] = {} if lines else {'box': None, 'padding': (0, _BARE, 0, 0)}
+        table = RichTable(title=Text(title) if title else None, title_justify='left', **shape)
         for column in columns:
             head = Text(heads[column].text)
             if labels[column]:
