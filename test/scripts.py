@@ -28,4 +28,10 @@ def loaded(path):
 def tested_by(request):
     """Load the file that a test file and its folder are named after."""
     folder, name = request.path.parent.name, request.path.stem.removeprefix('test_')
-    return loaded(ROOT / folder / f'{name}.py')
+    return loaded(example(name) if folder == 'examples' else ROOT / folder / f'{name}.py')
+
+
+def example(name):
+    """Return the path of an example, whose file starts with its number."""
+    (path,) = (ROOT / 'examples').glob(f'[0-9][0-9]_{name}.py')
+    return path

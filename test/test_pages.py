@@ -59,7 +59,7 @@ def test_images_lie_in_one_folder_and_are_all_shown():
     }
     # The generated page of examples shows each with its picture.
     shown |= {
-        DOCS / 'images' / f'{path.stem}.png' for path in (ROOT / 'examples').glob('*.py')
+        DOCS / 'images' / f'{path.stem[3:]}.png' for path in (ROOT / 'examples').glob('*.py')
     } & images
     assert images == shown
 

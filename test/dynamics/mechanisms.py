@@ -8,12 +8,12 @@ from franka_dynamics.arm import LinkInertia
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop, PLANAR_XY
 
-from ..scripts import loaded, ROOT
+from ..scripts import example, loaded
 
-with loaded(ROOT / 'examples' / 'five_bar.py') as example:
-    five_bar_axes = example.five_bar_axes
-    five_bar_meshes = example.five_bar_meshes
-    spherical_five_bar = example.spherical_five_bar
+with loaded(example('five_bar')) as five_bar:
+    five_bar_axes = five_bar.five_bar_axes
+    five_bar_meshes = five_bar.five_bar_meshes
+    spherical_five_bar = five_bar.spherical_five_bar
 
 
 def planar_four_bar(lengths, inertias, gravity=(0.0, -9.81, 0.0)):

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A payload is found by gradients that JAX takes through the kernels."""
 
-from pathlib import Path
 import subprocess
 import sys
 
 import pytest
 
+from ..scripts import example
+
 pytest.importorskip('jax', reason='the [jax] extra is not installed')
 
-EXAMPLE = Path(__file__).parents[2] / 'examples' / 'payload_by_gradient.py'
+EXAMPLE = example('payload_by_gradient')
 
 
 def test_the_hidden_load_is_found_within_its_deviation():

@@ -10,6 +10,8 @@ import sys
 import numpy as np
 import pytest
 
+from ..scripts import example as file_of
+
 EXAMPLES = Path(__file__).parents[2] / 'examples'
 # Those that need no ROS; test/ros/test_examples.py has the other two.
 ALONE = ('dual_arm', 'five_bar', 'lqr_at_ready_pose', 'mppi_reach', 'rpr_workspace')
@@ -28,7 +30,7 @@ def example(monkeypatch):
     def imported(name):
         for library in NEEDS.get(name, ()):
             pytest.importorskip(library)
-        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f'{name}.py')
+        spec = importlib.util.spec_from_file_location(name, file_of(name))
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, name, module)  # dataclass looks it up by name
         spec.loader.exec_module(module)
@@ -49,7 +51,9 @@ def test_there_is_no_example_without_a_test():
         path.name + path.read_text('utf-8') for path in EXAMPLES.parent.glob('test/**/test_*.py')
     ]
     untested = [
-        path.name for path in EXAMPLES.glob('*.py') if not any(path.stem in text for text in tests)
+        path.name
+        for path in EXAMPLES.glob('*.py')
+        if not any(path.stem[3:] in text for text in tests)
     ]
     assert untested == []
 

@@ -14,8 +14,8 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from .conftest import ROOT
 from ..messages import stamp
+from ..scripts import example as example_file
 
 FER = load('fer')
 # Standing still, then half a period of both motions: there, and back to the start.
@@ -58,7 +58,7 @@ def track(probe, start_arm, start_node, launch):
         desired = probe.collect(kind, f'/{name}/desired', depth=4000)
         states = probe.collect(JointState, 'joint_states', depth=4000)
         # All at a time: an arm in lockstep that waits for the others keeps the machine busy.
-        example = launch(f'{name}.py', terms=terms)
+        example = launch(example_file(name).name, terms=terms)
         processes = [start_arm(gravity_compensation=True), start_node(remaps={})]
         # Two readers are found one after the other; without the states nothing can be compared.
         probe.until(lambda: states, 'the joint states')
@@ -103,7 +103,7 @@ def test_an_interrupted_examples_last_torque_is_zero(
 ):
     start_arm(gravity_compensation=True)
     start_node(remaps={})
-    example = launch('joint_impedance.py')
+    example = launch(example_file('joint_impedance').name)
     probe.until(lambda: commands and np.any(commands[-1].data), 'a torque')
     assert example.end() == 0
     probe.until(lambda: not np.any(commands[-1].data), 'the torque has faded')
@@ -111,7 +111,7 @@ def test_an_interrupted_examples_last_torque_is_zero(
 
 @pytest.mark.parametrize('name', EXAMPLES)
 def test_no_arm_when_interrupted_then_it_says_what_was_missing(name, launch, probe):
-    example = launch(f'{name}.py')
+    example = launch(example_file(name).name)
     probe.until(lambda: 'waiting for joint_states' in example.text, 'the sentence')
     assert example.end() == 1
     assert 'no motion: not all of joint_states' in example.text
@@ -120,7 +120,7 @@ def test_no_arm_when_interrupted_then_it_says_what_was_missing(name, launch, pro
 
 def test_another_arms_missing_joint_is_named(launch, probe, arm):
     arm.names = [f'panda_joint{i}' for i in range(1, 8)]
-    example = launch('joint_impedance.py', terms=False)
+    example = launch(example_file('joint_impedance').name, terms=False)
     arm.wait_for_listener()
     example.running_now.remove(example)  # it ends by itself
     arm.until(lambda: not example.running, 'its end')
@@ -130,6 +130,6 @@ def test_another_arms_missing_joint_is_named(launch, probe, arm):
 
 @pytest.mark.parametrize('name', EXAMPLES)
 def test_given_help_when_asked_then_it_says_what_it_does(name):
-    program = [sys.executable, str(ROOT / 'examples' / f'{name}.py')]
+    program = [sys.executable, str(example_file(name))]
     done = subprocess.run([*program, '--help'], capture_output=True, text=True, check=True)
     assert 'Ctrl-C' in done.stdout and 'terms:=false' in done.stdout

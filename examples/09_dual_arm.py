@@ -4,7 +4,7 @@
 Two FR3 arms on a torso that turns, as one tree: base parameters, regressor, code, batches.
 
 Everything is compared with Pinocchio, whose model of the same set-up is put together from the
-shipped URDF of the arm by `pin.appendModel`. Run `python examples/dual_arm.py`; it writes the
+shipped URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.py`; it writes the
 tree's equations as a C header with `--output`, and takes a minute or two, for the cheapest way to
 write them is searched for.
 """

@@ -12,7 +12,7 @@ needs the derivatives of all steps by x, u and the duration: from
 `BatchModel.inverse_dynamics_derivatives`, or from finite differences of the same batches, side by
 side. The torques are then played to an arm in MuJoCo, which knows nothing of all this: as they
 are, and with the gains of an LQR along the motion, from `linearize`, to an arm whose load is not
-the planned one. Run `python examples/time_optimal_reach.py --arm fr3`. The torques include
+the planned one. Run `python examples/07_time_optimal_reach.py --arm fr3`. The torques include
 gravity, and nothing here looks at collisions.
 """
 

@@ -6,7 +6,7 @@ Hand over an object: the arm lets go when somebody pulls at it, and not when it 
 An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object that the
 controller knows. The contact monitor says that somebody touches it; the external wrench says how
 hard. A pull of more than 5 N for 0.1 s opens the gripper, and the payload is taken off the model.
-Run `python examples/hand_over.py`; it prints when what happened and writes `hand_over.png`.
+Run `python examples/04_hand_over.py`; it prints when what happened and writes `hand_over.png`.
 On a real arm `Releaser` is fed by the feedforward node's `/diagnostics` and `~/external_wrench`,
 and opens the gripper by franka_gripper's `move` action.
 """

@@ -4,7 +4,7 @@
 Draw where the RPR arm's end effector can be, with how many postures, and its singularities.
 
 The section holds for every direction, for theta1 turns all of it about the vertical axis. Run
-`python examples/rpr_workspace.py --output rpr_workspace.png`.
+`python examples/10_rpr_workspace.py --output rpr_workspace.png`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 Design a linear-quadratic regulator from `linearize` and try it on the whole dynamics.
 
 The arm starts 0.1 rad off the ready pose in every joint; Pinocchio's forward dynamics simulates
-it, and the linear system predicts it. Run `python examples/lqr_at_ready_pose.py`; it takes a few
-seconds and writes `lqr_at_ready_pose.png`. The torques include gravity: on a real FER or FR3,
+it, and the linear system predicts it. Run `python examples/05_lqr_at_ready_pose.py`; it takes a
+few seconds and writes `lqr_at_ready_pose.png`. The torques include gravity: on a real FER or FR3,
 which adds gravity itself, send tau - g.
 """
 

@@ -7,7 +7,7 @@ An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-s
 was identified from a real FER is led by its flange along a line, to and fro, and let go. The
 controller has no stiffness. Friction is compensated at a reference velocity that follows the
 measured one, so that its safeguards hold: nothing below 0.005 rad/s, never more than what is
-certain of the friction. Run `python examples/hand_guiding.py`; it prints a table and writes
+certain of the friction. Run `python examples/03_hand_guiding.py`; it prints a table and writes
 `hand_guiding.png`. Behind FCI the robot compensates gravity, and its own friction as far as it
 does; friction is not commanded there.
 """

@@ -7,8 +7,8 @@ The mechanism of Kwon, section 3: two motors, one loop. First its motors' torque
 minimum-jerk motion, and how far the loop drifts open where the passive joints are integrated
 instead of solved for. Then a design: the vertices of a link's mesh change the link's inertia by
 (15) to (28), three joint axes change by (6), and the torques by Algorithm 1 and (14), so that one
-gradient serves them all. Run `python examples/five_bar.py`; it takes some ten seconds and writes
-`five_bar.png` and `five_bar_design.png`.
+gradient serves them all. Run `python examples/12_five_bar.py`; it takes some ten seconds and
+writes `five_bar.png` and `five_bar_design.png`.
 """
 
 from __future__ import annotations

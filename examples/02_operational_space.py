@@ -10,17 +10,19 @@ parameters `frame` and `reference_frame` at their defaults. Ctrl-C fades the
 torque out and ends it.
 """
 
+from importlib import import_module
 import sys
 import time
 
 from geometry_msgs.msg import PoseStamped
-from joint_impedance import HOLD_S, joint_order, Report, run, smooth_wave
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.ros.stamp_matcher import StampMatcher
+
+shared = import_module('01_joint_impedance')  # a name that starts with a number
 
 STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
 DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad
@@ -53,7 +55,9 @@ class OperationalSpace(Node):
         terms = self.declare_parameter('terms', True).value
         for name in ('jacobian', *(('mass_matrix', 'coriolis') if terms else ())):
             topics[name] = (JointState, f'feedforward/{name}')
-        self.report = Report('flange positions', 'mm', [topic for _, topic in topics.values()])
+        self.report = shared.Report(
+            'flange positions', 'mm', [topic for _, topic in topics.values()]
+        )
         self._command = self.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
         self._desired = self.create_publisher(PoseStamped, '~/desired', 1)
         self._start = self._last = None
@@ -62,13 +66,13 @@ class OperationalSpace(Node):
 
     def _answer(self, stamp, messages):
         state = messages['state']
-        order = joint_order(state.name, self._joints)
+        order = shared.joint_order(state.name, self._joints)
         q, dq = np.array(state.position)[order], np.array(state.velocity)[order]
         jacobian = np.reshape(messages['jacobian'].effort, (6, len(q)))
         x, rotation = pose_arrays(messages['pose'].pose)
-        self._start = self._start or (stamp + HOLD_S, x, rotation, q)
+        self._start = self._start or (stamp + shared.HOLD_S, x, rotation, q)
         begin, x_0, rotation_0, q_0 = self._start
-        offset, v_d, a_d = (REACH * wave for wave in smooth_wave(stamp - begin))
+        offset, v_d, a_d = (REACH * wave for wave in shared.smooth_wave(stamp - begin))
         x_d = x_0 + offset[:3]
         force = STIFFNESS * np.append(
             x_d - x, rotation_from_to(rotation, rotation_0)
@@ -108,4 +112,4 @@ class OperationalSpace(Node):
 
 
 if __name__ == '__main__':
-    sys.exit(run(OperationalSpace, __doc__))
+    sys.exit(shared.run(OperationalSpace, __doc__))

@@ -7,7 +7,7 @@ Positions come from `RprKinematics.inverse_within` (of the postures within the l
 nearest to the last), velocities and accelerations from the analytical Jacobian, torques from
 `RprDynamics`: computed torque, tau = B (ddq_d + Kd de + Kp e) + C dq + g. The arm is MuJoCo's,
 from the MJCF that `urdf.writer` writes, so that nothing of the closed form is in it; it has
-no friction. Run `python examples/rpr_tracking.py`.
+no friction. Run `python examples/11_rpr_tracking.py`.
 """
 
 from __future__ import annotations
