@@ -31,17 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load; exit 1 if the node is not there or refuses, 2 if the file is at fault."""
-    from ..ros.parameter_loading import load_parameters, NoAnswerError
+    from ..ros.node_client import NodeClientError
+    from ..ros.parameter_loading import load_parameters
 
     try:
         loaded = load_parameters(
             '/' + arguments.node.strip('/'), arguments.file, arguments.timeout
         )
-    except NoAnswerError as error:
-        print(f'franka-dynamics: {error}', file=sys.stderr)
-        return 1
-    if loaded.refusal:
-        print(f'refused, nothing was set: {loaded.refusal}', file=sys.stderr)
+    except NodeClientError as error:
+        print(f'franka-dynamics: nothing was set: {error}', file=sys.stderr)
         return 1
     print(
         f'set: {", ".join(loaded.changed) or "nothing"}; {len(loaded.unchanged)} were so already'

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import time
 from typing import Any
 import uuid
@@ -12,8 +12,13 @@ import uuid
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetAvailableTransitions, GetState
-from rcl_interfaces.msg import ParameterType
-from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    ListParameters,
+    SetParametersAtomically,
+)
 from rclpy.parameter import Parameter, parameter_value_to_python
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
@@ -43,6 +48,24 @@ _TYPES: dict[int, tuple[type, str, bool]] = {
 
 class NodeClientError(FrankaDynamicsError):
     """A node does not answer, or refuses what it was asked."""
+
+
+def typed(descriptor: ParameterDescriptor, value: Any) -> Any:
+    """
+    Return a value read from YAML in a parameter's own type; 1 stands for 1.0.
+
+    Raises
+    ------
+    NodeClientError
+        If it is of another type.
+
+    """
+    of, words, is_list = _TYPES[descriptor.type]
+    parts = value if is_list and isinstance(value, list) else [value]
+    parts = [float(part) if of is float and type(part) is int else part for part in parts]
+    if isinstance(value, list) is not is_list or any(type(part) is not of for part in parts):
+        raise NodeClientError(f'{descriptor.name} takes {words}; {str(value)[:80]!r} is none.')
+    return parts if is_list else parts[0]
 
 
 class NodeClient:
@@ -93,12 +116,7 @@ class NodeClient:
 
     def get(self, parameter: str) -> Any:
         """Return a parameter's value."""
-        answer = self._ask(
-            GetParameters, 'get_parameters', GetParameters.Request(names=[parameter])
-        )
-        if not answer.values or answer.values[0].type == ParameterType.PARAMETER_NOT_SET:
-            raise self._without(parameter)
-        return parameter_value_to_python(answer.values[0])
+        return self.values([parameter])[0]
 
     def set(self, parameter: str, text: str) -> Any:
         """Set a parameter to what YAML reads from a text, by the parameter's type; return it."""
@@ -108,22 +126,34 @@ class NodeClient:
             raise NodeClientError(
                 f'{text[:80]!r} is no value: {" ".join(str(error).split())[:120]}.'
             ) from error
-        descriptors = self._ask(
-            DescribeParameters,
-            'describe_parameters',
-            DescribeParameters.Request(names=[parameter]),
-        ).descriptors
-        if not descriptors:
-            raise self._without(parameter)
-        of, words, is_list = _TYPES[descriptors[0].type]
-        parts = value if is_list and isinstance(value, list) else [value]
-        # Somebody who types 1 for a number means 1.0.
-        parts = [float(part) if of is float and type(part) is int else part for part in parts]
-        if isinstance(value, list) is not is_list or any(type(part) is not of for part in parts):
-            raise NodeClientError(f'{parameter} takes {words}; {text[:80]!r} is none.')
-        value = parts if is_list else parts[0]
+        value = typed(self.describe([parameter])[0], value)
         self.set_all({parameter: value})
         return value
+
+    def names(self) -> list[str]:
+        """Return the names of all parameters."""
+        answer = self._ask(ListParameters, 'list_parameters', ListParameters.Request())
+        return list(answer.result.names)
+
+    def values(self, parameters: Sequence[str]) -> list[Any]:
+        """Return parameters' values, arrays as lists."""
+        answer = self._ask(
+            GetParameters, 'get_parameters', GetParameters.Request(names=list(parameters))
+        )
+        unset = ParameterType.PARAMETER_NOT_SET
+        # rclpy answers with nothing at all if one of them does not exist.
+        if len(answer.values) != len(parameters) or any(v.type == unset for v in answer.values):
+            raise self._without(', '.join(parameters))
+        found = map(parameter_value_to_python, answer.values)
+        return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
+
+    def describe(self, parameters: Sequence[str]) -> list[ParameterDescriptor]:
+        """Return parameters' descriptors."""
+        request = DescribeParameters.Request(names=list(parameters))
+        found = self._ask(DescribeParameters, 'describe_parameters', request).descriptors
+        if len(found) != len(parameters):
+            raise self._without(', '.join(parameters))
+        return list(found)
 
     def _without(self, parameter: str) -> NodeClientError:
         return NodeClientError(

@@ -9,47 +9,19 @@ half in use, and prints a failure for each read-only parameter of a dump.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-import time
-from typing import Any
+from typing import Any, NamedTuple
 
-from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
-from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_value_to_python
-
+from .node_client import NodeClient, NodeClientError, typed
 from .parameter_files import matches, read_sections
 from ..errors import SettingsError
 
-_KINDS = {
-    ParameterType.PARAMETER_BOOL: bool,
-    ParameterType.PARAMETER_INTEGER: int,
-    ParameterType.PARAMETER_DOUBLE: float,
-    ParameterType.PARAMETER_STRING: str,
-}
-_LISTS = {
-    ParameterType.PARAMETER_BOOL_ARRAY: bool,
-    ParameterType.PARAMETER_INTEGER_ARRAY: int,
-    ParameterType.PARAMETER_DOUBLE_ARRAY: float,
-    ParameterType.PARAMETER_STRING_ARRAY: str,
-}
 
-
-class NoAnswerError(SettingsError):
-    """The node is not there, or does not answer."""
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What became of a file: parameters that were set, that were so already, and a refusal."""
+class Loaded(NamedTuple):
+    """The parameters of a file: those that were set, and those that were so already."""
 
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]
-    refusal: str = ''
 
 
 def load_parameters(node_name: str, path: Path, timeout: float = 10.0) -> Loaded:
@@ -72,8 +44,8 @@ def load_parameters(node_name: str, path: Path, timeout: float = 10.0) -> Loaded
     SettingsError
         If the file cannot be used for this node: it names a parameter that does not exist, has a
         value of another type, or another value for one that is read-only.
-    NoAnswerError
-        If the node does not answer in time.
+    NodeClientError
+        If the node does not answer in time, or refuses the values.
 
     """
     given: dict[str, Any] = {}
@@ -82,128 +54,27 @@ def load_parameters(node_name: str, path: Path, timeout: float = 10.0) -> Loaded
             given.update(parameters)
     if not given:
         raise SettingsError(f'{path} has no parameters for {node_name}.')
-    context = Context()
-    context.init(args=[])
-    client = _Client(context, node_name, timeout)
-    try:
-        return _load(client, path, given)
-    finally:
-        client.close()
-
-
-def _load(client: _Client, path: Path, given: dict[str, Any]) -> Loaded:
-    names = list(given)
-    descriptors = client.call(DescribeParameters, 'describe_parameters', names).descriptors
-    present = client.call(GetParameters, 'get_parameters', names).values
-    if len(descriptors) != len(names) or len(present) != len(names):
-        # rclpy answers with nothing at all if one of them does not exist.
-        unknown = [
-            name
-            for name in names
-            if not client.call(DescribeParameters, 'describe_parameters', [name]).descriptors
-        ]
-        raise SettingsError(
-            f'{path}: {client.target} has no parameter {", ".join(unknown)}. Nothing was set.'
-        )
-    changes = []
-    for name, descriptor, value in zip(names, descriptors, present):
-        requested = _as_declared(path, name, descriptor, given[name])
-        if parameter_value_to_python(value) != parameter_value_to_python(requested):
+    with NodeClient(node_name, timeout) as client:
+        unknown = sorted(set(given).difference(client.names()))
+        if unknown:
+            raise SettingsError(
+                f'{path}: {node_name} has no parameter {", ".join(unknown)}. Nothing was set.'
+            )
+        changes = {}
+        for descriptor, present in zip(client.describe(list(given)), client.values(list(given))):
+            name = descriptor.name
+            try:
+                value = typed(descriptor, given[name])
+            except NodeClientError as error:
+                raise SettingsError(f'{path}: {error} Nothing was set.') from error
+            if value == present:
+                continue
             if descriptor.read_only:
                 raise SettingsError(
-                    f'{path}: {name} is {parameter_value_to_python(value)!r} and read-only, the '
-                    f'file says {given[name]!r}; start the node with it. Nothing was set.'
+                    f'{path}: {name} is {present!r} and read-only, the file says '
+                    f'{given[name]!r}; start the node with it. Nothing was set.'
                 )
-            changes.append(Parameter.from_parameter_msg(_message(name, requested)))
-    unchanged = tuple(name for name in names if name not in {one.name for one in changes})
-    if not changes:
-        return Loaded((), unchanged)
-    result = client.call(
-        SetParametersAtomically,
-        'set_parameters_atomically',
-        [change.to_parameter_msg() for change in changes],
-    ).result
-    changed = tuple(change.name for change in changes)
-    return Loaded(
-        changed, unchanged, '' if result.successful else result.reason or 'the node gave no reason'
-    )
-
-
-def _message(name: str, value: ParameterValue) -> Any:
-    from rcl_interfaces.msg import Parameter as ParameterMessage
-
-    return ParameterMessage(name=name, value=value)
-
-
-def _as_declared(
-    path: Path,
-    name: str,
-    descriptor: ParameterDescriptor,
-    value: Any,
-) -> ParameterValue:
-    """Return a value from YAML in the parameter's own type; 1 stands for 1.0, [] for any list."""
-    kind = descriptor.type
-    field = {
-        ParameterType.PARAMETER_BOOL: 'bool_value',
-        ParameterType.PARAMETER_INTEGER: 'integer_value',
-        ParameterType.PARAMETER_DOUBLE: 'double_value',
-        ParameterType.PARAMETER_STRING: 'string_value',
-        ParameterType.PARAMETER_BOOL_ARRAY: 'bool_array_value',
-        ParameterType.PARAMETER_INTEGER_ARRAY: 'integer_array_value',
-        ParameterType.PARAMETER_DOUBLE_ARRAY: 'double_array_value',
-        ParameterType.PARAMETER_STRING_ARRAY: 'string_array_value',
-    }.get(kind)
-    if field is None:
-        raise SettingsError(f'{path}: {name} has a type that no file can give.')
-    entries: Sequence[Any] = value if isinstance(value, list) else [value]
-    want = _LISTS.get(kind) or _KINDS[kind]
-    fits = isinstance(value, list) is (kind in _LISTS) and all(
-        type(entry) is want or (want is float and type(entry) is int) for entry in entries
-    )
-    if not fits:
-        raise SettingsError(
-            f'{path}: {name} is {value!r}, but must be '
-            f'{"a list of " if kind in _LISTS else ""}{want.__name__}. Nothing was set.'
-        )
-    converted = [want(entry) for entry in entries]
-    return ParameterValue(type=kind, **{field: converted if kind in _LISTS else converted[0]})
-
-
-class _Client:
-    """Calls a node's parameter services."""
-
-    def __init__(self, context: Context, target: str, timeout: float) -> None:
-        self.target = target
-        self._context, self._timeout = context, timeout
-        self._node = Node(
-            'load_parameters', context=context, start_parameter_services=False, enable_rosout=False
-        )
-        self._executor = SingleThreadedExecutor(context=context)
-        self._executor.add_node(self._node)
-
-    def call(self, kind: Any, service: str, argument: Sequence[Any]) -> Any:
-        """Return the answer to a request with one list, by the name its type gives it."""
-        client = self._node.create_client(kind, f'{self.target}/{service}')
-        request = kind.Request()
-        setattr(request, next(iter(request.get_fields_and_field_types())), list(argument))
-        give_up = time.monotonic() + self._timeout
-        while not client.wait_for_service(timeout_sec=0.1):
-            if time.monotonic() > give_up:
-                raise NoAnswerError(
-                    f'{self.target} is not there: no service '
-                    f'{self.target}/{service} within {self._timeout:g} s. '
-                    'Is it running, in this namespace and ROS domain?'
-                )
-        # A server that has not found this client yet throws its answer away: ask again.
-        while time.monotonic() < give_up:
-            future = client.call_async(request)
-            self._executor.spin_until_future_complete(future, timeout_sec=1.0)
-            if future.done():
-                self._node.destroy_client(client)
-                return future.result()
-        raise NoAnswerError(f'{self.target}/{service} gave no answer within {self._timeout:g} s.')
-
-    def close(self) -> None:
-        self._executor.shutdown()
-        self._node.destroy_node()
-        self._context.try_shutdown()
+            changes[name] = value
+        if changes:
+            client.set_all(changes)
+    return Loaded(tuple(changes), tuple(name for name in given if name not in changes))
