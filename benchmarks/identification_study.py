@@ -33,9 +33,9 @@ import numpy as np
 
 from franka_dynamics.arm import ArmDescription, load, MaxwellSlipFriction
 from franka_dynamics.arm.friction import friction_along
-from franka_dynamics.identification.held_out import judge
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.verdict import judge
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation.model_trial import draw_plant
@@ -203,7 +203,6 @@ class Outcome:
     gain: float
     spread: float
     regularization: float
-    reaches: tuple[float, ...]
     contradictions: tuple[str, ...]
     left_out: tuple[tuple[float, float], ...]
     later: tuple[tuple[float, float], ...]
@@ -217,14 +216,13 @@ class Outcome:
         # The true arm stands among the published sets to have its friction fitted alike.
         result = identify(learnt, ARM, [ARM, drawn(seed).arm], OPTIONS)
         own, (best, true) = result.arm_score, result.published
-        verdict = judge(own.parts, {best.name: best.parts}, result.start_score.parts)
+        verdict = judge(own, [best], result.start_score)
         return cls(
             seed,
             bool(verdict.better),
             verdict.gain,
             verdict.spread,
             result.base.regularization,
-            result.reaches,
             result.contradictions,
             tuple((ours.error, theirs.error) for ours, theirs in zip(own.parts, best.parts)),
             tuple((error(one, own.theta), error(one, best.theta)) for one in later),

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_hand_option, load_arm
@@ -17,30 +18,22 @@ from ._options import (
     add_output_option,
     output_file,
 )
-from ._recording_options import (
-    add_recording_options,
-    joint_names,
-    progress_bar,
-    reading,
-    signal_options,
-)
+from ._recording_options import add_recording_options, joint_names, progress_bar, signal_options
 from ._say import terminal, write_json
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
 from ..arm.shapes import FRANKA_ARMS
-from ..errors import IdentificationError
+from ..errors import ClusterError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from ..identification.bag_job import BagJob, BagNote
+    from ..identification.bags import Bag
+    from ..identification.identify import Identification
     from ..identification.options import IdentificationOptions
-    from ..identification.result import Identification
-    from ..recordings.preprocessing import Motion, SignalOptions
 
 SUMMARY = "Identify an arm's inertias and friction from recordings of it."
 IDENTIFIED = 'identified'
+_CONNECT_S = 20.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,10 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'than the best published set',
     )
     parser.add_argument(
+        '--write-anyway',
+        action='store_true',
+        help='write the file even if the arm is not better than the best published set',
+    )
+    parser.add_argument(
         '--anyway',
         action='store_true',
-        help='write the file even if it is not '
-        'better, or if the bags show another hand than the named one, unit or sign',
+        help='take bags that seem to show another hand than the named one, unit, sign or arm',
     )
     add_recording_options(parser)
     parser.add_argument(
@@ -84,10 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
     parser.add_argument(
         '--friction',
-        choices=('maxwell_slip', 'viscous_coulomb', 'sigmoid'),
+        choices=('maxwell_slip', 'viscous_coulomb'),
         default='maxwell_slip',
-        help='what the arm file holds; the sigmoid '
-        "(Gaz's) is fitted to what the inertias leave (default: %(default)s)",
+        help='what the arm file holds (default: %(default)s)',
     )
     parser.add_argument(
         '--friction-width',
@@ -130,14 +126,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='what one unit of effort is, joint by joint, where it is known',
     )
     parser.add_argument(
-        '--encoder-noise',
-        type=float,
-        nargs=2,
-        metavar=('RAD', 'RAD_PER_S'),
-        help='report by how much noise of these standard deviations in position '
-        'and velocity biases the estimates',
-    )
-    parser.add_argument(
         '--also-at',
         type=float,
         nargs='*',
@@ -146,11 +134,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='further cut-offs to report E at (default: 5)',
     )
     parser.add_argument(
+        '--processes',
+        type=int,
+        default=1,
+        metavar='N',
+        help='read bags and make fits in so many processes (default: %(default)s)',
+    )
+    parser.add_argument(
         '--dask',
         metavar='ADDRESS',
-        help='map the bags over the Dask cluster '
-        'whose scheduler listens there (tcp://host:8786); its workers must see '
-        'them under the same paths',
+        help='the same on the Dask cluster whose scheduler listens there (tcp://host:8786); its '
+        'workers must see the bags under the same paths',
     )
     parser.add_argument(
         '--skip-bad-bags',
@@ -173,32 +167,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the figures and write what was asked for; exit 1 if the result is no better."""
     from ..files import write_text
+    from ..identification.identify import identify
     from ..report.identification import identification_as_data, print_identification
     from ..report.identification_page import identification_page
 
     console = terminal()
-    start = load_arm(arguments)
-    with progress_bar(console) as bar:
-        found = (_here if arguments.dask is None else _on_cluster)(arguments, start, bar)
-    result = found.result
-    print_identification(console, result, found.bags, found.failures)
-    if arguments.json:
-        data = identification_as_data(result, found.bags, found.signal, found.failures)
-        write_json(arguments.json, data)
-    if arguments.report:
-        write_text(
-            arguments.report,
-            identification_page(result, found.bags, found.signal, found.motions, found.failures),
+    start, options = load_arm(arguments), _options(arguments)
+    bags, tests = (
+        [_bag(path, arguments, start) for path in paths]
+        for paths in (arguments.bags, arguments.tests)
+    )
+    with progress_bar(console) as bar, _executor(arguments) as executor:
+        task = bar.add_task('identifying', total=None)
+        result = identify(
+            bags,
+            start,
+            _published(arguments, start),
+            options,
+            tests=tests,
+            hands=_hands(arguments, start),
+            skip_failures=arguments.skip_bad_bags,
+            executor=executor,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
+    print_identification(console, result)
+    if arguments.json:
+        write_json(arguments.json, identification_as_data(result))
+    if arguments.report:
+        read = {note.bag for note in result.recorded.notes}
+        motions = (bag.motion(result.model) for bag in (*bags, *tests) if bag.path in read)
+        write_text(arguments.report, identification_page(result, motions))
         console.print(f'page: {arguments.report}')
     refused = _refusal(arguments, result)
     if refused:
         console.print(refused, style='red')
         return 1
     if arguments.output:
-        write_text(arguments.output, identified_arm_text(result, found.bags, arguments.payload))
-        count = f'all {len(result.bags)} bags' if len(result.bags) > 1 else 'all of the bag'
-        console.print(f'arm file: {arguments.output} (set {IDENTIFIED}, fitted to {count})')
+        write_text(arguments.output, identified_arm_text(result, arguments.payload))
+        count = len(result.recorded.bags)
+        console.print(
+            f'arm file: {arguments.output} (set {IDENTIFIED}, fitted to '
+            f'{f"all {count} bags" if count > 1 else "all of the bag"})',
+        )
+    else:
+        console.print('no arm file was written: name one with --output')
     return 0
 
 
@@ -210,28 +222,50 @@ def _refusal(arguments: argparse.Namespace, result: Identification) -> str:
             f'E on what was left out is above the required {arguments.require:g} N m; no '
             'arm file was written.'
         )
-    if result.verdict.better or arguments.anyway:
+    if result.verdict.better or arguments.write_anyway:
         return ''
     return (
         'The identified arm is not better than what is published, so no arm file was written; '
-        '--anyway writes it nevertheless.'
+        '--write-anyway writes it nevertheless.'
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """A result with the bags it is from; `motions` is empty if their samples are elsewhere."""
+@contextmanager
+def _executor(arguments: argparse.Namespace) -> Iterator[Executor | None]:
+    """
+    Yield where the work is done, if not here.
 
-    result: Identification
-    bags: list[BagNote]
-    signal: SignalOptions
-    motions: list[Motion]
-    failures: list[str]
+    Raises
+    ------
+    ClusterError
+        If no scheduler answers.
+    MissingDependencyError
+        If dask is not installed.
+
+    """
+    if arguments.dask is None:
+        many = arguments.processes > 1
+        with ProcessPoolExecutor(arguments.processes) if many else nullcontext() as pool:
+            yield pool
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Identifying on a cluster needs dask: pip install 'franka_dynamics[cluster]'."
+        ) from error
+    try:
+        client = Client(arguments.dask, timeout=_CONNECT_S)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f'No Dask scheduler answers at {arguments.dask} ({error}); start one with '
+            '`dask scheduler`, or fix the address.'
+        ) from error
+    with client:
+        yield client.get_executor(pure=False)
 
 
-def identified_arm_text(
-    result: Identification, bags: Sequence[BagNote], payload: str | None = None
-) -> str:
+def identified_arm_text(result: Identification, payload: str | None = None) -> str:
     """
     Return the identified arm as the text of an arm file, with where it comes from.
 
@@ -241,20 +275,25 @@ def identified_arm_text(
     from ..arm.arm_file_writer import arm_file_text
     from ..arm.payload import read_payload
 
-    names = [Path(one.bag).name for one in bags]
+    names = [name for name, _ in result.recorded.bags]
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
     notes = (
         f'E on what was left out {result.arm_score.test.whole:.4f} N m, without friction and '
-        f'offset {result.verdict.rigid:.4f} N m; {"" if result.verdict.better else "NOT "}better '
-        'than the best published set; fitted to all of the data; physically consistent; prior '
+        f'offset {result.arm_score.test_rigid.whole:.4f} N m; '
+        f'{"" if result.verdict.better else "NOT "}better than the best published set; '
+        'fitted to all of the data; physically consistent; prior '
         f'about {result.start.inertial_set} of precision {result.consistent.regularization:g}'
     )
     if result.options.scale_unknown:
         notes += '; N m per A of motor current: ' + ', '.join(
             f'{value:.4g}' for value in result.effort_scale
         )
-    suspicions = [f'{Path(one.bag).name}: {text}' for one in bags for text in one.suspicions]
+    suspicions = [
+        f'{name}: {text}'
+        for name, note in zip(names, result.recorded.notes)
+        for text in note.suspicions
+    ]
     warnings = [*result.contradictions, *result.remarks, *suspicions]
     if warnings:
         notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
@@ -267,92 +306,17 @@ def identified_arm_text(
     )
 
 
-def _jobs(arguments: argparse.Namespace, start: ArmDescription) -> list[BagJob]:
-    from ..identification.bag_job import BagJob
+def _bag(path: str, arguments: argparse.Namespace, start: ArmDescription) -> Bag:
+    from ..identification.bags import Bag
 
-    return [
-        BagJob(
-            bag,
-            joint_names(arguments, start),
-            arguments.topic,
-            arguments.stamps,
-            signal_options(arguments),
-            tuple(arguments.also_at),
-            arguments.gravity,
-            arguments.effort_unit == 'Nm',
-            None if arguments.effort_scale is None else tuple(arguments.effort_scale),
-            arguments.anyway,
-        )
-        for bag in (*arguments.bags, *arguments.tests)
-    ]
-
-
-def _here(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -> _Found:
-    """Identify in this process, which keeps the samples for pictures."""
-    from ..errors import FrankaDynamicsError
-    from ..identification.bag_job import require_one_arm
-    from ..identification.identify import identify
-
-    bags, motions, names, failures = [], [], [], []
-    others: dict[float, list[Motion]] = {}
-    options = _options(arguments)
-    model = options.torque_model(start)
-    tests = 0
-    for number, job in enumerate(_jobs(arguments, start)):
-        try:
-            recording = job.recording(reading(bar, job.path))
-            motion, at_others = job.motions(recording, model)
-            bags.append(job.note(recording, motion, start))
-        except FrankaDynamicsError as error:
-            if not arguments.skip_bad_bags:
-                raise
-            failures.append(str(error))
-            continue
-        tests += number >= len(arguments.bags)
-        motions.append(replace(motion, remarks=()))
-        names.append(job.name)
-        for cutoff, prepared in at_others.items():
-            others.setdefault(cutoff, []).append(prepared)
-    others = {cutoff: one for cutoff, one in others.items() if len(one) == len(motions)}
-    learnt = len(motions) - tests
-    if not learnt:
-        raise IdentificationError(f'No bag can be used: {failures[0]}')
-    require_one_arm(bags)
-    task = bar.add_task('identifying', total=None)
-    result = identify(
-        motions[:learnt],
-        start,
-        _published(arguments, start),
-        options,
-        tests=motions[learnt:],
-        hands=_hands(arguments, start),
-        names=names,
-        other_cutoffs=others,
-        progress=lambda done, total: bar.update(task, completed=done, total=total),
+    return Bag(
+        path,
+        joint_names(arguments, start),
+        arguments.topic,
+        arguments.stamps,
+        signal_options(arguments),
+        tuple(arguments.also_at),
     )
-    bar.update(task, total=1, completed=1)
-    return _Found(result, bags, signal_options(arguments), motions, failures)
-
-
-def _on_cluster(arguments: argparse.Namespace, start: ArmDescription, bar: Progress) -> _Found:
-    """Identify on a Dask cluster, which keeps the samples to itself."""
-    from ..identification.cluster import connect, identify_on_cluster
-
-    jobs, learnt = _jobs(arguments, start), len(arguments.bags)
-    task = bar.add_task('summarising bags', total=len(jobs))
-    with connect(arguments.dask) as client:
-        result, bags, failures = identify_on_cluster(
-            client,
-            jobs[:learnt],
-            start,
-            _published(arguments, start),
-            _options(arguments),
-            tests=jobs[learnt:],
-            hands=_hands(arguments, start),
-            skip_failures=arguments.skip_bad_bags,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
-    return _Found(result, bags, signal_options(arguments), [], failures)
 
 
 def _published(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDescription]:
@@ -374,18 +338,14 @@ def _hands(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDesc
 def _options(arguments: argparse.Namespace) -> IdentificationOptions:
     from ..identification.options import IdentificationOptions
 
-    currents = arguments.effort_unit != 'Nm'
     return IdentificationOptions(
         gravity=arguments.gravity,
         friction=arguments.friction,
         friction_width=arguments.friction_width,
-        rotor_inertia=arguments.rotor_inertia or currents,
+        rotor_inertia=arguments.rotor_inertia,
         mass_factor=arguments.mass_factor,
         regularization=arguments.prior,
         effort_unit=arguments.effort_unit,
         effort_scale=None if arguments.effort_scale is None else tuple(arguments.effort_scale),
         anyway=arguments.anyway,
-        encoder_noise=None
-        if arguments.encoder_noise is None
-        else (arguments.encoder_noise[0], arguments.encoder_noise[1]),
     )

@@ -18,6 +18,7 @@ from ._recording_options import (
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription
 from ..control.settings import PAYLOAD_ORDER
+from ..identification.torque_model import COULOMB_WIDTH
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--friction-width',
         type=float,
-        default=0.02,
+        default=COULOMB_WIDTH,
         metavar='RAD_PER_S',
         help='where Coulomb friction has turned over (default: %(default)s)',
     )
@@ -125,20 +126,22 @@ def _motions(
 
 
 def _print(console: Console, found: PayloadEstimate, arm: ArmDescription) -> None:
-    from rich.table import Table
-
     from ..report.elements import rounded
+    from ..report.table import Table
 
-    table = Table(
-        title='payload in the flange frame, inertia about its centre of mass', title_justify='left'
+    rows = [
+        (name, *rounded(value, spread), rounded(used, spread)[0], unit)
+        for name, value, spread, used, unit in zip(
+            PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS
+        )
+    ]
+    console.print(
+        Table(
+            'payload in the flange frame, inertia about its centre of mass',
+            ('', 'estimate', 'standard deviation', 'payload', ''),
+            rows,
+        )
     )
-    for heading in ('', 'estimate', 'standard deviation', 'payload', ''):
-        table.add_column(heading, justify='left' if not heading else 'right')
-    for name, value, spread, used, unit in zip(
-        PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS
-    ):
-        table.add_row(name, *rounded(value, spread), rounded(used, spread)[0], unit)
-    console.print(table)
     if not found.inertia_shown:
         console.print(
             'The motion does not show the inertia; the payload is given as a point '

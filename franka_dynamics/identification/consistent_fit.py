@@ -6,26 +6,27 @@ Standard parameters that a real arm can have, fitted to torques by semidefinite 
 Physical consistency is that every link's pseudo-inertia is positive definite (Wensing, Kim and
 Slotine 2018, IEEE RA-L 3(1)), and that its centre of mass is where the link is (the mass that
 Sousa and Cortesao 2014, IJRR 33(6), enclose in a shape); friction must brake; the prior about
-the starting set decides what torques leave open. The problem is convex and its size does not
-depend on the samples.
+the starting set decides what torques leave open. Where a hand is mounted, the last link without it
+must be a body too, so that it can be taken off. The problem is convex and its size does not depend
+on the samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
-from weakref import WeakKeyDictionary
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .cone_program import ConeProgram, LinksCone, Squares
-from .least_squares import Noise
 from .link_room import link_rooms
-from .prior import Prior, pseudo_inertia_basis
-from .qr_factors import QRFactors
+from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
+from .solve import Equations
 from ..arm import ArmDescription
+from ..arm.hand_file import load_hand, NO_HAND
 from ..dynamics.regressor import parameter_vector, PER_LINK, with_parameter_vector
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
@@ -33,6 +34,8 @@ from ..typing import Array
 _MASS, _MOMENT = PER_LINK - 1, slice(PER_LINK - 4, PER_LINK - 1)
 # Without any prior nothing would keep a link inside the cone's boundary, where it is flat.
 _LEAST_REGULARIZATION = 1e-2
+# What is left of a link without its hand is at least this part of the starting set's.
+_LEAST_REST = 1e-3
 # Parameters that hardly show in the torques can keep the solver's linear algebra a little above
 # its tolerances, now by one rounding and now by another; finer refinement or other scales help.
 _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
@@ -44,15 +47,7 @@ _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     },
     {'equilibrate_enable': False},
 )
-_NO_SOLUTION = (
-    'PrimalInfeasible',
-    'DualInfeasible',
-    'AlmostPrimalInfeasible',
-    'AlmostDualInfeasible',
-)
-_prepared: WeakKeyDictionary[ArmDescription, tuple[tuple[bytes, bytes, float], LinksCone]] = (
-    WeakKeyDictionary()
-)
+_NO_SOLUTION = ('infeasible', 'unbounded')  # and what is nearly so
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,34 +72,34 @@ class ConsistentFit:
 
 
 def fit_consistent(
-    factors: QRFactors,
-    noise: Noise,
+    equations: Equations,
     prior: Prior,
     regularization: float,
     *,
     start: ArmDescription,
-    mass_factor: float = 3.0,
+    fitted: NDArray[np.bool_] | None = None,
     friction_deviations: Array | None = None,
+    mass_factor: float = 3.0,
 ) -> ConsistentFit:
     """
     Return the physical arm that predicts the samples best.
 
     Parameters
     ----------
-    factors : QRFactors
-        The samples.
-    noise : Noise
-        The joints' weights.
+    equations : tuple of ndarray
+        What `QRFactors.weighted` gives.
     prior : Prior
         Towards the starting set; here the exact divergence, not its second order.
     regularization : float
         Of the prior; at least 0.01 is applied.
     start : ArmDescription
-        The starting set.
-    mass_factor : float
-        Every mass lies between start / mass_factor and start * mass_factor.
+        The starting set, with the hand that is mounted.
+    fitted : ndarray of bool, shape (f,), optional
+        Which friction parameters are fitted; all by default.
     friction_deviations : ndarray, shape (f,), optional
         Standard deviations of friction, which the arm's friction model then holds.
+    mass_factor : float
+        Every mass lies between start / mass_factor and start * mass_factor.
 
     Raises
     ------
@@ -116,53 +111,40 @@ def fit_consistent(
     """
     if not mass_factor > 1.0:
         raise IdentificationError(f'The mass factor is {mass_factor}; it must be above 1.')
+    cp = _cvxpy()
     applied = max(regularization, _LEAST_REGULARIZATION)
-    triangle, effort = factors.weighted(noise.weights)
+    triangle, effort = equations
+    b, f = len(prior.model.base), len(prior.friction_deviations)
+    kept = np.arange(f) if fitted is None else np.flatnonzero(fitted)
     # From the reference, in units of the prior: all of the solver's numbers are of order one.
     root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
-    cone = _links_cone(prior, root, start, mass_factor)
-    b, fitted = len(prior.model.base), np.flatnonzero(prior.fitted)
-    shown = triangle[:, :b] @ prior.model.base.matrix @ root
-    rubbing = triangle[:, b + fitted] * prior.friction_deviations[fitted]
-    squares = Squares(shown, rubbing, effort - triangle[:, :b] @ prior.center[:b])
+    change, friction = cp.Variable(len(root)), cp.Variable(len(kept))
+    divergence, constraints = _links(cp, prior, root, change, start, mass_factor)
+    braking = np.flatnonzero(prior.model.friction.braking[kept])
+    constraints.append(friction[braking] >= 0.0)
+    left = (
+        triangle[:, :b] @ prior.model.base.matrix @ root @ change
+        + triangle[:, b + kept] * prior.friction_deviations[kept] @ friction
+        - (effort - triangle[:, :b] @ prior.center[:b])
+    )
+    cost = cp.sum_squares(left) + cp.sum_squares(friction) + 2.0 * applied * divergence
     # Many precise samples make the squares so large that the divergence drowns in the solver's
     # tolerance; in units of the root of both its numbers are near one.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
-    programs = [
-        cone.with_squares(squares, prior.model.friction.braking[fitted], applied, unit)
-        for unit in units
-    ]
-    change, scaled = _solve(programs)
-    vector = _reference_vector(prior) + root @ change
-    arm = _with_rotors_at_least_zero(with_parameter_vector(start, vector))
-    # The solver's zero may be a small negative number, which no friction model should hold.
-    braking = prior.model.friction.braking & prior.fitted
-    rubbing_values = np.zeros(len(prior.fitted))
-    rubbing_values[fitted] = scaled * prior.friction_deviations[fitted]
-    rubbing_values[braking] = np.maximum(rubbing_values[braking], 0.0)
-    theta = np.concatenate([prior.model.base.values(arm), rubbing_values])
+    _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
+    arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)
+    # The solver's zero may be a small negative number, which no inertia or friction should hold.
+    joints = (replace(one, rotor_inertia=max(one.rotor_inertia, 0.0)) for one in arm.joints)
+    arm = replace(arm, joints=tuple(joints))
+    rubbing = np.zeros(f)
+    rubbing[kept] = friction.value * prior.friction_deviations[kept]
+    rubbing = np.where(prior.model.friction.braking, np.maximum(rubbing, 0.0), rubbing)
+    deviations = np.zeros(f) if friction_deviations is None else friction_deviations
     return ConsistentFit(
-        replace(arm, friction=prior.model.friction.model(rubbing_values, friction_deviations)),
-        theta,
+        replace(arm, friction=prior.model.friction.model(rubbing, deviations)),
+        np.concatenate([prior.model.base.values(arm), rubbing]),
         applied,
     )
-
-
-def _links_cone(prior: Prior, root: Array, start: ArmDescription, mass_factor: float) -> LinksCone:
-    """
-    Return the divergence of all links and the constraints on them, for the solver.
-
-    They are those of all fits that share a start, and cvxpy takes ten times as long to prepare
-    them as the solver takes: the last ones of every arm are kept.
-    """
-    key = (root.tobytes(), _reference_vector(prior).tobytes(), mass_factor)
-    kept = _prepared.get(start)
-    if kept is None or kept[0] != key:
-        cp = _cvxpy()
-        change = cp.Variable(len(root))
-        kept = key, LinksCone.of(cp, change, *_links(cp, prior, root, change, start, mass_factor))
-        _prepared[start] = kept
-    return kept[1]
 
 
 def _links(
@@ -188,6 +170,14 @@ def _links(
         if room is not None:
             moment = link.first_moment + root[block, block][_MOMENT] @ change[block]
             constraints += room.constraints(cp, mass / own.mass, moment / own.mass)
+    if start.hand != NO_HAND:
+        hand = load_hand(start.hand).expressed_in(start.flange_transform())
+        least = _LEAST_REST * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()
+        last = slice(PER_LINK * (start.n - 1), PER_LINK * start.n)
+        moved = np.einsum('ka,kij->ija', root[last, last], basis).reshape(16, -1) @ change[last]
+        rest = cp.Variable((4, 4), PSD=True)
+        before = prior.reference.links[-1].pseudo_inertia() - hand.pseudo_inertia() - least
+        constraints.append(rest == before + cp.reshape(moved, (4, 4), order='C'))
     rotors = change[PER_LINK * prior.model.n :]
     if rotors.size:
         before = np.array([joint.rotor_inertia for joint in prior.reference.joints])
@@ -200,24 +190,17 @@ def _reference_vector(prior: Prior) -> Array:
     return parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
 
 
-def _with_rotors_at_least_zero(arm: ArmDescription) -> ArmDescription:
-    return replace(
-        arm,
-        joints=tuple(
-            replace(joint, rotor_inertia=max(joint.rotor_inertia, 0.0)) for joint in arm.joints
-        ),
-    )
-
-
-def _solve(programs: Sequence[ConeProgram]) -> tuple[Array, Array]:
+def _solve(cp: Any, problems: list[Any]) -> None:
     """Solve one problem to full accuracy, in other units or by other settings if needed."""
-    for program, settings in product(programs, _SOLVER_SETTINGS):
-        status, change, friction = program.solve(settings)
-        if status == 'Solved':
-            return change, friction
-        if status in _NO_SOLUTION:
+    for problem, settings in product(problems, _SOLVER_SETTINGS):
+        with suppress(cp.SolverError), catch_warnings():
+            simplefilter('ignore')  # of less than full accuracy: the next settings are tried
+            problem.solve(solver=cp.CLARABEL, **settings)
+        if problem.status == cp.OPTIMAL:
+            return
+        if problem.status is not None and problem.status.startswith(_NO_SOLUTION):
             raise IdentificationError(
-                f'The consistent fit has no solution ({status}): no arm with masses '
+                f'The consistent fit has no solution ({problem.status}): no arm with masses '
                 'within the factor of the starting set exists. Raise --mass-factor or choose '
                 'another set.'
             )

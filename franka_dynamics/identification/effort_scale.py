@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .prior import Prior
-from .qr_factors import QRFactors
+from .samples import QRFactors
+from .solve import solve, WEAKEST_PRIOR
 from ..arm import ArmDescription
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
 
-_REGULARIZATION = 10.0  # of the prior on inertias while scales are sought
 _ROUNDS = 4  # of weights and scales in turn
 # All scales together are what they are with the starting set's inertias, within this part.
 _AS_A_WHOLE = 1e-4
@@ -222,20 +222,11 @@ def _with_inertias(factors: QRFactors, base_values: Array, rotors: Array | None 
 
 def _residual(factors: QRFactors, prior: Prior, per_torque: Array, weights: Array) -> Array:
     """Return the weighted rows that the best inertias and friction leave of effort and prior."""
-    b, n = len(prior.model.base), len(per_torque)
-    rows = np.zeros((n, factors.r_factors.shape[1], b + n * factors.terms))
-    gain = (weights * per_torque)[:, None, None]
-    rows[:, :, :b] = gain * factors.r_factors[:, :, :b]
-    for joint in range(n):
-        place = b + joint * factors.terms
-        rows[joint, :, place : place + factors.terms] = (
-            gain[joint] * factors.r_factors[joint, :, b : b + factors.terms]
-        )
+    b, k = factors.base_count, factors.terms
+    found = np.swapaxes(factors.r_factors, 0, 1)  # (rows, n, columns), as a regressor has them
+    rows = prior.model.regressor(found[:, :, :b], found[:, :, b : b + k])
+    rows = np.swapaxes((weights * per_torque)[:, None] * rows, 0, 1).reshape(-1, rows.shape[-1])
     effort = (weights[:, None] * factors.r_factors[:, :, -2]).ravel()
-    root = np.sqrt(_REGULARIZATION) * prior.root
-    matrix = np.concatenate([rows.reshape(len(effort), -1), root, prior.friction_root])
-    target = np.concatenate([effort, root @ prior.center, np.zeros(len(prior.fitted))])
-    # The prior's rows give every column its own: no singular values are needed, which take longer.
-    triangle = np.asarray(np.linalg.qr(np.column_stack([matrix, target]), mode='r'))
-    theta = np.linalg.solve(triangle[:-1, :-1], triangle[:-1, -1])
-    return np.asarray(target - matrix @ theta)
+    known, center = prior.rows(WEAKEST_PRIOR)
+    theta = solve([(rows, effort), (known, center)]).theta
+    return np.concatenate([effort - rows @ theta, center - known @ theta])

@@ -3,20 +3,20 @@
 """
 A motion within an arm's limits after which every parameter is known as well as can be.
 
-It is a Fourier series that starts and ends at rest (`fourier_trajectory`), optimised by
-sequential quadratic programming in stages, so that every machine finds the same.
+It is a Fourier series that starts and ends at rest (`fourier_trajectory`), the best of some random
+ones within the limits, improved by sequential quadratic programming.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .excitation_gradient import ExcitationGradient
-from .excitation_problem import ExcitationProblem
+from .excitation_problem import ExcitationGradient, ExcitationProblem
 from .fourier_trajectory import basis, FourierTrajectory
 from ..errors import IdentificationError, MissingDependencyError
 from ..typing import Array
@@ -24,13 +24,8 @@ from ..typing import Array
 _SAMPLES = 100  # of one period, for regressor and limits while optimising
 _CHECK_SAMPLES = 2000  # of one period, for the last word on limits
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3  # of the amplitude that is tried first
-_CONVERGED = 1e-8  # where a stage of the optimisation stops, in the criterion
-# A stage ends after so many steps, and the next begins with rounded coefficients [rad]: in one
-# stage machines come apart by 1e-8 rad, without stages by whole motions. The last gains little.
-_STAGE, _DECIMALS, _LEAST_GAIN = 30, 3, 1e-4
-_LOST = -0.1  # [rad, m or a part of a limit]: from so far beyond a limit it does not come back
-_BETWEEN, _ROOM = 3, 5e-4  # stages for what is beyond a limit between samples, and room left there
-_STARTS = 3  # random motions that get a first stage: the best of them ends in a better one
+_CONVERGED = 1e-5  # where the optimisation stops, in the criterion
+_ROOM = 5e-4  # [rad, m or a part of a limit] kept at the samples for what lies between them
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,15 +122,15 @@ def optimise(
     period: float = 10.0,
     harmonics: int = 5,
     draws: int = 100,
-    iterations: int = 500,
+    iterations: int = 300,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Excitation:
     """
     Return a trajectory that leaves no parameter open, as far as all limits let it.
 
-    The best of some random trajectories are improved by sequential quadratic programming, then
-    the best of these, which is checked on a dense grid.
+    The best of some random trajectories is improved by sequential quadratic programming, and
+    checked on a dense grid.
 
     Parameters
     ----------
@@ -150,7 +145,7 @@ def optimise(
     draws : int
         Random trajectories to start from and to be compared with.
     iterations : int
-        Most steps of the optimisation; shipped arms converge in 115 to 360.
+        Most steps of the optimisation.
     seed : int
         Of the random trajectories.
     progress : callable, optional
@@ -175,16 +170,15 @@ def optimise(
         worst.append(float(problem.left_open(*states).max()))
         if progress is not None:
             progress(k + 1, draws + iterations)
-    best = [candidates[k] for k in np.argsort(numbers, kind='stable')[:_STARTS]]
+    best = candidates[int(np.argmin(numbers))]
 
     def report(step: int) -> None:
         if progress is not None:
             progress(draws + step, draws + iterations)
 
-    improved = _improve(problem, best, iterations, report)
-    improved = within_limits(problem, improved, _CHECK_SAMPLES)
+    improved = within_limits(problem, _improve(problem, best, iterations, report), _CHECK_SAMPLES)
     if problem.criterion(*improved.at(time)) > min(numbers):
-        improved = within_limits(problem, best[0], _CHECK_SAMPLES)
+        improved = within_limits(problem, best, _CHECK_SAMPLES)
     states = improved.at(time)
     return Excitation(
         improved,
@@ -236,67 +230,35 @@ def repeated(problem: ExcitationProblem, found: Excitation, count: int) -> Excit
 
 def _improve(
     problem: ExcitationProblem,
-    starts: Sequence[FourierTrajectory],
+    start: FourierTrajectory,
     iterations: int,
     report: Callable[[int], None],
 ) -> FourierTrajectory:
-    """
-    Return what sequential quadratic programming makes of feasible motions of one family.
-
-    Each gets a stage, and the best of them all that are left.
-    """
+    """Return what sequential quadratic programming makes of a motion within the limits."""
     try:
         from scipy.optimize import minimize
     except ImportError as error:
         raise MissingDependencyError(
             "Optimising a trajectory needs scipy: pip install 'franka_dynamics[identify]'."
         ) from error
-    one = starts[0]
-    shapes = basis(one.harmonics, one.period, np.arange(_SAMPLES) / _SAMPLES * one.period)
+    time = np.arange(_SAMPLES) / _SAMPLES * start.period
+    shapes = np.array(basis(start.harmonics, start.period, time))
     # In coefficients that make the same velocity: steps as large in slow as in fast harmonics
     # converge in fewer steps.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
-    evaluation = ExcitationGradient(problem, one.start, np.array(shapes))
-    steps = iter(range(1, iterations + 1))
-
-    def stage(x: Array, most: int, kept: Array | float) -> tuple[float, Array]:
-        # What machines round differently grows tenfold in every few steps.
-        begin = np.round(x, _DECIMALS)
-        result = minimize(
-            lambda y: evaluation.at(unit * y).criterion,
-            begin / unit,
-            jac=lambda y: evaluation.at(unit * y).criterion_gradient * unit,
-            constraints=[
-                {
-                    'type': 'ineq',
-                    'fun': lambda y: evaluation.at(unit * y).margins - kept,
-                    'jac': lambda y: evaluation.at(unit * y).margins_gradient * unit,
-                }
-            ],
-            method='SLSQP',
-            options={'maxiter': most, 'ftol': _CONVERGED},
-            callback=lambda _: report(next(steps, iterations)),
-        )
-        end = unit * result.x
-        lost = evaluation.at(end).margins.min() < _LOST
-        return (evaluation.at(begin if lost else end).criterion, begin if lost else end)
-
-    chosen = starts if iterations > _STAGE * len(starts) else starts[:1]
-    begun = [stage(each.coefficients.ravel(), min(_STAGE, iterations), 0.0) for each in chosen]
-    worth, x = min(begun, key=lambda pair: pair[0])
-    for left in range(iterations - _STAGE * len(chosen), 0, -_STAGE):
-        before = worth
-        worth, x = stage(x, min(_STAGE, left), 0.0)
-        if before - worth < _LEAST_GAIN:
-            break
-    dense = np.arange(_CHECK_SAMPLES) / _CHECK_SAMPLES * one.period
-    kept = np.zeros(len(evaluation.at(x).margins))
-    for _ in range(_BETWEEN):
-        motion = replace(one, coefficients=x.reshape(one.coefficients.shape))
-        beyond = problem.margins(*motion.at(dense))
-        if beyond.min() >= 0.0:
-            break
-        # What is beyond a limit between the samples is kept from it at them.
-        kept += np.maximum(0.0, _ROOM - beyond) * (beyond < 0.0)
-        _, x = stage(x, min(_STAGE, iterations), kept)
-    return replace(one, coefficients=x.reshape(one.coefficients.shape))
+    evaluation = ExcitationGradient(problem, start.start, shapes)
+    steps = count(1)
+    found = minimize(
+        lambda x: evaluation.at(unit * x).criterion,
+        start.coefficients.ravel() / unit,
+        jac=lambda x: evaluation.at(unit * x).criterion_gradient * unit,
+        constraints={
+            'type': 'ineq',
+            'fun': lambda x: evaluation.at(unit * x).margins - _ROOM,
+            'jac': lambda x: evaluation.at(unit * x).margins_gradient * unit,
+        },
+        method='SLSQP',
+        options={'maxiter': iterations, 'ftol': _CONVERGED},
+        callback=lambda _: report(next(steps)),
+    )
+    return replace(start, coefficients=(unit * found.x).reshape(start.coefficients.shape))

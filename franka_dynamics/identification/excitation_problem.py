@@ -8,6 +8,10 @@ known noise along the motion, under a weak prior (Swevers et al. 1997, "Optimal 
 and identification", IEEE T-RA 13(5), with the prior and with what earlier bags have shown).
 
 The distance to the table and to itself is that of the links taken as straight bars.
+
+The criterion and the limits come with their gradients in a motion's coefficients. Only the
+regressor and the limits at single states are differentiated by differences; the rest is in closed
+form. Differences of the criterion itself would carry the rounding of an inverse matrix.
 """
 
 from __future__ import annotations
@@ -18,10 +22,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .friction import TorqueModel
+from .bar_model import Skeleton
 from .prior import Prior
-from .qr_factors import QRFactors
-from .skeleton import Skeleton
+from .samples import QRFactors
+from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
@@ -35,6 +39,7 @@ from ..typing import Array
 # are worth one; the larger of both recordings.
 _NOISE_PARTS = {True: 0.006, False: 0.018}  # of joints of 50 N m and more, and of smaller ones
 _LARGE_NM, _RATE_HZ = 50.0, 30.0
+_LEAST_NM = 1.0  # what a joint whose limit is not known, and which carries nothing, is taken for
 # A parameter is identifiable if the motion leaves at most this part of what was not known.
 IDENTIFIABLE = 0.5
 # It is essential if what is left makes more torque than this part of the noise of some joint, at
@@ -42,6 +47,12 @@ IDENTIFIABLE = 0.5
 _ESSENTIAL, _RANDOM_STATES = 0.1, 500
 _SHARPNESS = 8  # of the mean that stands for the worst parameter, and is smooth
 _TYPICAL_FRICTION = 0.3  # [N m, N m s/rad]: what a friction parameter is measured by
+# Half of the central differences in q [rad], dq [rad/s] and ddq [rad/s^2]: regressor and torques
+# are sums of sines of q, smooth in dq by friction's width, and linear in ddq.
+_STEPS = np.array([1e-3, 1e-3, 1.0])
+_MARGIN_SHARPNESS = (
+    200.0  # of the smooth least; 100 equal samples make it log(100) / 200 too small
+)
 _RESTING = 1e-9  # [rad/s]; what may be divided by where a limit is zero
 
 
@@ -121,8 +132,14 @@ class ExcitationProblem:
     @cached_property
     def units(self) -> Array:
         """What each parameter is measured by, shape (p,)."""
-        friction = np.full(len(self.model.friction.names), _TYPICAL_FRICTION)
-        return np.concatenate([Prior.towards(self.arm, self.model).deviations, friction])
+        units = self.prior.deviations.copy()
+        units[len(self.model.base) :] = _TYPICAL_FRICTION
+        return units
+
+    @cached_property
+    def prior(self) -> Prior:
+        """What is known before any motion: masses to 100 %, all else in proportion."""
+        return Prior.towards(self.arm, self.model, self._effort())
 
     def condition_number(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
@@ -149,18 +166,16 @@ class ExcitationProblem:
         effort = self._effort()
         return effort * np.where(effort >= _LARGE_NM, _NOISE_PARTS[True], _NOISE_PARTS[False])
 
-    @cached_property
+    @property
     def prior_deviations(self) -> Array:
-        """What is not known before any motion, shape (p,): masses to 100 %, all in proportion."""
-        prior = Prior.towards(self.arm, self.model)
-        return np.concatenate([prior.deviations, prior.friction_deviations])
+        """What is not known before any motion, shape (p,)."""
+        return self.prior.deviations
 
     @cached_property
     def _prior_information(self) -> Array:
         """Inverse covariance of prior and earlier recordings, shape (p, p)."""
-        prior = Prior.towards(self.arm, self.model)
-        root = np.concatenate([prior.root, prior.friction_root])
-        return root.T @ root + (0.0 if self.known is None else self.known)
+        rows, _ = self.prior.rows(1.0)
+        return rows.T @ rows + (0.0 if self.known is None else self.known)
 
     def deviations(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
@@ -258,14 +273,18 @@ class ExcitationProblem:
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return what the parameters multiply at states of shape (..., n), shape (..., n, p)."""
-        rigid = self.model.base.regressor(q, dq, ddq)
-        rubbing = self.model.friction.regressor(self.model.friction.columns(q, dq))
-        return np.concatenate([rigid, rubbing], axis=-1)
+        model = self.model
+        return model.regressor(model.base.regressor(q, dq, ddq), model.friction.columns(q, dq))
 
     def _effort(self) -> Array:
-        """Return the torque limits, one where they are not known, shape (n,) [N m]."""
+        """Return the torque limits, what gravity takes where they are not known, (n,) [N m]."""
         effort = self.arm.limit('effort')
-        return np.where(np.isfinite(effort), effort, 1.0)
+        known = np.isfinite(effort) & (effort > 0.0)
+        if known.all():
+            return effort
+        q = sample_states(self.arm, _RANDOM_STATES).q
+        held = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
+        return np.where(known, effort, np.maximum(held, _LEAST_NM))
 
     def margins(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
@@ -331,3 +350,113 @@ def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
     """
     triangle, _ = QRFactors.of(problem.model, motion).weighted(1.0 / problem.noise)
     return np.asarray(triangle.T @ triangle)
+
+
+@dataclass(frozen=True, eq=False)
+class ExcitationValue:
+    """
+    What a motion is worth, and how that changes with its c coefficients.
+
+    Attributes
+    ----------
+    criterion : float
+        As `ExcitationProblem.criterion`.
+    criterion_gradient : ndarray, shape (c,)
+        [1/rad].
+    margins : ndarray, shape (m,)
+        The smooth least of what is left of every limit.
+    margins_gradient : ndarray, shape (m, c)
+        [1/rad].
+
+    """
+
+    criterion: float
+    criterion_gradient: Array
+    margins: Array
+    margins_gradient: Array
+
+
+class ExcitationGradient:
+    """
+    Evaluates motions that are linear in their coefficients.
+
+    Parameters
+    ----------
+    problem : ExcitationProblem
+        Arm, limits and noise.
+    start : ndarray, shape (n,)
+        Pose of zero coefficients [rad].
+    shapes : ndarray, shape (3, samples, h)
+        Functions of time, with their two derivatives, that every joint's h coefficients multiply.
+
+    """
+
+    def __init__(self, problem: ExcitationProblem, start: Array, shapes: Array) -> None:
+        self._problem, self._start, self._shapes = problem, start, shapes
+        self._last: tuple[Array, ExcitationValue] | None = None
+        n = problem.arm.n
+        one_by_one = np.eye(3 * n).reshape(3 * n, 3, 1, n) * _STEPS[:, None, None]
+        self._shifts = np.concatenate([np.zeros((1, 3, 1, n)), one_by_one, -one_by_one])
+
+    def at(self, coefficients: Array) -> ExcitationValue:
+        """
+        Return value and gradients for some coefficients, shape (n h,) [rad].
+
+        The last ones are kept: an optimiser asks for them one by one.
+        """
+        if self._last is None or not np.array_equal(coefficients, self._last[0]):
+            self._last = (np.array(coefficients), self._evaluated(coefficients))
+        return self._last[1]
+
+    def _evaluated(self, coefficients: Array) -> ExcitationValue:
+        problem, n = self._problem, self._problem.arm.n
+        states = self._shapes @ coefficients.reshape(n, -1).T
+        states[0] += self._start
+        shifted = np.moveaxis(states + self._shifts, 1, 0)
+        rows = problem.regressor(*shifted)
+        limits_left = problem.limits_left(*shifted)
+        criterion, slope = problem.criterion_and_slope(rows[0])
+        torques = np.einsum('tip,btip->bt', slope, rows)
+        margins, shares = smooth_least(limits_left[0])
+        return ExcitationValue(
+            criterion,
+            np.einsum('djt,dth->jh', self._differences(torques), self._shapes).ravel(),
+            margins,
+            np.einsum(
+                'djtm,dth->mjh',
+                shares * self._differences(limits_left),
+                self._shapes,
+                optimize=True,
+            ).reshape(len(margins), -1),
+        )
+
+    def _differences(self, values: Array) -> Array:
+        """Return the slopes of values at all shifted states in (q, dq, ddq), (3, n, ...)."""
+        ahead, behind = np.split(values[1:], 2)
+        slopes = (ahead - behind).reshape(3, self._problem.arm.n, *values.shape[1:])
+        return slopes / (2.0 * _STEPS).reshape(3, *(1,) * (slopes.ndim - 1))
+
+
+def smooth_least(values: Array) -> tuple[Array, Array]:
+    """
+    Return a smooth lower bound of the least over samples, and its slope in each value.
+
+    -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979, "Systematic control design by
+    optimizing a vector performance index"). A plain least has kinks, at which sequential
+    quadratic programming stops: somewhere else on every machine.
+
+    Parameters
+    ----------
+    values : ndarray, shape (samples, m)
+        What is left of every limit.
+
+    Returns
+    -------
+    tuple of ndarray, shapes (m,) and (samples, m)
+        The slopes of each column sum to one.
+
+    """
+    least = values.min(axis=0)
+    parts = np.exp(-_MARGIN_SHARPNESS * (values - least))
+    total = parts.sum(axis=0)
+    return np.asarray(least - np.log(total) / _MARGIN_SHARPNESS), parts / total

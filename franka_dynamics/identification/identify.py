@@ -3,55 +3,306 @@
 """
 From recorded motions to an arm that predicts its own torques: the whole procedure.
 
-Parts of the recordings are left out in turn (bags, or stretches of one or two bags), or other
-recordings are named as unseen; each is predicted by a fit that repeats every choice without it
-(`held_out`), and so are the published sets with friction fitted alike. Then everything is fitted
-once more to all recordings: base parameters with friction, and the standard parameters of an arm
-that can be.
+Recordings become summaries, one by one, in this process or wherever an executor runs them. Parts
+of them are left out in turn (bags, or stretches of one or two bags), or other recordings are named
+as unseen; each is predicted by a fit that repeats every choice without it (noise, the prior's
+precision, which friction is held), and so are the published sets with friction fitted alike. Then
+everything is fitted once more to all recordings: base parameters with friction, and the standard
+parameters of an arm that can be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import reduce
-from operator import add
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .bag_job import contradictions, hand_contradictions, held_loads, residual_of_bags
-from .friction import TorqueModel
-from .held_out import errors_of, FittedSets, judge, leave_out, PartScore, Problem, PublishedFit
-from .least_squares import errors_in_variables_bias, Estimate, estimate
-from .link_room import CENTER_MARGIN_M, link_rooms
-from .noise import filter_inflation, residual_inflation
-from .options import IdentificationOptions, SIGMOID
-from .qr_factors import BagSummary, Part, residual_lag_sums, Summary, total
-from .result import Identification, Score, with_sigmoid
+from .bags import Bag, BagNote, gathered, Summarise
+from .checks import (
+    contradictions,
+    hand_contradictions,
+    held_loads,
+    require_motion,
+    rooms_said,
+    slow_joints,
+)
+from .consistent_fit import ConsistentFit, fit_consistent
+from .effort_scale import EffortScale, find_effort_scale, relative_scale
+from .options import IdentificationOptions
+from .prior import Prior, prior_misfit, shown_precision, ShownPrecision
+from .samples import filter_inflation, Part, parts, residual_inflation, Summary, total
+from .solve import (
+    cross_validate,
+    CrossValidation,
+    determined_friction,
+    Estimate,
+    estimate,
+    find_noise,
+    friction_alone,
+    Noise,
+    WEAKEST_PRIOR,
+    without_prior,
+)
+from .torque_model import TorqueModel
+from .verdict import errors_of, judge, PartScore, Score, Verdict
 from ..arm import ArmDescription
 from ..errors import IdentificationError
-from ..recordings.preprocessing import Motion, prepare, SignalOptions
+from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..typing import Array
 
 # A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
 NOT_SHOWN = 0.5
-_STILL = 0.01  # [rad/s]
-_NAMED = 3  # parameters in a sentence
-_SLOW_PART = 0.05  # of the velocity limit: below, viscous friction is as good as not there
 Progress = Callable[[int, int], None]
 
 
+@dataclass(frozen=True, eq=False)
+class PublishedFit:
+    """A published set with its friction; its rigid torques count `base_scale` times, (n,)."""
+
+    name: str
+    theta: Array
+    base_scale: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """
+    Everything that one set of samples yields.
+
+    Attributes
+    ----------
+    prior : Prior
+        The prior.
+    noise : Noise
+        Of the joints.
+    validation : CrossValidation or None
+        How the regularization was chosen; None if it was given.
+    base : Estimate
+        Base parameters and friction under the prior.
+    fitted : ndarray of bool, shape (f,)
+        Which friction parameters the samples determine; the others are zero.
+    consistent : ConsistentFit
+        The arm that can be.
+    published : tuple of PublishedFit
+        The starting set, then the published ones, with friction fitted alike.
+    scale : EffortScale
+        By which recorded efforts become torques [N m per unit].
+    filter_inflation : float
+        Samples that the filter alone makes one; the noise has what the residuals do.
+    precision : ShownPrecision
+        How good the samples show the starting set to be, at least; deviations rest on it.
+
+    """
+
+    prior: Prior
+    noise: Noise
+    validation: CrossValidation | None
+    base: Estimate
+    fitted: NDArray[np.bool_]
+    consistent: ConsistentFit
+    published: tuple[PublishedFit, ...]
+    scale: EffortScale
+    filter_inflation: float
+    precision: ShownPrecision
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What all fits of one identification have in common; called with parts, it fits them."""
+
+    model: TorqueModel
+    start: ArmDescription
+    published: tuple[ArmDescription, ...]
+    options: IdentificationOptions
+    filter_inflation: float
+    inflation: Array
+    strongest: Array
+
+    def prior(self, effort_scale: Array) -> Prior:
+        """Return the prior where efforts become torques by a scale, (n,)."""
+        return Prior.towards(self.start, self.model, self.strongest * np.abs(effort_scale))
+
+    def effort_scale(self, samples: Sequence[Part]) -> EffortScale:
+        """Return what one unit of effort is in N m, found from the parts if it is not known."""
+        if not self.options.scale_unknown:
+            return EffortScale.given(self.options.known_scale(self.model.n))
+        factors = total(part.factors for part in samples)
+        prior = self.prior(np.ones(self.model.n))
+        return find_effort_scale(factors, prior, self.start, self.inflation)
+
+    def __call__(self, given: Sequence[Part]) -> Fit:
+        """Fit everything to some parts."""
+        model, options = self.model, self.options
+        scale = self.effort_scale(given)
+        split = [part.scaled(scale.scale).factors for part in given]
+        samples = total(split)
+        prior = self.prior(scale.scale)
+        noise = find_noise(samples, prior, self.inflation)
+        validation, regularization = None, options.regularization
+        if regularization is None:
+            validation = cross_validate(split, noise, prior)
+            regularization = validation.chosen
+        equations = samples.weighted(noise.weights)
+        precision = shown_precision(equations, prior)
+        misfit = prior_misfit(prior, regularization, precision)
+        fitted, base = determined_friction(equations, prior, regularization, misfit)
+        consistent = fit_consistent(
+            equations,
+            prior,
+            regularization,
+            start=self.start,
+            fitted=fitted,
+            friction_deviations=base.deviations[len(model.base) :],
+            mass_factor=options.mass_factor,
+        )
+        published = []
+        for arm in (self.start, *self.published):
+            own = (
+                relative_scale(samples, prior, arm) if options.scale_unknown else np.ones(model.n)
+            )
+            theta = friction_alone(samples, noise, prior, model.base.values(arm), own)
+            published.append(PublishedFit(f'{arm.inertial_set}, {arm.hand}', theta, own))
+        return Fit(
+            prior,
+            noise,
+            validation,
+            base,
+            fitted,
+            consistent,
+            tuple(published),
+            scale,
+            self.filter_inflation,
+            precision,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """
+    The recordings behind an identification.
+
+    Attributes
+    ----------
+    bags : tuple of (str, float)
+        Residual root mean square of each bag under the result [N m], the unseen ones last.
+    unseen_bags : int
+        How many of the bags were unseen; 0 if parts were left out in turn.
+    signal : SignalOptions
+        How they were prepared.
+    notes : tuple of BagNote
+        What was read, of bags.
+    failures : tuple of str
+        One sentence for each bag that could not be used.
+
+    """
+
+    bags: tuple[tuple[str, float], ...]
+    unseen_bags: int
+    signal: SignalOptions
+    notes: tuple[BagNote, ...]
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """
+    All results of an identification; whatever is not a score is fitted to all recordings.
+
+    Attributes
+    ----------
+    model : TorqueModel
+        What was identified.
+    start : ArmDescription
+        The starting set.
+    options : IdentificationOptions
+        As asked for.
+    fit : Fit
+        What all recordings together yield.
+    unregularised : Estimate or None
+        Without any prior; None where the motion does not determine every parameter.
+    not_shown : tuple of str
+        Base parameters of which the motion says little or nothing.
+    scores : tuple of Score
+        Of the base parameters, the consistent arm, the published sets with friction fitted alike.
+    start_score : Score
+        The starting set's.
+    verdict : Verdict
+        Whether the arm is better than the best published set.
+    recorded : Recorded
+        What was read, and what the result leaves of it.
+    contradictions : tuple of str
+        Bags that cannot be of one arm in one state, one sentence each.
+    remarks : tuple of str
+        Sentences on what else a reader should know.
+
+    """
+
+    model: TorqueModel
+    start: ArmDescription
+    options: IdentificationOptions
+    fit: Fit
+    unregularised: Estimate | None
+    not_shown: tuple[str, ...]
+    scores: tuple[Score, ...]
+    start_score: Score
+    verdict: Verdict
+    recorded: Recorded
+    contradictions: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def base(self) -> Estimate:
+        """Base parameters and friction under the prior."""
+        return self.fit.base
+
+    @property
+    def consistent(self) -> ConsistentFit:
+        """The arm that can be, and what it amounts to."""
+        return self.fit.consistent
+
+    @property
+    def arm(self) -> ArmDescription:
+        """The result."""
+        return self.fit.consistent.arm
+
+    @property
+    def arm_score(self) -> Score:
+        """What the arm predicts."""
+        return self.scores[1]
+
+    @property
+    def published(self) -> tuple[Score, ...]:
+        """Scores of the published sets with friction fitted alike."""
+        return self.scores[2:]
+
+    @property
+    def effort_scale(self) -> Array:
+        """What one unit of effort is, shape (n,) [N m per unit]."""
+        return self.fit.scale.scale
+
+    @property
+    def friction_held(self) -> tuple[str, ...]:
+        """Friction parameters held at zero: smaller than their own standard deviation."""
+        names = self.model.friction.names
+        return tuple(name for name, fitted in zip(names, self.fit.fitted) if not fitted)
+
+
 def identify(
-    recordings: Sequence[Recording | Motion],
+    recordings: Sequence[Bag | Recording | Motion],
     start: ArmDescription,
     published: Sequence[ArmDescription] = (),
     options: IdentificationOptions | None = None,
     *,
-    tests: Sequence[Recording | Motion] = (),
+    tests: Sequence[Bag | Recording | Motion] = (),
     hands: Sequence[ArmDescription] = (),
     names: Sequence[str] = (),
-    other_cutoffs: Mapping[float, Sequence[Motion]] | None = None,
+    skip_failures: bool = False,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Identification:
     """
@@ -59,339 +310,188 @@ def identify(
 
     Parameters
     ----------
-    recordings : sequence of Recording or Motion
-        All of the same arm with the same load; as recorded, or prepared alike with
-        `columns=options.torque_model(start).friction.columns`.
+    recordings : sequence of Bag, Recording or Motion
+        All of the same arm with the same load; bags to be read, recordings as they are, or motions
+        prepared alike with `columns=options.torque_model(start).friction.columns`. Of bags no
+        sample is kept.
     start : ArmDescription
         The starting set: geometry, the prior's middle, the middle of the mass bounds.
     published : sequence of ArmDescription
         Sets to be compared with, friction fitted alike.
     options : IdentificationOptions, optional
         See there.
-    tests : sequence of Recording or Motion
+    tests : sequence of Bag, Recording or Motion
         Unseen recordings that decide the verdict; without them parts are left out in turn.
     hands : sequence of ArmDescription
         Published sets bare and with each hand: where they tell that a hand is mounted that the
         starting set has not, or the other way round, the recording is refused.
     names : sequence of str
         Of the recordings, tests last.
-    other_cutoffs : mapping of float to sequence of Motion, optional
-        The same recordings, tests last, prepared at other cut-offs [Hz], for the scores alone.
+    skip_failures : bool
+        Go on without bags that cannot be used; otherwise the first of them ends it.
+    executor : concurrent.futures.Executor, optional
+        Where bags are summarised and fits are made: processes of this machine, or of many, such as
+        `distributed.Client(...).get_executor()`, which must see the bags under the same paths.
+        Without one it is this process. The result has the same digits.
     progress : callable, optional
-        Called with fits done and fits to come.
+        Called with steps done and steps to come.
 
     Raises
     ------
     IdentificationError
         If the arm stands still, the recordings are too short, or show another hand.
+    RecordingError
+        If a bag cannot be used and failures are not to be skipped, or none can.
 
     """
     chosen = IdentificationOptions() if options is None else options
+    if not recordings:
+        raise IdentificationError('There is no recording to identify from.')
+    mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     model = chosen.torque_model(start)
-    every = [
-        prepare(one, columns=model.friction.columns) if isinstance(one, Recording) else one
-        for one in (*recordings, *tests)
+    sources = [*recordings, *tests]
+    labels = list(names) or [
+        one.name if isinstance(one, Bag) else f'recording {k + 1}' for k, one in enumerate(sources)
     ]
-    motions = every[: len(recordings)]
-    _require_alike(every)
-    labels = list(names) or [f'recording {k + 1}' for k in range(len(every))]
-    summaries = [
-        Summary.of(
-            model,
-            motion,
-            chosen.folds,
-            {cutoff: list(others)[i] for cutoff, others in (other_cutoffs or {}).items()},
-            labels[i],
-        )
-        for i, motion in enumerate(every)
-    ]
-
-    def sums(theta: Array, scale: Array) -> Array:
-        return np.sum(
-            [residual_lag_sums(model, motion, theta, scale) for motion in motions], axis=0
-        )
-
-    found = identify_summary(
-        reduce(add, summaries[: len(motions)]),
-        sums,
+    results, unseen, failures = gathered(
+        iter(mapped(Summarise(model, start, chosen), sources, labels)),
+        sources,
+        len(tests),
+        progress,
+        skip_failures=skip_failures,
+    )
+    signal = results[0].signal
+    if any(one.signal != signal for one in results):
+        raise IdentificationError('The recordings were not prepared alike.')
+    summaries = [one.summary for one in results if one.summary is not None]
+    fastest = np.max([one.fastest for one in summaries], axis=0)
+    require_motion(fastest, model)
+    said = _about_hands(summaries, model, start, hands, chosen)
+    learnt, tested = summaries[: len(summaries) - unseen], summaries[len(summaries) - unseen :]
+    problem = Problem(
         model,
         start,
-        published,
+        tuple(published),
         chosen,
-        motions[0].options,
-        tests=reduce(add, summaries[len(motions) :]) if tests else None,
-        hands=hands,
-        progress=progress,
+        filter_inflation(signal),
+        np.full(model.n, filter_inflation(signal)),
+        np.max([one.strongest for one in learnt], axis=0),
     )
-    result = found.result
-    said = tuple(remark for motion in every for remark in motion.remarks)
-    result = replace(result, remarks=(*said, *result.remarks))
-    if chosen.encoder_noise is not None:
-        position, velocity = chosen.encoder_noise
-        result = replace(
-            result,
-            bias=errors_in_variables_bias(
-                every,
-                result.base.theta,
-                result.noise,
-                result.prior,
-                result.base.regularization,
-                position=position,
-                velocity=velocity,
-            ),
-        )
-    if chosen.friction == SIGMOID:
-        result = with_sigmoid(result, found.fits, every, len(tests), other_cutoffs or {})
-    return result
+    problem = _with_measured_inflation(problem, learnt)
+    own, unseen_parts = parts(learnt), parts(tested)
+    # The last is fitted to everything.
+    given = [own] if tested else [own[:k] + own[k + 1 :] for k in range(len(own))]
+    fits: list[Fit] = []
+    for fit in mapped(problem, [*given, own + unseen_parts]):
+        fits.append(fit)
+        if progress is not None:
+            progress(len(fits), len(given) + 1)
+    final = fits.pop()
+    left_out = unseen_parts if tested else own
+    scores = _scores(model, final, fits, left_out, own + unseen_parts)
+    arm, start_score = scores[1], scores.pop(2)
+    torques = [one.scaled(final.scale.scale) for one in summaries]
+    wholes = [one.whole for one in torques]
+    equations = total(one.factors for one in wholes).weighted(final.noise.weights)
+    return Identification(
+        model,
+        start,
+        chosen,
+        final,
+        without_prior(equations, final.prior, final.fitted),
+        _not_shown(estimate(equations, final.prior, 1.0, final.fitted), final.prior),
+        tuple(scores),
+        start_score,
+        judge(arm, scores[2:], start_score),
+        Recorded(
+            tuple((one.name, _root_mean_square(one, arm.theta)) for one in wholes),
+            unseen,
+            signal,
+            tuple(one.note for one in results if one.note is not None),
+            tuple(failures),
+        ),
+        contradictions(torques, final.noise, final.prior, arm.theta),
+        (*said, *slow_joints(fastest, start), *rooms_said(start)),
+    )
 
 
-class Fitted:
-    """A result and the fits that were tried on what they have not seen."""
+def _not_shown(weakly: Estimate, prior: Prior) -> tuple[str, ...]:
+    """Return which base parameters an estimate under a prior of precision one leaves open."""
+    names = prior.model.base.names
+    part = weakly.deviations / prior.deviations
+    return tuple(name for name, left in zip(names, part) if left > NOT_SHOWN)
 
-    def __init__(self, result: Identification, fits: Sequence[FittedSets]) -> None:
-        self.result, self.fits = result, fits
+
+def _root_mean_square(part: Part, theta: Array) -> float:
+    return float(np.sqrt(part.factors.squares(theta).sum() / part.factors.samples))
 
 
-def identify_summary(
-    summary: Summary,
-    residual_sums: Callable[[Array, Array], Array],
+def _about_hands(
+    summaries: Sequence[Summary],
     model: TorqueModel,
     start: ArmDescription,
-    published: Sequence[ArmDescription],
+    hands: Sequence[ArmDescription],
     options: IdentificationOptions,
-    signal: SignalOptions,
-    *,
-    tests: Summary | None = None,
-    hands: Sequence[ArmDescription] = (),
-    progress: Progress | None = None,
-) -> Fitted:
-    """
-    Identify an arm from a summary, wherever the recordings themselves may be.
-
-    Parameters
-    ----------
-    summary : Summary
-        Of the recordings to learn from.
-    residual_sums : callable
-        Returns `residual_lag_sums` of all these for parameters (p,) and an effort scale (n,).
-    model : TorqueModel
-        What is identified, as the options make it of start.
-    start, published, options, hands, progress
-        As for `identify`; what the options say of sigmoid friction and encoder noise needs the
-        samples and is left to it.
-    signal : SignalOptions
-        How the recordings were prepared.
-    tests : Summary, optional
-        Of unseen recordings.
-
-    Raises
-    ------
-    IdentificationError
-        If the arm stands still, there are too few samples, or another hand is seen.
-
-    """
-    _require_motion(summary, model)
-    unseen = () if tests is None else tests.bags
-    bags = (*summary.bags, *unseen)
-    said: tuple[str, ...] = ()
-    held: tuple[str, ...] = ()
-    if not options.scale_unknown:
-        torques = [_scaled(bag, options.known_scale(model.n)) for bag in bags]
-        said = hand_contradictions(torques, model, start, hands)
-        held = held_loads(torques, model, start, hands)
+) -> tuple[str, ...]:
+    """Return what is to be said of hands and loads; raise where another hand is seen."""
+    if options.scale_unknown:
+        return ()
+    torques = [one.scaled(options.known_scale(model.n)) for one in summaries]
+    said = hand_contradictions(torques, model, start, hands)
     if said and not options.anyway:
         raise IdentificationError(
             f'{said[0]}. Name what is mounted with --hand, or write the file --anyway if the '
             'body behind the last joint is to hold it.'
         )
-    problem = Problem(
-        model,
-        start,
-        tuple(published),
-        options,
-        np.full(model.n, filter_inflation(signal)),
-        summary.strongest,
-    )
-    problem = _with_measured_inflation(problem, summary.parts, residual_sums)
-    fits, parts = leave_out(problem, summary.parts, () if tests is None else tests.parts, progress)
-    everything = [*summary.parts, *(() if tests is None else tests.parts)]
-    final = problem.fit(everything)
-    samples = [part.scaled(final.effort_scale) for part in everything]
-    scores = _scores(final, fits, parts, samples, model)
-    start_score = scores.pop()
-    theirs = scores[2:]
-    remarks = (*said, *held, *_slow_joints(summary, start), *_rooms_said(start))
-    result = Identification(
-        model,
-        start,
-        options,
-        final.prior,
-        final.noise,
-        filter_inflation(signal),
-        final.validation,
-        _unregularised(samples, final),
-        final.base,
-        final.consistent,
-        final.consistent.arm,
-        scores[1],
-        tuple(theirs),
-        tuple(scores),
-        start_score,
-        judge(
-            scores[1].parts,
-            {one.name: one.parts for one in theirs},
-            start_score.parts,
-        ),
-        final.found_scale,
-        residual_of_bags(
-            [_scaled(bag, final.effort_scale) for bag in bags], final.consistent.theta
-        ),
-        contradictions(
-            [_scaled(bag, final.effort_scale) for bag in bags],
-            final.noise,
-            problem.usual(problem.prior(final.effort_scale)),
-        ),
-        _not_shown(samples, final),
-        _friction_held(final),
-        final.precision,
-        remarks=remarks,
-        unseen_bags=len(unseen),
-        reaches=final.reaches,
-    )
-    return Fitted(result, fits)
+    return (*said, *held_loads(torques, model, start, hands))
 
 
-def _scores(
-    final: FittedSets,
-    fits: Sequence[FittedSets],
-    parts: Sequence[Part],
-    samples: Sequence[Part],
-    model: TorqueModel,
-) -> list[Score]:
-    """Return the scores of base, consistent, published and starting parameters, in this order."""
-    every = total(part.factors for part in samples)
-    one = np.ones(model.n)
-
-    def score(name: str, pick: Callable[[FittedSets], tuple[Array, Array]]) -> Score:
-        theta, scale = pick(final)
-        return Score(
-            name,
-            theta,
-            errors_of(every.squares(theta, base_scale=scale), every.samples),
-            tuple(PartScore.of(part, model, *pick(fit)) for part, fit in zip(parts, fits)),
-        )
-
-    def alike(published: PublishedFit) -> tuple[Array, Array]:
-        return published.theta, published.base_scale
-
-    return [
-        score('base parameters', lambda fit: (fit.base.theta, one)),
-        score('consistent', lambda fit: (fit.consistent.theta, one)),
-        *(
-            score(own.name, lambda fit, k=k: alike(fit.published[k]))  # type: ignore[misc]
-            for k, own in enumerate(final.published)
-        ),
-        score(final.start.name, lambda fit: alike(fit.start)),
-    ]
-
-
-def _scaled(bag: BagSummary, scale: Array) -> BagSummary:
-    return replace(bag, stretches=tuple(part.scaled(scale) for part in bag.stretches))
-
-
-def _require_alike(motions: Sequence[Motion]) -> None:
-    if not motions:
-        raise IdentificationError('There is no recording to identify from.')
-    if any(motion.options != motions[0].options for motion in motions):
-        raise IdentificationError('The recordings were not prepared alike.')
-
-
-def _require_motion(summary: Summary, model: TorqueModel) -> None:
-    fastest = float(summary.fastest.max())
-    if fastest < _STILL:
-        moments = [name for name in model.base.names if name.startswith('m')]
-        inertias = [name for name in model.base.names if not name.startswith('m')]
-        raise IdentificationError(
-            f'The arm stands still (no joint is faster than {fastest:.2g} rad/s), where torque '
-            f'depends on {", ".join(moments[:_NAMED])} ... alone. The other {len(inertias)} base '
-            f'parameters ({", ".join(inertias[:_NAMED])} ...) take acceleration to show, and '
-            'friction takes velocity of both signs: record a motion that turns every joint to '
-            'and fro, such as franka-dynamics identify plan makes.'
-        )
-
-
-def _with_measured_inflation(
-    problem: Problem, parts: Sequence[Part], residual_sums: Callable[[Array, Array], Array]
-) -> Problem:
+def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> Problem:
     """Return the problem whose samples repeat each other as the residuals do, not the filter."""
-    scale = problem.effort_scale(parts).scale
-    scaled = [part.scaled(scale) for part in parts]
-    prior = problem.usual(problem.prior(scale))
-    noise = problem.noise(scaled, prior)
-    theta = estimate(total(part.factors for part in scaled), noise, prior, 10.0).theta
-    measured = residual_inflation(residual_sums(theta, scale))
+    scale = problem.effort_scale(parts(summaries)).scale
+    factors = total(one.whole.factors for one in summaries).scaled(scale)
+    windows = total(one.windows for one in summaries).scaled(scale)
+    prior = problem.prior(scale)
+    noise = find_noise(factors, prior, problem.inflation)
+    theta = estimate(factors.weighted(noise.weights), prior, WEAKEST_PRIOR).theta
+    measured = residual_inflation(factors.squares(theta), windows.squares(theta))
     return replace(problem, inflation=np.maximum(problem.inflation, measured))
 
 
-def _unregularised(samples: Sequence[Part], final: FittedSets) -> Estimate | None:
-    try:
-        return estimate(total(part.factors for part in samples), final.noise, final.prior, 0.0)
-    except IdentificationError:
-        return None
+def _scores(
+    model: TorqueModel,
+    final: Fit,
+    fits: Sequence[Fit],
+    left_out: Sequence[Part],
+    everything: Sequence[Part],
+) -> list[Score]:
+    """Return scores of base, consistent, starting and published parameters, in this order."""
+    samples = total(part.factors for part in everything).scaled(final.scale.scale)
+    every = list(fits) * (len(left_out) // len(fits))  # one fit for all tests, or one for each
+    unseen = [part.scaled(fit.scale.scale) for part, fit in zip(left_out, every)]
 
+    def tried(fit: Fit) -> list[PublishedFit]:
+        one = np.ones(model.n)
+        return [
+            PublishedFit('base parameters', fit.base.theta, one),
+            PublishedFit('consistent', fit.consistent.theta, one),
+            *fit.published,
+        ]
 
-def _not_shown(samples: Sequence[Part], final: FittedSets) -> tuple[str, ...]:
-    """Return the base parameters about which the motion says next to nothing."""
-    prior = final.prior
-    left = estimate(total(part.factors for part in samples), final.noise, prior, 1.0).deviations
-    return tuple(
-        name
-        for name, ratio in zip(
-            prior.model.base.names, left[: len(prior.deviations)] / prior.deviations
+    scores = []
+    for k, whole in enumerate(tried(final)):
+        each = [tried(fit)[k] for fit in every]
+        scores.append(
+            Score(
+                whole.name,
+                whole.theta,
+                errors_of(
+                    samples.squares(whole.theta, base_scale=whole.base_scale), samples.samples
+                ),
+                tuple(
+                    PartScore.of(part, model, one.theta, one.base_scale)
+                    for part, one in zip(unseen, each)
+                ),
+            )
         )
-        if ratio > NOT_SHOWN
-    )
-
-
-def _friction_held(final: FittedSets) -> tuple[str, ...]:
-    """Return the friction parameters that were offered but are held at zero."""
-    offered = final.prior.model.friction.chosen(final.reaches)
-    return tuple(
-        name
-        for name, there, fitted in zip(
-            final.prior.model.friction.names, offered, final.prior.fitted
-        )
-        if there and not fitted
-    )
-
-
-def _slow_joints(summary: Summary, arm: ArmDescription) -> tuple[str, ...]:
-    """Return a sentence on joints that hardly moved, if any."""
-    limit = np.where(np.isfinite(arm.limit('velocity')), arm.limit('velocity'), 1.0)
-    slow = [
-        f'{name} (at most {fastest:.2g} rad/s)'
-        for name, fastest, bound in zip(arm.joint_names, summary.fastest, limit)
-        if fastest < _SLOW_PART * bound
-    ]
-    if not slow:
-        return ()
-    return (
-        f'{", ".join(slow)} hardly moved: friction there and inertias about those axes are '
-        'not shown and stay at the prior; turn every joint, to and fro',
-    )
-
-
-def _rooms_said(start: ArmDescription) -> tuple[str, ...]:
-    """Return a sentence on links whose centre of mass is bounded by less than their shapes."""
-    rooms = link_rooms(start)
-    around = [
-        name
-        for name, room in zip(start.joint_names, rooms)
-        if room is not None and room.around_start
-    ]
-    if not around:
-        return ()
-    return (
-        f'the starting set has the centre of mass behind {", ".join(around)} more than '
-        f'{1e3 * CENTER_MARGIN_M:.0f} mm outside the shapes there; the bounds reach to it',
-    )
+    return scores

@@ -4,30 +4,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .cross_validation import REGULARIZATIONS
-from .friction import DRIVE_FRICTION_PART, FRICTION_PART, TorqueModel
+from .torque_model import (
+    COULOMB_WIDTH,
+    DRIVE_FRICTION_PART,
+    FRICTION_PART,
+    SLIP_REACHES,
+    TorqueModel,
+)
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
 from ..typing import Array
 
-MAXWELL_SLIP, VISCOUS_COULOMB, SIGMOID = 'maxwell_slip', 'viscous_coulomb', 'sigmoid'
-FRICTIONS = (MAXWELL_SLIP, VISCOUS_COULOMB, SIGMOID)
+MAXWELL_SLIP, VISCOUS_COULOMB = 'maxwell_slip', 'viscous_coulomb'
+FRICTIONS = (MAXWELL_SLIP, VISCOUS_COULOMB)
 NEWTON_METRES, AMPERES = 'Nm', 'A'
 EFFORT_UNITS = (NEWTON_METRES, AMPERES)
-# One slip element for the pre-sliding of bearings and seals, one for the wind-up of the drive. An
-# element longer than 0.3 rad is a spring to most motions, which is mistaken for gravity: on a real
-# FER, 0.6 rad predicts a left-out stretch with 0.5 N m instead of 0.2.
-_SHORT_REACHES, _LONG_REACHES = (0.002, 0.004, 0.008), (0.1, 0.2, 0.3)
-_USUAL_REACHES = (0.004, 0.3)
-_STRIBECK_VELOCITY = 0.1
 
 
 @dataclass(frozen=True)
@@ -39,28 +36,24 @@ class IdentificationOptions:
     ----------
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
+    friction : str
+        'maxwell_slip' or 'viscous_coulomb': what the arm is given.
     friction_width : float
         Where Coulomb friction has turned over [rad/s].
-    friction : str
-        'maxwell_slip', 'viscous_coulomb' or 'sigmoid': what the arm is given.
     rotor_inertia : bool
-        Whether each joint's rotor inertia is identified too.
+        Whether each joint's rotor inertia is identified too; of motor currents it always is.
     mass_factor : float
         How far a mass may be from the starting set's.
     folds : int
         Stretches that a bag is parted into where there are fewer than three bags.
     regularization : float, optional
         Of the prior on inertias; chosen by cross-validation if not given.
-    regularizations : sequence of float
-        Among which it is chosen.
-    encoder_noise : (float, float), optional
-        Standard deviations of position [rad] and velocity [rad/s] whose bias is asked for.
     effort_unit : str
         'Nm', or 'A' where efforts are motor currents.
     effort_scale : sequence of float, optional
         What one unit of each joint's effort is in N m; found along with the rest for 'A'.
     anyway : bool
-        Whether a recording that shows another hand than the named one is taken nevertheless.
+        Whether recordings are taken that seem to show another hand, unit, sign or arm.
 
     Raises
     ------
@@ -70,14 +63,12 @@ class IdentificationOptions:
     """
 
     gravity: ArrayLike = GRAVITY
-    friction_width: float = 0.01
     friction: str = MAXWELL_SLIP
+    friction_width: float = COULOMB_WIDTH
     rotor_inertia: bool = False
     mass_factor: float = 3.0
     folds: int = 5
     regularization: float | None = None
-    regularizations: Sequence[float] = REGULARIZATIONS
-    encoder_noise: tuple[float, float] | None = None
     effort_unit: str = NEWTON_METRES
     effort_scale: tuple[float, ...] | None = None
     anyway: bool = False
@@ -86,8 +77,8 @@ class IdentificationOptions:
         """Refuse what cannot be done."""
         if self.friction not in FRICTIONS:
             raise IdentificationError(
-                f'There is no friction {self.friction!r}; choose '
-                f'{", ".join(FRICTIONS[:-1])} or {FRICTIONS[-1]}.'
+                f'There is no friction {self.friction!r} to identify; choose '
+                f'{" or ".join(FRICTIONS)}.'
             )
         if self.effort_unit not in EFFORT_UNITS:
             raise IdentificationError(
@@ -113,28 +104,14 @@ class IdentificationOptions:
             )
 
     @property
-    def reach_choices(self) -> tuple[tuple[float, ...], ...]:
-        """Reaches of the slip elements that are tried [rad], the usual ones first."""
-        if self.friction != MAXWELL_SLIP:
-            return ()
-        return (
-            _USUAL_REACHES,
-            *(
-                choice
-                for choice in product(_SHORT_REACHES, _LONG_REACHES)
-                if choice != _USUAL_REACHES
-            ),
-        )
-
-    @property
-    def usual_reaches(self) -> tuple[float, ...]:
-        """The reaches under which noise is found; empty without slip elements."""
-        return _USUAL_REACHES if self.friction == MAXWELL_SLIP else ()
+    def torque(self) -> bool:
+        """Whether efforts are torques [N m] as recorded, or by a scale that is known."""
+        return self.effort_unit == NEWTON_METRES
 
     @property
     def scale_unknown(self) -> bool:
         """Whether what a unit of effort is in N m has to be found."""
-        return self.effort_unit != NEWTON_METRES and self.effort_scale is None
+        return not self.torque and self.effort_scale is None
 
     def known_scale(self, n: int) -> Array:
         """
@@ -156,15 +133,11 @@ class IdentificationOptions:
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:
         """Return what is identified of an arm."""
-        slip = self.friction == MAXWELL_SLIP
         return TorqueModel.of(
             start,
             gravity=self.gravity,
-            rotor_inertia=self.rotor_inertia,
+            rotor_inertia=self.rotor_inertia or not self.torque,
             width=self.friction_width,
-            stribeck_velocity=_STRIBECK_VELOCITY if slip else None,
-            reaches=(*_SHORT_REACHES, *_LONG_REACHES) if slip else (),
-            friction_part=FRICTION_PART
-            if self.effort_unit == NEWTON_METRES
-            else DRIVE_FRICTION_PART,
+            reaches=SLIP_REACHES if self.friction == MAXWELL_SLIP else (),
+            friction_part=FRICTION_PART if self.torque else DRIVE_FRICTION_PART,
         )

@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .friction import TorqueModel
-from .noise import filter_inflation, lag_sums, residual_inflation
 from .prior import Prior, pseudo_inertia_basis
-from .qr_factors import QRFactors
+from .samples import filter_inflation, QRFactors, residual_inflation, total
+from .solve import Equations, Estimate, Noise, reweighted, solve
+from .torque_model import COULOMB_WIDTH, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
 from ..dynamics.model import GRAVITY
@@ -180,7 +178,6 @@ def _inside(body: LinkInertia) -> LinkInertia:
 # Beyond what any arm of this kind carries: kg m^2, kg m, kg in eq. 3's order. It only keeps
 # parameters that no motion shows from being anything at all.
 _PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
-_ROUNDS, _SETTLED = 20, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,49 +189,34 @@ class _System:
     loaded: QRFactors
     onto_base: Array  # (b, 10): base parameters of a load
 
-    def thetas(self, solution: Array) -> tuple[Array, Array]:
-        """Return the parameters without and with the load."""
-        theta = solution[:-PER_LINK]
-        shifted = theta.copy()
-        shifted[: len(self.onto_base)] += self.onto_base @ solution[-PER_LINK:]
-        return theta, shifted
+    def solve(self, weights: Array) -> Estimate:
+        """Return the arm's parameters and behind them the load's."""
+        return solve([self._samples(weights), self._known()])
 
-    def squares(self, solution: Array) -> Array:
-        """Return each joint's sum of squared residuals over both recordings, shape (n,)."""
-        theta, shifted = self.thetas(solution)
-        return self.without.squares(theta) + self.loaded.squares(shifted)
+    def spent(self, found: Estimate, weights: Array) -> float:
+        """Return the degrees of freedom that an estimate takes from the samples."""
+        return found.determined(self._samples(weights))
 
-    def solve(self, weights: Array) -> tuple[Array, Array, float]:
-        """Return solution, covariance and the degrees of freedom spent."""
+    def squares(self, theta: Array, without: QRFactors, loaded: QRFactors) -> Array:
+        """Return each joint's sum of squared residuals over both kinds of samples, shape (n,)."""
+        arm = theta[:-PER_LINK]
+        held = arm.copy()
+        held[: len(self.onto_base)] += self.onto_base @ theta[-PER_LINK:]
+        return without.squares(arm) + loaded.squares(held)
+
+    def _samples(self, weights: Array) -> Equations:
         bare, bare_effort = self.without.weighted(weights)
         held, held_effort = self.loaded.weighted(weights)
-        b, p = self.onto_base.shape[0], bare.shape[1]
-        data = np.block(
-            [[bare, np.zeros((len(bare), PER_LINK))], [held, held[:, :b] @ self.onto_base]]
-        )
-        known = np.concatenate(
-            [
-                np.pad(
-                    np.concatenate([self.prior.root, self.prior.friction_root]),
-                    ((0, 0), (0, PER_LINK)),
-                ),
-                np.pad(np.diag(1.0 / _PRIOR), ((0, 0), (p, 0))),
-            ]
-        )
-        right = np.concatenate(
-            [
-                bare_effort,
-                held_effort,
-                self.prior.root @ self.prior.center,
-                np.zeros(len(known) - len(self.prior.root)),
-            ]
-        )
-        rows = np.concatenate([data, known])
-        scale = np.linalg.norm(rows, axis=0)
-        inverse = np.linalg.pinv(rows / scale, rcond=1e-12) / scale[:, None]
-        covariance = inverse @ inverse.T
-        spent = float(np.sum(covariance * (data.T @ data)))
-        return inverse @ right, covariance, spent
+        onto = held[:, : len(self.onto_base)] @ self.onto_base
+        rows = np.block([[bare, np.zeros((len(bare), PER_LINK))], [held, onto]])
+        return rows, np.concatenate([bare_effort, held_effort])
+
+    def _known(self) -> Equations:
+        rows, right = self.prior.rows(1.0)
+        p = len(right)
+        known = np.diag(np.concatenate([np.ones(p), 1.0 / _PRIOR]))
+        known[:p, :p] = rows
+        return known, np.concatenate([right, np.zeros(PER_LINK)])
 
 
 def identify_payload(
@@ -243,7 +225,7 @@ def identify_payload(
     arm: ArmDescription,
     *,
     gravity: ArrayLike = GRAVITY,
-    width: float = 0.02,
+    width: float = COULOMB_WIDTH,
 ) -> PayloadEstimate:
     """
     Return the load that one set of recordings has and the other has not.
@@ -269,32 +251,43 @@ def identify_payload(
     if not without or not loaded:
         raise IdentificationError('A payload needs recordings without and with it.')
     model = TorqueModel.of(arm, gravity=gravity, width=width)
-    factors = [
-        reduce(add, [QRFactors.of(model, motion) for motion in motions])
-        for motions in (without, loaded)
-    ]
+    both = [*without, *loaded]
+    strongest = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     system = _System(
-        Prior.towards(arm, model),
-        factors[0],
-        factors[1],
+        Prior.towards(arm, model, strongest),
+        total(QRFactors.of(model, motion) for motion in without),
+        total(QRFactors.of(model, motion) for motion in loaded),
         model.base.matrix @ _onto_last_link(arm, model),
     )
-    still = not any(motion.dq.any() for motion in (*without, *loaded))
-    from_filter = 1.0 if still else filter_inflation(without[0].options)
-    inflation = np.full(model.n, from_filter)
-    solution, covariance, deviation = _reweighted(system, inflation)
+    still = not any(motion.dq.any() for motion in both)
+    inflation = np.full(model.n, 1.0 if still else filter_inflation(without[0].options))
+    noise = _noise(system, inflation)
     if not still:
-        inflation = np.maximum(
-            from_filter, _residual_inflation(model, system, solution, without, loaded)
+        theta = system.solve(noise.weights).theta
+        windows = (
+            total(QRFactors.of_windows(model, motion) for motion in motions)
+            for motions in (without, loaded)
         )
-        solution, covariance, deviation = _reweighted(system, inflation)
+        left = system.squares(theta, system.without, system.loaded)
+        measured = residual_inflation(left, system.squares(theta, *windows))
+        noise = _noise(system, np.maximum(inflation, measured))
+    found = system.solve(noise.weights)
     last = slice(-PER_LINK, None)
     return PayloadEstimate.of(
-        solution[last],
-        covariance[last, last],
-        noise=deviation,
+        found.theta[last],
+        found.covariance[last, last],
+        noise=noise.deviation,
         arm_mass=sum(link.mass for link in arm.links),
     )
+
+
+def _noise(system: _System, inflation: Array) -> Noise:
+    def fit(weights: Array) -> tuple[Array, float]:
+        found = system.solve(weights)
+        left = system.squares(found.theta, system.without, system.loaded)
+        return left, system.spent(found, weights)
+
+    return reweighted(fit, system.without.samples + system.loaded.samples, inflation, least=0.0)
 
 
 def _onto_last_link(arm: ArmDescription, model: TorqueModel) -> Array:
@@ -305,43 +298,6 @@ def _onto_last_link(arm: ArmDescription, model: TorqueModel) -> Array:
         body = LinkInertia.from_parameters(unit).expressed_in(arm.flange_transform())
         onto[last, column] = body.parameters()
     return onto
-
-
-def _reweighted(system: _System, inflation: Array) -> tuple[Array, Array, Array]:
-    """Return solution, covariance and the joints' noise [N m] by iterated reweighting."""
-    samples = system.without.samples + system.loaded.samples
-    deviation = np.ones(len(inflation))
-    for _ in range(_ROUNDS):
-        weights = 1.0 / (deviation * np.sqrt(inflation))
-        solution, covariance, spent = system.solve(weights)
-        freedom = 1.0 - spent / np.sum(samples / inflation)
-        if freedom <= 0.0:
-            raise IdentificationError(
-                f'{samples} samples are too few to tell a load from the arm; record longer, or '
-                'more poses.'
-            )
-        found = np.sqrt(system.squares(solution) / samples / freedom)
-        found = np.maximum(found, np.sqrt(np.finfo(float).tiny))
-        if np.allclose(found, deviation, rtol=_SETTLED, atol=0.0):
-            break
-        deviation = found
-    return solution, covariance, deviation
-
-
-def _residual_inflation(
-    model: TorqueModel,
-    system: _System,
-    solution: Array,
-    without: Sequence[Motion],
-    loaded: Sequence[Motion],
-) -> Array:
-    residuals = (
-        piece.effort - model.torque(piece, theta)
-        for theta, motions in zip(system.thetas(solution), (without, loaded))
-        for motion in motions
-        for piece in motion.pieces()
-    )
-    return residual_inflation(lag_sums(residuals, without[0].options, model.n))
 
 
 STILL_RAD_PER_S = 0.01

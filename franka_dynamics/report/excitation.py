@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from .elements import figure_of_size, MEASURED, save
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..identification.bar_model import Skeleton
 from ..identification.excitation_problem import ExcitationProblem
 from ..identification.fourier_trajectory import FourierTrajectory
-from ..identification.skeleton import Skeleton
 
 _SAMPLES = 500
 

@@ -1,22 +1,20 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of an identification: data for JSON, sentences and tables for people."""
+"""The figures of an identification: sentences and tables, for people, pages and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from .elements import rounded
-from ..identification.bag_job import BagNote
+from .elements import plus_minus, rounded
+from .table import Cell, Head, plain, Table
 from ..identification.effort_scale import SCALE_NOT_SHOWN
-from ..identification.held_out import LEAST_GAIN, Verdict
-from ..identification.qr_factors import BY_BAG
-from ..identification.result import Identification, Score
-from ..recordings.preprocessing import SignalOptions
+from ..identification.identify import Identification
+from ..identification.samples import BY_BAG
+from ..identification.verdict import LEAST_GAIN, Score, Verdict
 from ..recordings.replay import ResidualRms
 
 if TYPE_CHECKING:
@@ -25,34 +23,28 @@ if TYPE_CHECKING:
 _NAMES = 5  # so many names a sentence lists
 
 
-def identification_as_data(
-    result: Identification,
-    bags: Sequence[BagNote],
-    signal: SignalOptions,
-    failures: Sequence[str] = (),
-) -> dict[str, Any]:
+def identification_as_data(result: Identification) -> dict[str, Any]:
     """Return all figures of an identification in types that JSON has; SI units."""
-    return {
+    fit, links = result.fit, result.arm.links
+    bags, unseen = result.recorded.bags, result.recorded.unseen_bags
+    data = {
         'arm': result.start.name,
         'starting_set': result.start.inertial_set,
         'hand': result.start.hand,
-        'bags': [asdict(one) for one in bags],
-        'bags_left_out': list(failures),
-        'signal': asdict(signal),
-        'options': {
-            **asdict(result.options),
-            'gravity': np.asarray(result.options.gravity).tolist(),
-        },
+        'bags': result.recorded.notes,
+        'bags_left_out': result.recorded.failures,
+        'signal': result.recorded.signal,
+        'options': result.options,
         'scores': [_score(one) for one in result.scores],
         'noise': {
-            'deviation': result.noise.deviation.tolist(),
-            'samples_per_independent_one': result.noise.inflation.tolist(),
-            'of_which_the_filter': result.filter_inflation,
+            'deviation': fit.noise.deviation,
+            'samples_per_independent_one': fit.noise.inflation,
+            'of_which_the_filter': fit.filter_inflation,
         },
         'prior': {
             'strength': result.base.regularization,
-            'shown_precision': asdict(result.precision),
-            'cross_validation': None if result.validation is None else asdict(result.validation),
+            'shown_precision': fit.precision,
+            'cross_validation': fit.validation,
         },
         'condition_number': {
             'without_prior': None
@@ -60,41 +52,42 @@ def identification_as_data(
             else result.unregularised.condition_number,
             'with_prior': result.base.condition_number,
         },
-        'parameters': _parameters(result),
-        'not_shown': list(result.not_shown),
-        'friction_held_at_zero': list(result.friction_held),
-        'slip_reaches_rad': list(result.reaches),
-        'effort_scale': result.effort_scale.tolist(),
-        'effort_scale_relative_deviation': result.found_scale.deviation.tolist(),
-        'verdict': {**asdict(result.verdict), 'better': result.verdict.better},
-        'residual_of_bags': dict(result.bags),
-        'unseen_bags': [name for name, _ in result.bags[len(result.bags) - result.unseen_bags :]],
-        'contradictions': list(result.contradictions),
-        'masses': [link.mass for link in result.consistent.arm.links],
-        'consistency_margins': [link.consistency_margin() for link in result.consistent.arm.links],
-        'remarks': list(result.remarks),
+        'parameters': [
+            dict(zip(('name', 'start', 'without_prior', 'without_prior_deviation'), row[:4]))
+            | dict(zip(('base', 'base_deviation', 'consistent'), row[4:]))
+            for row in _parameters(result)
+        ],
+        'not_shown': result.not_shown,
+        'friction_held_at_zero': result.friction_held,
+        'slip_reaches_rad': result.model.friction.reaches,
+        'effort_scale': result.effort_scale,
+        'effort_scale_relative_deviation': fit.scale.deviation,
+        'verdict': {**plain(result.verdict), 'better': result.verdict.better},
+        'residual_of_bags': dict(bags),
+        'unseen_bags': [name for name, _ in bags[len(bags) - unseen :]],
+        'contradictions': result.contradictions,
+        'masses': [link.mass for link in links],
+        'consistency_margins': [link.consistency_margin() for link in links],
+        'remarks': result.remarks,
     }
+    return {key: plain(value) for key, value in data.items()}
 
 
-def _parameters(result: Identification) -> list[dict[str, Any]]:
-    start = result.model.base.values(result.start)
-    free = result.unregularised
-    rows = []
-    for i in np.flatnonzero(result.offered):
-        name = result.model.names[i]
-        rows.append(
-            {
-                'name': name,
-                'start': float(start[i]) if i < len(start) else None,
-                'without_prior': None if free is None else float(free.theta[i]),
-                'without_prior_deviation': None if free is None else float(free.deviations[i]),
-                'base': float(result.base.theta[i]),
-                'base_deviation': float(result.base.deviations[i]),
-                'bias_from_encoder_noise': None if result.bias is None else float(result.bias[i]),
-                'consistent': float(result.consistent.theta[i]),
-            }
+def _parameters(result: Identification) -> list[tuple[Any, ...]]:
+    """Return name, start, without prior, its deviation, base, its deviation and consistent."""
+    start, free, base = result.model.base.values(result.start), result.unregularised, result.base
+    return [
+        (
+            name,
+            float(start[i]) if i < len(start) else None,
+            None if free is None else float(free.theta[i]),
+            None if free is None else float(free.deviations[i]),
+            float(base.theta[i]),
+            float(base.deviations[i]),
+            float(result.consistent.theta[i]),
         )
-    return rows
+        for i, name in enumerate(result.model.names)
+    ]
 
 
 def _score(one: Score) -> dict[str, Any]:
@@ -103,6 +96,7 @@ def _score(one: Score) -> dict[str, Any]:
         'train': _errors(one.train),
         'test': _errors(one.test),
         'test_without_friction': _errors(one.test_rigid),
+        'test_with_friction_of_the_unseen': _errors(one.test_inertias),
         'test_unfiltered': _errors(one.test_unfiltered),
         'parts': [
             {
@@ -123,26 +117,39 @@ def _errors(errors: ResidualRms) -> dict[str, Any]:
     return {'E': errors.whole, 'joints': errors.joints.tolist()}
 
 
+def headline(result: Identification) -> str:
+    """Return the one sentence that matters."""
+    own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
+    sentence = (
+        f'The identified arm predicts torques that it has not seen to {own.whole:.3f} N m over '
+        f'all joints; {result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m'
+    )
+    best = _best(result)
+    if best is not None:
+        sentence += f'. The best published set, {best.name}, reaches {best.test.whole:.3f} N m'
+    return f'{sentence}: {"better" if result.verdict.better else "NOT better"}.'
+
+
 def verdict(result: Identification) -> list[str]:
     """Return what a reader must know, one sentence each, the most important first."""
     arm, said = result.arm_score, result.verdict
     sentences = [
         f'{_left_out(result)} the identified arm has E = {arm.test.whole:.3f} N m '
         f'({arm.test_unfiltered.whole:.3f} on unfiltered effort), without its friction and offset '
-        f'{said.rigid:.3f} N m.'
+        f'{arm.test_rigid.whole:.3f} N m.'
     ]
-    if said.best:
-        theirs = next(one for one in result.published if one.name == said.best)
+    best = _best(result)
+    if best is not None:
         sentences.append(
             f'The best published set with friction fitted alike, {said.best}, has '
-            f'{theirs.test.whole:.3f} N m there: the identified arm is {_judged(said)}.'
+            f'{best.test.whole:.3f} N m there: the identified arm is {_judged(result, said)}.'
         )
-    if not said.rigid_holds:
+    if not said.inertias_hold:
         sentences.append(
-            f'Without friction and offset, which is what a node commands by default, the '
-            f'identified arm is NOT as good as {result.start.inertial_set} ({said.rigid:.3f} '
-            f'against {said.start_rigid:.3f} N m): its friction or offset has taken over what '
-            'gravity explains; record a motion that turns every joint to and fro.'
+            f'With the friction of what was left out, the identified inertias are NOT as good as '
+            f'those of {result.start.inertial_set} ({said.inertias:.3f} against '
+            f'{said.start_inertias:.3f} N m): friction or offset has taken over what gravity '
+            'explains; record a motion that turns every joint to and fro.'
         )
     return [
         *sentences,
@@ -152,12 +159,17 @@ def verdict(result: Identification) -> list[str]:
     ]
 
 
+def _best(result: Identification) -> Score | None:
+    """Return the score of the best published set, if there is one."""
+    return next((one for one in result.published if one.name == result.verdict.best), None)
+
+
 def _about_the_scale(result: Identification) -> list[str]:
     """Return what an ampere was found to be, and what of that the motion does not say."""
     if not result.options.scale_unknown:
         return []
     names, start = result.start.joint_names, result.start.inertial_set
-    scale, deviation = result.effort_scale, result.found_scale.deviation
+    scale, deviation = result.effort_scale, result.fit.scale.deviation
     untold = [name for name, part in zip(names, deviation) if part > SCALE_NOT_SHOWN]
     figures = ', '.join(
         f'{name} {value:.4g} ({"not shown" if part > SCALE_NOT_SHOWN else f"{part:.0%}"})'
@@ -180,24 +192,24 @@ def _about_the_scale(result: Identification) -> list[str]:
 
 def _left_out(result: Identification) -> str:
     """Return where the errors are from."""
-    parts = result.arm_score.parts
-    if result.unseen_bags:
-        return (
-            f'On {result.unseen_bags} unseen bag{"s" * (result.unseen_bags > 1)}, learnt from '
-            f'{len(result.bags) - result.unseen_bags},'
-        )
-    what = 'bags' if len(result.bags) >= BY_BAG else 'stretches'
-    return f'On {len(parts)} {what}, each predicted from the others,'
+    unseen, bags = result.recorded.unseen_bags, len(result.recorded.bags)
+    if unseen:
+        return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {bags - unseen},'
+    what = 'bags' if bags >= BY_BAG else 'stretches'
+    return f'On {len(result.arm_score.parts)} {what}, each predicted from the others,'
 
 
-def _judged(said: Verdict) -> str:
+def _judged(result: Identification, said: Verdict) -> str:
     gain, spread = rounded(said.gain, said.spread)
     figures = f'by {gain} N m on average, spread {spread} N m'
+    # The first cause that was found is the one told.
+    richer = (
+        'the bags contradict each other, as the warning above says'
+        if result.contradictions
+        else 'record a richer motion before using it'
+    )
     if said.lost:
-        return (
-            f'NOT better, because it is worse on {shown_names(said.lost)} ({figures}); record a '
-            'richer motion before using it'
-        )
+        return f'NOT better, because it is worse on {shown_names(said.lost)} ({figures}); {richer}'
     if said.gain > max(said.spread, said.least):
         return f'better ({figures})'
     if said.gain > said.spread:
@@ -205,9 +217,7 @@ def _judged(said: Verdict) -> str:
             f'NOT better by as much as {LEAST_GAIN:.0%}, or {said.least:.3f} N m ({figures}); '
             'stay with the published set'
         )
-    return (
-        f'NOT better by more than the spread ({figures}); record a richer motion before using it'
-    )
+    return f'NOT better by more than the spread ({figures}); {richer}'
 
 
 def shown_names(names: Sequence[str]) -> str:
@@ -217,14 +227,8 @@ def shown_names(names: Sequence[str]) -> str:
 
 
 def _about_friction(result: Identification) -> list[str]:
-    """Return sentences on friction: which terms were held, and what reaches were chosen."""
+    """Return a sentence on the friction terms that were held."""
     sentences = []
-    if result.reaches:
-        sentences.append(
-            'The slip elements reach '
-            f'{" and ".join(f"{1e3 * reach:g} mrad" for reach in result.reaches)}, '
-            'chosen by cross-validation.'
-        )
     if result.friction_held:
         sentences.append(
             f'The motion does not determine {len(result.friction_held)} friction parameters, '
@@ -234,15 +238,13 @@ def _about_friction(result: Identification) -> list[str]:
     return sentences
 
 
-def warning_lines(
-    result: Identification, bags: Sequence[BagNote], failures: Sequence[str]
-) -> list[str]:
+def warning_lines(result: Identification) -> list[str]:
     """Return what looks wrong about the recordings, one sentence each."""
     return [
-        *(f'left out: {failure}' for failure in failures),
+        *(f'left out: {failure}' for failure in result.recorded.failures),
         *(
             sentence if sentence.startswith(one.bag) else f'{one.bag}: {sentence}'
-            for one in bags
+            for one in result.recorded.notes
             for sentence in (*one.suspicions, *one.remarks)
         ),
         *result.contradictions,
@@ -252,6 +254,7 @@ def warning_lines(
 
 def _about_the_prior(result: Identification) -> list[str]:
     regularization, start = result.base.regularization, result.start.inertial_set
+    precision = result.fit.precision
     chosen = 'by cross-validation' if result.options.regularization is None else 'by hand'
     free = result.unregularised
     reason = (
@@ -260,10 +263,10 @@ def _about_the_prior(result: Identification) -> list[str]:
         else f'without it the condition number is {free.condition_number:.0f}'
     )
     sentences = [
-        f'The prior on inertias is {start}, known to {regularization**-0.5:.0%} (precision '
+        f'The prior on inertias is {start}, known to {_part(regularization)} (precision '
         f'{regularization:.3g}, chosen {chosen}; {reason}). Deviations take it for known to '
-        f'{min(regularization, result.precision.masses) ** -0.5:.0%} in masses and centres and '
-        f'to {min(regularization, result.precision.inertias) ** -0.5:.0%} in inertias about them, '
+        f'{_part(min(regularization, precision.masses))} in masses and centres and '
+        f'to {_part(min(regularization, precision.inertias))} in inertias about them, '
         'the worst that these torques do not contradict.'
     ]
     if result.not_shown:
@@ -300,75 +303,98 @@ def advice(names: Sequence[str]) -> str:
     return '; '.join(said) + '.' if said else ''
 
 
-def print_identification(
-    console: Console,
-    result: Identification,
-    bags: Sequence[BagNote],
-    failures: Sequence[str] = (),
-) -> None:
-    """Print the figures as tables, then what is doubtful and the verdict."""
-    from rich.table import Table
-    from rich.text import Text
-
+def tables(result: Identification) -> list[Table]:
+    """Return the errors set by set, joint by joint, part by part and bag by bag."""
     cutoffs = list(result.scores[0].other_cutoffs)
-    table = Table(
-        title='E over the whole vector [N m], friction of published sets fitted alike; '
-        'rigid alone: without friction and offset',
-        title_justify='left',
+    best = _best(result)
+    found = [
+        Table(
+            'E over the whole vector [N m], friction of published sets fitted alike; rigid alone: '
+            'without friction and offset',
+            [
+                'parameters',
+                *(
+                    Head(name, form='.3f')
+                    for name in ('all data', 'unseen', 'rigid alone', 'unfiltered')
+                ),
+                *(Head(f'{cutoff:g} Hz', form='.3f') for cutoff in cutoffs),
+            ],
+            [
+                (
+                    one.name,
+                    one.train.whole,
+                    Cell(one.test.whole, 'strong'),
+                    one.test_rigid.whole,
+                    one.test_unfiltered.whole,
+                    *(one.other_cutoffs[cutoff].whole for cutoff in cutoffs),
+                )
+                for one in result.scores
+            ],
+        ),
+        Table(
+            'root mean square per joint on what was left out [N m], '
+            f'{result.start.joint_names[0]} to {result.start.joint_names[-1]}',
+            ['parameters', *(Head(str(k + 1), form='.2f') for k in range(result.start.n))],
+            [(one.name, *one.test.joints) for one in result.scores],
+        ),
+        Table(
+            'E of what was left out, part by part [N m]',
+            [
+                'left out',
+                *(
+                    Head(name, form='.3f')
+                    for name in ('identified', 'rigid alone', result.verdict.best or '-')
+                ),
+            ],
+            [
+                (
+                    own.name,
+                    own.error,
+                    own.rigid_error,
+                    None if best is None else best.parts[k].error,
+                )
+                for k, own in enumerate(result.arm_score.parts)
+            ],
+        ),
+    ]
+    if len(result.recorded.bags) > 1:
+        found.append(
+            Table(
+                'residual of each bag under the final fit to all of them [N m]',
+                ['bag', Head('root mean square', form='.3f')],
+                result.recorded.bags,
+            )
+        )
+    return found
+
+
+def parameter_table(result: Identification) -> Table:
+    """Return every parameter with what it is made of, and its deviations."""
+    meanings = [str(one) for one in result.model.base.relations]
+    rows = []
+    for i, (name, start, free, spread, base, deviation, arm) in enumerate(_parameters(result)):
+        rows.append(
+            (
+                meanings[i] if i < len(meanings) else name,
+                start,
+                None if free is None else plus_minus(free, spread),
+                plus_minus(base, deviation),
+                rounded(arm, deviation)[0],
+            )
+        )
+    return Table(
+        'kg m², kg m, kg; friction N m s/rad, N m, N m; ± one standard deviation',
+        ['parameter', Head('start', form='.4g'), 'without prior', 'base parameters', 'consistent'],
+        rows,
     )
-    table.add_column('parameters', no_wrap=True)
-    for heading in (
-        'all data',
-        'unseen',
-        'rigid alone',
-        'unfiltered',
-        *(f'{c:g} Hz' for c in cutoffs),
-    ):
-        table.add_column(heading, justify='right')
-    for one in result.scores:
-        table.add_row(
-            one.name,
-            f'{one.train.whole:.3f}',
-            Text(f'{one.test.whole:.3f}', 'bold'),
-            f'{one.test_rigid.whole:.3f}',
-            f'{one.test_unfiltered.whole:.3f}',
-            *(f'{one.other_cutoffs[cutoff].whole:.3f}' for cutoff in cutoffs),
-        )
-    console.print(table)
-    joints = Table(
-        title='root mean square per joint on what was left out [N m], '
-        f'{result.start.joint_names[0]} to {result.start.joint_names[-1]}',
-        title_justify='left',
-    )
-    joints.add_column('parameters', no_wrap=True)
-    for number in range(1, result.start.n + 1):
-        joints.add_column(str(number), justify='right')
-    for one in result.scores:
-        joints.add_row(one.name, *(f'{value:.2f}' for value in one.test.joints))
-    console.print(joints)
-    parts = Table(title='E of what was left out, part by part [N m]', title_justify='left')
-    for heading in ('left out', 'identified', 'rigid alone', result.verdict.best or '-'):
-        parts.add_column(heading, justify='left' if heading == 'left out' else 'right')
-    best = next((one for one in result.published if one.name == result.verdict.best), None)
-    for k, own in enumerate(result.arm_score.parts):
-        parts.add_row(
-            own.name,
-            f'{own.error:.3f}',
-            f'{own.rigid_error:.3f}',
-            '-' if best is None else f'{best.parts[k].error:.3f}',
-        )
-    console.print(parts)
-    if len(result.bags) > 1:
-        table = Table(
-            title='residual of each bag under the final fit to all of them [N m]',
-            title_justify='left',
-        )
-        table.add_column('bag')
-        table.add_column('root mean square', justify='right')
-        for name, error in result.bags:
-            table.add_row(name, f'{error:.3f}')
-        console.print(table)
-    for sentence in warning_lines(result, bags, failures):
-        console.print(f'warning: {sentence}', style='yellow', markup=False, highlight=False)
+
+
+def print_identification(console: Console, result: Identification) -> None:
+    """Print the sentence that matters, the figures as tables, what is doubtful, the verdict."""
+    console.print(headline(result))
+    for one in tables(result):
+        console.print(one)
+    for sentence in warning_lines(result):
+        console.print(f'warning: {sentence}', style='yellow', markup=False)
     for sentence in verdict(result):
-        console.print(sentence, markup=False, highlight=False)
+        console.print(sentence)

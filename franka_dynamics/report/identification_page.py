@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,29 +17,25 @@ from .elements import (
     page,
     paragraph,
     picture,
-    plus_minus,
     PREDICTED,
     RESIDUAL,
-    rounded,
-    table,
 )
-from .identification import verdict, warning_lines
-from ..identification.bag_job import BagNote
+from .identification import headline, parameter_table, tables, verdict, warning_lines
+from .table import Head, Table
+from ..identification.identify import Identification
 from ..identification.link_room import CENTER_MARGIN_M
-from ..identification.result import Identification
-from ..recordings.preprocessing import Motion, SignalOptions
+from ..recordings.preprocessing import Motion
 
 
-def torque_figure(
-    result: Identification, motion: Motion, joint_names: Sequence[str], title: str
-) -> Any:
-    """Return measured and predicted torque and residual of one recording."""
+def torque_figure(result: Identification, motion: Motion, title: str) -> Any:
+    """Return measured and predicted torque [N m] and residual of one recording."""
+    effort, joint_names = motion.effort * result.effort_scale, result.start.joint_names
     predicted = result.model.torque(motion, result.consistent.theta)
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.6 * n + 0.8))
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
     time = broken(motion.time, motion.piece)
-    for row, name, measured, model in zip(axes, joint_names, motion.effort.T, predicted.T):
+    for row, name, measured, model in zip(axes, joint_names, effort.T, predicted.T):
         row[0].plot(
             time,
             broken(measured, motion.piece),
@@ -74,7 +70,7 @@ def parameter_figure(result: Identification) -> Any:
     groups = {
         'first moments and masses, change from the start [kg m, kg]': np.flatnonzero(moment),
         'inertias, change from the start [kg m^2]': np.flatnonzero(np.logical_not(moment)),
-        'friction [N m s/rad, N m, N m]': b + np.flatnonzero(result.offered[b:]),
+        'friction [N m s/rad, N m, N m]': np.arange(b, len(names)),
     }
     figure = figure_of_size((13.0, 10.5))
     for axis, (title, members) in zip(figure.subplots(len(groups), 1), groups.items()):
@@ -107,19 +103,22 @@ def parameter_figure(result: Identification) -> Any:
 
 def validation_figure(result: Identification) -> Any | None:
     """Return the cross-validation error over the prior's regularization; None without one."""
-    if result.validation is None or not result.validation.regularizations:
+    validation = result.fit.validation
+    if validation is None:
         return None
-    regularizations, errors = np.array(result.validation.regularizations), result.validation.errors
+    regularizations = np.array(validation.regularizations)
     figure = figure_of_size((8.0, 3.6))
     axis = figure.subplots()
-    axis.semilogx(regularizations, errors, 'o-', color=PREDICTED, ms=4, label='with friction')
+    axis.semilogx(
+        regularizations, validation.errors, 'o-', color=PREDICTED, ms=4, label='with friction'
+    )
     axis.semilogx(
         regularizations,
-        result.validation.rigid_errors,
+        validation.rigid_errors,
         'o-',
         color=MEASURED,
         ms=4,
-        label='without friction and offset',
+        label="with the left-out parts' own friction",
     )
     axis.axvline(result.base.regularization, color=RESIDUAL, lw=1.0, ls='--', label='chosen')
     axis.set_xlabel('precision of the prior', fontsize=9)
@@ -129,13 +128,7 @@ def validation_figure(result: Identification) -> Any | None:
     return figure
 
 
-def identification_page(
-    result: Identification,
-    bags: Sequence[BagNote],
-    signal: SignalOptions,
-    motions: Sequence[Motion] = (),
-    failures: Sequence[str] = (),
-) -> str:
+def identification_page(result: Identification, motions: Iterable[Motion] = ()) -> str:
     """
     Return the page's HTML.
 
@@ -143,179 +136,54 @@ def identification_page(
     ----------
     result : Identification
         What was found.
-    bags : sequence of BagNote
-        What was read.
-    signal : SignalOptions
-        How it was prepared.
-    motions : sequence of Motion
-        The bags' samples in the same order; without them there are no pictures of torques.
-    failures : sequence of str
-        Sentences on bags that were left out.
+    motions : iterable of Motion
+        The bags' samples in the order of the result's; asked for one by one, none is kept.
 
     """
-    parts = [
+    validation, fit = validation_figure(result), result.fit
+    noise = Table(
+        f'the filter alone makes {fit.filter_inflation:.1f} samples one; more means that the '
+        'model, not only the sensor, is off for longer',
+        [
+            'joint',
+            Head('residual', 'N m', '.3f'),
+            Head('samples per independent one', form='.1f'),
+        ],
+        list(zip(result.start.joint_names, fit.noise.deviation, fit.noise.inflation)),
+    )
+    parts: list[str | Table] = [
+        paragraph(headline(result), 'good' if result.verdict.better else 'bad'),
         *(paragraph(line) for line in verdict(result)),
-        *(paragraph(line, 'warning') for line in warning_lines(result, bags, failures)),
+        *(paragraph(line, 'warning') for line in warning_lines(result)),
         heading('Errors'),
-        _score_table(result),
-        _joint_table(result),
-        _parts_table(result),
-        _bag_table(result),
+        *tables(result),
         heading('Torques'),
-        *_torques(result, bags, motions),
+        *(
+            picture(
+                torque_figure(result, motion, name), f'measured and predicted torques of {name}'
+            )
+            for (name, _), motion in zip(result.recorded.bags, motions)
+        ),
         heading('Parameters'),
         picture(parameter_figure(result), 'base parameters with their standard deviations'),
-        _parameter_table(result),
+        parameter_table(result),
     ]
-    validation = validation_figure(result)
     if validation is not None:
         parts += [
             heading('Precision of the prior'),
             picture(validation, 'cross-validated error over the precision of the prior'),
         ]
-    parts += [
-        heading('Noise'),
-        _noise_table(result),
-        heading('How'),
-        paragraph(_method(result, signal)),
-    ]
+    parts += [heading('Noise'), noise, heading('How'), paragraph(_method(result))]
     return page(f'Identification of {result.start.name}', parts)
 
 
-def _score_table(result: Identification) -> str:
-    cutoffs = list(result.scores[0].other_cutoffs)
-    headings = [
-        'parameters',
-        'all data',
-        'unseen',
-        'unseen, without friction and offset',
-        'unseen, unfiltered effort',
-        *(f'unseen, {cutoff:g} Hz' for cutoff in cutoffs),
-    ]
-    rows = [
-        [
-            one.name,
-            *(
-                f'{errors.whole:.3f}'
-                for errors in (
-                    one.train,
-                    one.test,
-                    one.test_rigid,
-                    one.test_unfiltered,
-                    *(one.other_cutoffs[cutoff] for cutoff in cutoffs),
-                )
-            ),
-        ]
-        for one in result.scores
-    ]
-    return table(
-        headings, rows, 'E over the whole vector [N m]; published sets have friction fitted alike'
-    )
-
-
-def _joint_table(result: Identification) -> str:
-    rows = [[one.name, *(f'{value:.3f}' for value in one.test.joints)] for one in result.scores]
-    return table(
-        ['parameters', *result.start.joint_names],
-        rows,
-        'root mean square per joint on what was left out [N m]',
-    )
-
-
-def _parts_table(result: Identification) -> str:
-    best = next((one for one in result.published if one.name == result.verdict.best), None)
-    rows = [
-        [
-            own.name,
-            f'{own.error:.3f}',
-            f'{own.rigid_error:.3f}',
-            '' if best is None else f'{best.parts[k].error:.3f}',
-        ]
-        for k, own in enumerate(result.arm_score.parts)
-    ]
-    return table(
-        ['left out', 'identified', 'identified, without friction and offset', result.verdict.best],
-        rows,
-        'E of what was left out, part by part [N m]',
-    )
-
-
-def _bag_table(result: Identification) -> str:
-    return table(
-        ['bag', 'residual'],
-        [[name, f'{error:.3f}'] for name, error in result.bags],
-        'root mean square of each bag under the final fit to all of them [N m]',
-    )
-
-
-def _torques(
-    result: Identification,
-    bags: Sequence[BagNote],
-    motions: Sequence[Motion],
-) -> Iterable[str]:
-    if not motions:
-        yield paragraph(
-            'The samples stayed on the cluster; replay a bag with the arm file to see.'
-        )
-    for bag, motion in zip(bags, motions):
-        yield picture(
-            torque_figure(result, motion, result.start.joint_names, bag.bag),
-            f'measured and predicted torques of {bag.bag}',
-        )
-
-
-def _parameter_table(result: Identification) -> str:
-    b = len(result.model.base)
-    start = result.model.base.values(result.start)
-    meanings = [str(relation) for relation in result.model.base.relations]
-    free = result.unregularised
-    rows = []
-    for i in np.flatnonzero(result.offered):
-        name = result.model.names[i]
-        rows.append(
-            [
-                meanings[i] if i < b else name,
-                f'{start[i]:.4g}' if i < b else '',
-                '' if free is None else plus_minus(free.theta[i], free.deviations[i]),
-                plus_minus(result.base.theta[i], result.base.deviations[i]),
-                rounded(result.consistent.theta[i], result.base.deviations[i])[0],
-                *([] if result.bias is None else [f'{result.bias[i]:.2g}']),
-            ]
-        )
-    return table(
-        [
-            'parameter',
-            'start',
-            'without prior',
-            'base parameters',
-            'consistent',
-            *([] if result.bias is None else ['bias from encoder noise']),
-        ],
-        rows,
-        'kg m², kg m, kg; friction N m s/rad, N m, N m; ± one standard deviation',
-    )
-
-
-def _noise_table(result: Identification) -> str:
-    rows = zip(
-        result.start.joint_names,
-        (f'{value:.3f}' for value in result.noise.deviation),
-        (f'{value:.1f}' for value in result.noise.inflation),
-    )
-    return table(
-        ['joint', 'residual [N m]', 'samples per independent one'],
-        rows,
-        f'the filter alone makes {result.filter_inflation:.1f} samples one; more means '
-        'that the model, not only the sensor, is off for longer',
-    )
-
-
-def _method(result: Identification, signal: SignalOptions) -> str:
+def _method(result: Identification) -> str:
+    signal, model = result.recorded.signal, result.model
     return (
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
         f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed. '
-        f'{len(result.model.base)} base parameters (Gautier and Khalil 1990) and '
-        f'{int(result.offered.sum()) - len(result.model.base)} of friction, weighted least '
+        f'{len(model.base)} base parameters (Gautier and Khalil 1990) and '
+        f'{len(model.friction.names)} of friction, weighted least '
         'squares under a prior about the starting set and about zero friction. Standard '
         'deviations count independent samples: those of the filter, or of the residual where it '
         'repeats itself for longer; the prior counts as far as the torques bear it out. The '

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verb `excite` from its options to a trajectory that the node accepts, and a rehearsal."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import yaml
@@ -23,7 +25,7 @@ def test_the_node_accepts_and_follows_the_written_message(tmp_path, capsys):
     assert main(['identify', 'plan', '--output', str(out), '--plot', str(picture), *QUICK]) == 0
     assert picture.read_bytes().startswith(b'\x89PNG')
     printed = ' '.join(capsys.readouterr().out.split())
-    assert 'predicted standard deviations after 400 times 8 s' in printed
+    assert 'left open by 400 repetitions of 8 s' in printed
     assert 'base parameters' in printed and 'identifiable' in printed
     # Not every machine has ROS's tools.
     assert f'node play {out} or, where ROS 2 is installed' in printed
@@ -55,7 +57,9 @@ def test_the_node_accepts_and_follows_the_written_message(tmp_path, capsys):
 
 
 def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
-    write_recording(simulate(load('fer'), duration=10.0), tmp_path / 'bag')
+    names = tuple(f'axis{k}' for k in range(7))
+    recording = replace(simulate(load('fer'), duration=10.0), joint_names=names)
+    write_recording(replace(recording, topic='/measured'), tmp_path / 'bag')
     assert (
         main(
             [
@@ -66,11 +70,21 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
                 *QUICK,
                 '--given',
                 str(tmp_path / 'bag'),
+                '--joint-names',
+                *names,
+                '--topic',
+                '/measured',
+                '--gravity',
+                '0',
+                '0',
+                '-9.81',
             ]
         )
         == 0
     )
-    assert 'after 400 times 8 s and 1 given bags' in ' '.join(capsys.readouterr().out.split())
+    assert '400 repetitions of 8 s (53.3 minutes), and the 1 given bags' in ' '.join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_too_few_repetitions_are_answered_with_no(tmp_path, capsys):
@@ -86,10 +100,20 @@ def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, capsys):
     # Link 7 of the FR3 has 1e-4 kg m^2: no motion shows it beside the sensors' noise. A motion as
     # slow as this one is to be repeated more often than at least.
     out = tmp_path / 'excitation.yaml'
-    command = ['excite', '--arm', 'fr3', '--output', str(out), '--fraction', '0.4', *QUICK[:-2]]
+    command = [
+        'identify',
+        'plan',
+        '--arm',
+        'fr3',
+        '--output',
+        str(out),
+        '--fraction',
+        '0.4',
+        *QUICK[:-2],
+    ]
     assert main(command) == 0
     printed = ' '.join(capsys.readouterr().out.split())
-    count = int(printed.split('deviations after ')[1].split(' times 8 s')[0])
+    count = int(printed.split('left open by ')[1].split(' repetitions of 8 s')[0])
     assert 10 < count <= 200
     assert 'XXR_7' in printed.split('; ')[1].split(' are not needed')[0]
     assert 'NOT identifiable' not in printed

@@ -8,23 +8,22 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
+from franka_dynamics.arm.hand_file import load_hand
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import consistent_fit
 from franka_dynamics.identification.consistent_fit import fit_consistent
-from franka_dynamics.identification.friction import TorqueModel
-from franka_dynamics.identification.least_squares import Noise
 from franka_dynamics.identification.link_room import link_rooms
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.qr_factors import QRFactors
+from franka_dynamics.identification.samples import QRFactors
+from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')
-NOISE = Noise(np.full(7, 0.01), np.ones(7))
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.02))
 
 
-def factors_of(simulate, model, arm, friction=FRICTION, **kwargs):
-    """Return factors of a motion whose torques are exactly the model's of `arm`."""
+def equations_of(simulate, model, arm, friction=FRICTION, noise=0.01, **kwargs):
+    """Return weighted equations of a motion whose torques are exactly the model's of `arm`."""
     motion = prepare(simulate(FER, **kwargs))
     theta = np.concatenate(
         [
@@ -33,7 +32,8 @@ def factors_of(simulate, model, arm, friction=FRICTION, **kwargs):
         ]
     )
     torque = model.torque(motion, theta)
-    return QRFactors.of(model, replace(motion, effort=torque, effort_unfiltered=torque)), theta
+    factors = QRFactors.of(model, replace(motion, effort=torque, effort_unfiltered=torque))
+    return factors.weighted(np.full(7, 1.0 / noise)), theta
 
 
 @pytest.mark.parametrize('rotor_inertia', [False, True])
@@ -45,11 +45,11 @@ def test_a_physical_arms_torques_give_its_base_parameters_back(simulate, rotor_i
         ),
     )
     model = TorqueModel.of(FER, rotor_inertia=rotor_inertia)
-    factors, theta = factors_of(simulate, model, truth, duration=30.0)
-    fit = fit_consistent(factors, NOISE, Prior.towards(FER, model), 0.01, start=FER)
+    equations, theta = equations_of(simulate, model, truth, duration=30.0)
+    fit = fit_consistent(equations, Prior.towards(FER, model, np.ones(7)), 0.01, start=FER)
     b = len(model.base)
     # The weak prior, the prior of friction and the solver's tolerance.
-    scale = Prior.towards(FER, model).deviations
+    scale = Prior.towards(FER, model, np.ones(7)).deviations[:b]
     assert np.abs((fit.theta - theta)[:b] / scale).max() < 1.2e-2
     np.testing.assert_allclose(fit.theta[b:], theta[b:], rtol=0.0, atol=1e-3)
     assert all(link.consistency_margin() > 0.0 for link in fit.arm.links)
@@ -66,8 +66,10 @@ def test_an_impossible_arms_torques_give_a_possible_arm(simulate):
     impossible = load('fer', 'franka_description')
     assert impossible.inconsistencies()
     model = TorqueModel.of(FER)
-    factors, _ = factors_of(simulate, model, impossible)
-    fit = fit_consistent(factors, NOISE, Prior.towards(impossible, model), 1.0, start=impossible)
+    equations, _ = equations_of(simulate, model, impossible)
+    fit = fit_consistent(
+        equations, Prior.towards(impossible, model, np.ones(7)), 1.0, start=impossible
+    )
     assert fit.arm.inconsistencies() == ()
     assert min(link.consistency_margin() for link in fit.arm.links) > 0.0
 
@@ -75,9 +77,9 @@ def test_an_impossible_arms_torques_give_a_possible_arm(simulate):
 def test_masses_of_a_heavier_arm_stop_at_their_bound(simulate):
     model = TorqueModel.of(FER)
     heavy = FER.map_links(lambda link: link + link + link)
-    factors, _ = factors_of(simulate, model, heavy)
+    equations, _ = equations_of(simulate, model, heavy)
     fit = fit_consistent(
-        factors, NOISE, Prior.towards(FER, model), 1.0, start=FER, mass_factor=1.5
+        equations, Prior.towards(FER, model, np.ones(7)), 1.0, start=FER, mass_factor=1.5
     )
     ratios = np.array([link.mass / own.mass for link, own in zip(fit.arm.links, FER.links)])
     assert (ratios <= 1.5 + 1e-6).all()
@@ -88,10 +90,10 @@ def test_masses_of_a_heavier_arm_stop_at_their_bound(simulate):
 def test_centres_of_mass_stop_where_their_links_end(simulate):
     model = TorqueModel.of(FER)
     away = LinkInertia.from_center_of_mass(0.8, np.array([0.5, 0.0, 0.1]), 1e-2 * np.eye(3))
-    factors, _ = factors_of(
+    equations, _ = equations_of(
         simulate, model, replace(FER, links=(*FER.links[:6], FER.links[6] + away))
     )
-    fit = fit_consistent(factors, NOISE, Prior.towards(FER, model), 1.0, start=FER)
+    fit = fit_consistent(equations, Prior.towards(FER, model, np.ones(7)), 1.0, start=FER)
     distances = np.array(
         [room.distance(link.center_of_mass) for room, link in zip(link_rooms(FER), fit.arm.links)]
     )
@@ -103,8 +105,8 @@ def test_centres_of_mass_stop_where_their_links_end(simulate):
 def test_friction_that_would_drive_is_fitted_as_braking_or_zero(simulate):
     model = TorqueModel.of(FER)
     driving = ViscousCoulombFriction(np.full(7, -0.2), np.full(7, -0.3), np.full(7, -0.1))
-    factors, _ = factors_of(simulate, model, FER, driving)
-    fit = fit_consistent(factors, NOISE, Prior.towards(FER, model), 1.0, start=FER)
+    equations, _ = equations_of(simulate, model, FER, driving)
+    fit = fit_consistent(equations, Prior.towards(FER, model, np.ones(7)), 1.0, start=FER)
     assert (fit.arm.friction.viscous >= 0.0).all()
     assert (fit.arm.friction.coulomb >= 0.0).all()
     assert (fit.arm.friction.offset < 0.0).any()
@@ -112,9 +114,9 @@ def test_friction_that_would_drive_is_fitted_as_braking_or_zero(simulate):
 
 def test_without_information_the_fit_is_the_reference(simulate):
     model = TorqueModel.of(FER)
-    prior = Prior.towards(FER, model)
-    factors, _ = factors_of(simulate, model, load('fer', hand='franka_hand'))
-    fit = fit_consistent(factors, Noise(np.full(7, 1e6), np.ones(7)), prior, 1.0, start=FER)
+    prior = Prior.towards(FER, model, np.ones(7))
+    equations, _ = equations_of(simulate, model, load('fer', hand='franka_hand'), noise=1e6)
+    fit = fit_consistent(equations, prior, 1.0, start=FER)
     for link, reference in zip(fit.arm.links, prior.reference.links):
         # The solver's relative tolerance is 1e-8 of a divergence, which is a square.
         np.testing.assert_allclose(link.parameters(), reference.parameters(), rtol=0.0, atol=1e-3)
@@ -123,10 +125,10 @@ def test_without_information_the_fit_is_the_reference(simulate):
 @pytest.mark.parametrize('factor', [1.0, 0.5, float('nan')])
 def test_a_mass_factor_that_bounds_nothing_is_refused(simulate, factor):
     model = TorqueModel.of(FER)
-    factors, _ = factors_of(simulate, model, FER)
+    equations, _ = equations_of(simulate, model, FER)
     with pytest.raises(IdentificationError, match=r'mass factor is .*; it must be above 1'):
         fit_consistent(
-            factors, NOISE, Prior.towards(FER, model), 1.0, start=FER, mass_factor=factor
+            equations, Prior.towards(FER, model, np.ones(7)), 1.0, start=FER, mass_factor=factor
         )
 
 
@@ -139,17 +141,32 @@ def test_a_mass_factor_that_bounds_nothing_is_refused(simulate, factor):
 )
 def test_settings_short_of_the_optimum_give_way_to_the_next(simulate, monkeypatch, first):
     model = TorqueModel.of(FER)
-    factors, _ = factors_of(simulate, model, load('fer', hand='franka_hand'), duration=30.0)
-    prior = Prior.towards(FER, model)
-    expected = fit_consistent(factors, NOISE, prior, 1.0, start=FER)
+    equations, _ = equations_of(simulate, model, load('fer', hand='franka_hand'), duration=30.0)
+    prior = Prior.towards(FER, model, np.ones(7))
+    expected = fit_consistent(equations, prior, 1.0, start=FER)
     monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first, {}))
     # Both within the solver's tolerance of 1e-8 of the optimum, which is flat there.
     np.testing.assert_allclose(
-        fit_consistent(factors, NOISE, prior, 1.0, start=FER).theta,
+        fit_consistent(equations, prior, 1.0, start=FER).theta,
         expected.theta,
         rtol=0.0,
         atol=1e-4,
     )
     monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first,))
     with pytest.raises(IdentificationError, match='solver of the consistent fit failed'):
-        fit_consistent(factors, NOISE, prior, 1.0, start=FER)
+        fit_consistent(equations, prior, 1.0, start=FER)
+
+
+@pytest.mark.parametrize('hand', ['franka_hand', 'hand_ledezma2021'])
+def test_a_hand_can_be_taken_off_what_was_identified_with_it(simulate, hand):
+    start = load('fer', hand=hand)
+    model = TorqueModel.of(FER)
+    # A lighter last link than the hand alone, which the torques would have.
+    own = load_hand(hand).expressed_in(FER.flange_transform())
+    light = LinkInertia.from_parameters(start.links[6].parameters() - 0.9 * own.parameters())
+    equations, _ = equations_of(simulate, model, replace(start, links=(*start.links[:6], light)))
+    prior = Prior.towards(start, model, np.ones(7))
+    fit = fit_consistent(equations, prior, 1.0, start=start, mass_factor=20.0)
+    rest = fit.arm.links[6] - own
+    assert rest.mass > 0.0
+    assert rest.consistency_margin() > 0.0

@@ -110,9 +110,9 @@ def test_an_industrial_arms_scales_survive_a_wrong_wrist(simulate, six):
     result = identify([replace(recording, effort=recording.effort / SCALE)], start, [], CURRENTS)
     ratio = result.effort_scale / SCALE
     np.testing.assert_allclose(ratio[:4], 1.0, rtol=0.0, atol=0.1)
-    assert (result.found_scale.deviation[:4] < SCALE_NOT_SHOWN).all()
+    assert (result.fit.scale.deviation[:4] < SCALE_NOT_SHOWN).all()
     # The last axis carries next to nothing: its scale is held among the others', and named.
-    assert result.found_scale.deviation[5] > SCALE_NOT_SHOWN
+    assert result.fit.scale.deviation[5] > SCALE_NOT_SHOWN
     said = ' '.join(verdict(result))
     assert 'The motion does not show what an ampere is at fer_joint6' in said
     assert 'if that arm is 10% too heavy, so are these scales' in said

@@ -11,19 +11,19 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification import excitation as excitation_module
+from franka_dynamics.identification.bar_model import Skeleton
 from franka_dynamics.identification.excitation import optimise, random_trajectory
-from franka_dynamics.identification.excitation_gradient import ExcitationGradient
 from franka_dynamics.identification.excitation_problem import (
     bag_information,
+    ExcitationGradient,
     ExcitationLimits,
     ExcitationProblem,
 )
 from franka_dynamics.identification.fourier_trajectory import basis
-from franka_dynamics.identification.least_squares import estimate, Noise
+from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.qr_factors import QRFactors
-from franka_dynamics.identification.skeleton import Skeleton
+from franka_dynamics.identification.samples import QRFactors
+from franka_dynamics.identification.solve import estimate
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 
 LIMITS = ExcitationLimits()
@@ -77,35 +77,6 @@ def test_rounding_of_another_machine_leaves_the_gradient(worth):
     np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-10)
 
 
-def test_a_start_that_loses_its_way_is_left_behind(monkeypatch):
-    # Of these three starts one is far beyond a limit after its stage, and would never come back.
-    arm = load('rpr')
-    problem = ExcitationProblem(arm, LIMITS)
-    monkeypatch.setattr(excitation_module, '_SAMPLES', 40)
-    found = optimise(problem, arm.home, draws=12, iterations=95, seed=2)
-    assert found.left_open.max() < 0.1 < found.random_worst.min()
-    # What lay beyond a limit between the samples was kept from it, the amplitude not reduced.
-    assert 0.0 <= problem.margins(*found.trajectory.at(DENSE)).min() < 0.01
-
-
-def test_another_rounding_finds_the_same_motion(monkeypatch):
-    # Given the rounding of another machine: where stages begin with all digits, motions come
-    # 4e-3 rad apart within these steps.
-    def found(relative):
-        def start(*arguments):
-            motion = random_trajectory(*arguments)
-            return replace(motion, coefficients=motion.coefficients * (1.0 + relative))
-
-        monkeypatch.setattr(excitation_module, 'random_trajectory', start)
-        problem = ExcitationProblem(arm, LIMITS)
-        return optimise(problem, arm.home, draws=1, iterations=75).trajectory.coefficients
-
-    arm = load('rpr')  # the code is the same for any arm, and its regressor the smallest
-    monkeypatch.setattr(excitation_module, '_SAMPLES', 40)
-    one, other = found(0.0), found(1e-14)
-    np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-6)
-
-
 def test_predicted_deviations_are_those_of_estimates():
     arm = load('fer')
     problem = ExcitationProblem(arm, LIMITS, duration=20.0)
@@ -115,11 +86,8 @@ def test_predicted_deviations_are_those_of_estimates():
     motion = Motion(time, q, dq, ddq, q, q, np.zeros(600, dtype=int), SignalOptions())
     factors = QRFactors.of(problem.model, motion)
     # 30 samples a second for 20 s, each as good as the stated noise.
-    expected = estimate(
-        factors, Noise(problem.noise, np.ones(7)), Prior.towards(arm, problem.model), 1.0
-    ).deviations
-    weights = Noise(problem.noise, np.ones(7)).weights
-    assert (weights == 1.0 / problem.noise).all()
+    prior = Prior.towards(arm, problem.model, np.ones(7))
+    expected = estimate(factors.weighted(1.0 / problem.noise), prior, 1.0).deviations
     np.testing.assert_allclose(problem.deviations(q, dq, ddq), expected, rtol=1e-6, atol=0.0)
 
 
@@ -189,8 +157,7 @@ def test_condition_number_is_that_of_the_scaled_regressor():
     trajectory = random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(1))
     states = trajectory.at(np.linspace(0.0, 10.0, 100, endpoint=False))
     model = problem.model
-    friction = model.friction.regressor(model.friction.columns(*states[:2]))
-    rows = np.concatenate([model.base.regressor(*states), friction], -1)
+    rows = model.regressor(model.base.regressor(*states), model.friction.columns(*states[:2]))
     rows = rows * problem.units / np.sqrt(arm.limit('effort'))[:, None]
     # The squared matrix is used, which loses half the digits of the smallest singular value.
     assert problem.condition_number(*states) == pytest.approx(
@@ -223,3 +190,9 @@ def test_a_start_beyond_a_limit_is_refused(limits):
 def test_a_fraction_of_the_limits_above_one_is_refused():
     with pytest.raises(IdentificationError, match=r'fraction of the limits is 1\.2; it must lie'):
         ExcitationLimits(fraction=1.2)
+
+
+def test_what_is_planned_for_is_the_friction_that_is_fitted():
+    arm = load('fer')
+    planned = ExcitationProblem(arm, LIMITS).model.friction.width
+    assert planned == IdentificationOptions().torque_model(arm).friction.width

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.payload import payload_array
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.payload import identify_payload, nearest_body, static_samples
@@ -149,3 +149,22 @@ def test_a_possible_body_is_its_own_nearest_one():
     np.testing.assert_allclose(
         nearest_body(vector, np.eye(10)).parameters(), vector, rtol=0.0, atol=1e-15
     )
+
+
+def test_a_light_load_is_found_on_an_arm_without_torque_limits(simulate):
+    # Friction was once held to 2 % of 1 N m there, and the load not seen.
+    rubbing = ViscousCoulombFriction(np.full(7, 3.0), np.full(7, 3.0), np.zeros(7))
+    body = LinkInertia.from_center_of_mass(0.3, [0.0, 0.0, 0.08], 5e-4 * np.eye(3))
+    free = replace(
+        FER,
+        joints=tuple(
+            replace(joint, limits=replace(joint.limits, effort=np.inf)) for joint in FER.joints
+        ),
+    )
+    without, loaded = (
+        prepare(simulate(arm, duration=20.0, rate=100.0, friction=rubbing, noise=0.2, seed=seed))
+        for seed, arm in enumerate((FER, FER.with_payload(body)))
+    )
+    found = identify_payload([without], [loaded], free)
+    assert found.values[0] == pytest.approx(0.3, abs=0.03)
+    assert found.deviations[0] < 0.03

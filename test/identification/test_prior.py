@@ -1,21 +1,41 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The prior towards a starting set, against the divergence it approximates."""
+"""The prior towards a starting set, against the divergence it approximates; how far off it is."""
+
+from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm import available_sets, LinkInertia, load
 from franka_dynamics.dynamics.regressor import (
     parameter_vector,
     with_parameter_vector,
 )
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.friction import TorqueModel
-from franka_dynamics.identification.prior import Prior, with_minimum_gyration
+from franka_dynamics.identification.prior import (
+    LEAST_SPREAD_M,
+    Prior,
+    prior_misfit,
+    shown_precision,
+    ShownPrecision,
+    with_minimum_gyration,
+)
+from franka_dynamics.identification.samples import QRFactors
+from franka_dynamics.identification.solve import determined_friction, estimate, Noise
+from franka_dynamics.identification.torque_model import TorqueModel
+from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.simulation.model_trial import draw_plant
+
+from ..arms import drawn_around
 
 FER = load('fer')
 MODEL = TorqueModel.of(FER)
+B = len(MODEL.base)
+NOISE = Noise(np.where(FER.limit('effort') > 50.0, 0.3, 0.1), np.full(7, 6.0))
+FRICTION = np.tile([0.3, 0.3, 0.0], 7)
+TOO_STRONG = 1000.0  # of a set that is 10 % off: three times as good as it is
 
 
 def divergence(link, reference):
@@ -24,7 +44,7 @@ def divergence(link, reference):
 
 
 def test_the_distance_of_a_small_change_is_twice_the_divergence():
-    prior = Prior.towards(FER, MODEL)
+    prior = Prior.towards(FER, MODEL, np.ones(7))
     rng = np.random.default_rng(0)
     for i, link in enumerate(prior.reference.links):
         block = slice(10 * i, 10 * i + 10)
@@ -37,7 +57,7 @@ def test_the_distance_of_a_small_change_is_twice_the_divergence():
 
 
 def test_a_prior_of_weight_one_knows_masses_to_100_percent():
-    prior = Prior.towards(FER, MODEL)
+    prior = Prior.towards(FER, MODEL, np.ones(7))
     masses = np.arange(9, 70, 10)
     np.testing.assert_allclose(
         np.sqrt(np.diag(prior.covariance)[masses]),
@@ -48,16 +68,14 @@ def test_a_prior_of_weight_one_knows_masses_to_100_percent():
 
 
 def test_the_prior_is_the_least_over_arms_with_these_parameters():
-    prior = Prior.towards(FER, MODEL)
+    prior = Prior.towards(FER, MODEL, np.ones(7))
     rng = np.random.default_rng(1)
-    change = 0.01 * rng.standard_normal(len(MODEL.base)) * prior.deviations
-    theta = prior.center + np.concatenate([change, rng.standard_normal(21)])
-    actual = np.sum((prior.root @ (theta - prior.center)) ** 2)
+    deviations = prior.deviations[:B]
+    change = 0.01 * rng.standard_normal(B) * deviations
+    actual = np.sum((prior.root @ change) ** 2)
     # The smallest standard change with these base parameters, in units of the prior.
     whitened = MODEL.base.matrix @ np.linalg.cholesky(prior.covariance)
-    smallest, *_ = np.linalg.lstsq(
-        whitened / prior.deviations[:, None], change / prior.deviations, rcond=None
-    )
+    smallest, *_ = np.linalg.lstsq(whitened / deviations[:, None], change / deviations, rcond=None)
     assert actual == pytest.approx(smallest @ smallest, rel=1e-6)
 
 
@@ -86,10 +104,141 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 
 def test_rotors_have_a_prior_scale_of_their_own():
     model = TorqueModel.of(FER, rotor_inertia=True)
-    prior = Prior.towards(FER, model)
+    prior = Prior.towards(FER, model, np.ones(7))
     assert prior.covariance.shape == (77, 77)
     vector = parameter_vector(FER, rotor_inertia=True)
     vector[70:] += 0.1
     theta = model.base.values(with_parameter_vector(FER, vector)) - model.base.values(FER)
     # Seven rotors one scale away, or less where links can take their part.
-    assert 0.0 < np.sum((prior.root[:, : len(theta)] @ theta) ** 2) <= 7.0
+    assert 0.0 < np.sum((prior.root @ theta) ** 2) <= 7.0
+
+
+@pytest.fixture
+def samples(simulate):
+    """Return the samples of a slow minute, their torques to be replaced."""
+    return QRFactors.of(MODEL, prepare(simulate(FER, duration=60.0)))
+
+
+def drawn_equations(samples, arm, rng):
+    """Return weighted equations of an arm's torques with the stated noise, and its parameters."""
+    truth = np.concatenate([MODEL.base.values(arm), FRICTION])
+    # A triangle of all joints' rows: what is drawn does not depend on how `weighted` parts them.
+    rows = np.zeros((*samples.r_factors.shape[:2], len(truth)))
+    for joint, (own, weight) in enumerate(zip(samples.r_factors, NOISE.weights)):
+        rubbing = slice(B + 3 * joint, B + 3 * joint + 3)
+        rows[joint, :, :B], rows[joint, :, rubbing] = weight * own[:, :B], weight * own[:, B:-2]
+    triangle = np.linalg.qr(rows.reshape(-1, len(truth)), mode='r')
+    return (triangle, triangle @ truth + rng.standard_normal(len(truth))), truth
+
+
+def scores(equations, truth, prior, regularization):
+    """Return errors over deviations as a prior claims, and as the samples show it, (b,) each."""
+    misfit = prior_misfit(prior, regularization, shown_precision(equations, prior))
+    found = estimate(equations, prior, regularization)
+    off = np.abs(found.theta - truth)
+    return [(off / one.deviations)[:B] for one in (found, replace(found, misfit=misfit))]
+
+
+def test_masses_and_inertias_make_up_a_round_priors_covariance():
+    thick = FER.map_links(lambda link: with_minimum_gyration(link, LEAST_SPREAD_M))
+    prior = Prior.towards(thick, MODEL, np.ones(7))
+    expected = MODEL.base.matrix @ prior.covariance @ MODEL.base.matrix.T
+    misfit = prior_misfit(prior, 1.0, ShownPrecision(1.0, 1.0))
+    metric = prior.root.T @ prior.root
+    inverse = np.linalg.inv(metric)
+    actual = inverse @ misfit.shown @ misfit.shown.T @ inverse
+    scale = np.sqrt(np.diag(expected))
+    np.testing.assert_allclose(
+        actual / np.outer(scale, scale), expected / np.outer(scale, scale), rtol=0.0, atol=1e-7
+    )
+    # A prior that is as good as it claims leaves nothing to add.
+    covariance = np.linalg.inv(metric + np.diag(1.0 / scale**2))
+    excess = misfit.excess(covariance) / np.outer(scale, scale)
+    np.testing.assert_allclose(excess, 0.0, rtol=0.0, atol=1e-7)
+
+
+def test_the_covariance_is_what_estimates_scatter_by(samples):
+    precision = ShownPrecision(30.0, 3.0)
+    prior = Prior.towards(FER, MODEL, np.ones(7))
+    misfit = prior_misfit(prior, TOO_STRONG, precision)
+    triangle, _ = samples.weighted(NOISE.weights)
+    rng = np.random.default_rng(0)
+    # theta0 - theta drawn with the covariance that the pull's root has, by the pull's inverse.
+    pull = TOO_STRONG * prior.root.T @ prior.root
+    spread = np.linalg.solve(pull, misfit.shown)
+    errors = []
+    for _ in range(400):
+        truth = prior.center.copy()
+        truth[:B] += spread @ rng.standard_normal(spread.shape[1])
+        truth[B:] = prior.friction_deviations * rng.standard_normal(21)
+        effort = triangle @ truth + rng.standard_normal(len(truth))
+        errors.append(estimate((triangle, effort), prior, TOO_STRONG).theta - truth)
+    stated = replace(estimate((triangle, effort), prior, TOO_STRONG), misfit=misfit).deviations
+    # The standard deviation of 400 draws is known to 3.5 %; 4.2 of that in 64 of them.
+    np.testing.assert_allclose(np.std(errors, axis=0) / stated, 1.0, rtol=0.0, atol=0.15)
+
+
+@pytest.mark.parametrize('deviation', [0.03, 0.1, 0.3])
+def test_three_deviations_cover_an_arm_that_a_prior_misses(samples, deviation):
+    prior, rng = Prior.towards(FER, MODEL, np.ones(7)), np.random.default_rng(0)
+    regularization = 10.0 / deviation**2  # counts as known to a third of what it is off
+    claimed, shown = [], []
+    for seed in range(20):
+        equations, truth = drawn_equations(samples, drawn_around(FER, seed, size=deviation), rng)
+        one, other = scores(equations, truth, prior, regularization)
+        claimed.append(one)
+        shown.append(other)
+    assert np.mean(np.array(claimed) > 3.0) > 0.05
+    # 0.27 % should be outside; draws of one arm are not independent, so that 1 % is allowed.
+    assert np.mean(np.array(shown) > 3.0) <= 0.01
+    # Not by being useless: beyond one deviation should be a third, and is at least a twentieth.
+    assert np.mean(np.array(shown) > 1.0) > 0.05
+
+
+@pytest.mark.parametrize(('truth', 'start'), list(permutations(available_sets('fer'), 2)))
+def test_shipped_sets_cover_each_other_nearly(samples, truth, start):
+    prior = Prior.towards(load('fer', start), MODEL, np.ones(7))
+    equations, theta = drawn_equations(samples, load('fer', truth), np.random.default_rng(1))
+    claimed, shown = scores(equations, theta, prior, 100.0)
+    # franka_description differs from the others by whole inertias; of the 43 some stay outside.
+    assert np.mean(shown > 3.0) <= 0.1
+    assert np.mean(claimed > 3.0) >= np.mean(shown > 3.0)
+
+
+def test_a_prior_that_is_as_good_as_it_claims_is_believed(samples):
+    prior, rng = Prior.towards(FER, MODEL, np.ones(7)), np.random.default_rng(3)
+    widths = []
+    for seed in range(10):
+        equations, _ = drawn_equations(samples, drawn_around(FER, seed), rng)
+        misfit = prior_misfit(prior, 100.0, shown_precision(equations, prior))
+        found = estimate(equations, prior, 100.0)
+        wider = replace(found, misfit=misfit)
+        assert (wider.deviations >= found.deviations * (1.0 - 1e-9)).all()
+        widths.append(np.median((wider.deviations / found.deviations)[:B]))
+    # Not knowing how good the set is costs that, no more.
+    assert np.mean(widths) < 3.0
+
+
+def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
+    prior, rng = Prior.towards(FER, MODEL, np.ones(7)), np.random.default_rng(4)
+    for deviation in (0.03, 0.1, 0.3):
+        # Drawn from the distribution to which the divergence is a prior, of precision 1 / d^2.
+        arms = [draw_plant(FER, seed, deviation).arm for seed in range(9)]
+        found = [shown_precision(drawn_equations(samples, arm, rng)[0], prior) for arm in arms]
+        masses, inertias = (
+            np.median([getattr(one, name) for one in found]) * deviation**2
+            for name in ('masses', 'inertias')
+        )
+        # The smallest that is not contradicted: most often less than the true one.
+        assert 0.3 < masses < 1.2
+        assert 0.03 < inertias < masses
+
+
+def test_friction_that_is_kept_exceeds_its_deviation(samples):
+    prior = Prior.towards(load('fer', 'franka_description'), MODEL, np.ones(7))
+    equations, _ = drawn_equations(samples, FER, np.random.default_rng(5))
+    misfit = prior_misfit(prior, TOO_STRONG, shown_precision(equations, prior))
+    kept, found = determined_friction(equations, prior, TOO_STRONG, misfit)
+    size, deviation = np.abs(found.theta[B:]), found.deviations[B:]
+    assert (size[kept] >= deviation[kept]).all()
+    assert not kept.all()

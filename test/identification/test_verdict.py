@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.identification.held_out import judge, PartScore
+from franka_dynamics.identification.verdict import errors_of, judge, PartScore, Score
 
 SAMPLES = 100
 
@@ -14,13 +14,17 @@ def part(name, error, rigid=1.0):
     def squares(value):
         return np.array([SAMPLES * value**2])
 
-    return PartScore(name, SAMPLES, squares(error), squares(rigid), squares(error))
+    return PartScore(name, SAMPLES, squares(error), squares(9.0), squares(rigid), squares(error))
 
 
 def judged(arm, published, *, rigid=(1.0, 1.0), name='run{}'):
     own = [part(name.format(k), error, rigid[0]) for k, error in enumerate(arm)]
     theirs = [part(name.format(k), error, rigid[1]) for k, error in enumerate(published)]
-    return judge(own, {'published': theirs}, theirs)
+    return judge(score('own', own), [score('published', theirs)], score('start', theirs))
+
+
+def score(name, parts):
+    return Score(name, np.zeros(1), errors_of(np.ones(1), 1), tuple(parts))
 
 
 def test_a_gain_beyond_the_spread_is_better():
@@ -51,5 +55,19 @@ def test_a_gain_of_less_than_a_twentieth_is_not_worth_it(gain, better):
     assert said.better is better
 
 
-def test_a_worse_rigid_part_is_no_better():
+def test_worse_inertias_are_no_better():
     assert not judged([0.3] * 4, [0.5, 0.51, 0.5, 0.5], rigid=(1.01, 1.0)).better
+
+
+@pytest.mark.parametrize(
+    ('arm', 'published'),
+    [
+        ([0.30, 0.31, 0.29, 0.30], [0.45, 0.47, 0.44, 0.46]),
+        ([0.30, 0.31, 0.29, 0.30], [0.31, 0.72, 0.30, 0.31]),
+        ([0.30, 0.30, 0.30, 0.41], [0.50, 0.50, 0.50, 0.40]),
+        ([0.30], [0.40]),
+    ],
+)
+def test_every_verdict_is_a_truth_value_that_json_has(arm, published):
+    assert isinstance(judged(arm, published).better, bool)
+    assert isinstance(judged(arm, published, rigid=(1.01, 1.0)).better, bool)

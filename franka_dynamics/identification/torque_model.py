@@ -11,14 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base_parameters import base_parameters, BaseParameters
-from ..arm import ArmDescription, MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
+from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.slip_states import middle_slip_states
 from ..dynamics.model import GRAVITY
-from ..errors import IdentificationError, MissingDependencyError
+from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
+VISCOUS, COULOMB, OFFSET, SLIP = 'fv', 'fc', 'fo', 'fz'
+# Where Coulomb friction has turned over [rad/s], in plans and in fits alike.
+COULOMB_WIDTH = 0.01
+# One slip element for the pre-sliding of bearings and seals, one for the wind-up of the drive
+# [rad]. An element longer than 0.3 rad is a spring to most motions, which is mistaken for gravity:
+# on a real FER, 0.6 rad predicts a left-out stretch with 0.5 N m instead of 0.2.
+SLIP_REACHES = (0.004, 0.3)
 # What joints of such arms have, as parts of their torque limits: the prior's standard deviations.
 # Coefficients of friction; drag at the velocity limit is of the same size. An offset of a torque
 # sensor is ten times less, which keeps it from taking over what gravity explains.
@@ -26,14 +32,6 @@ FRICTION_PART, OFFSET_PART = 0.02, 0.002
 # The same where effort is what the motor takes: gears rub more than bearings behind a torque
 # sensor do (a UR10e's Coulomb friction is 4 to 7 %).
 DRIVE_FRICTION_PART = 0.1
-# Amplitude [N m], slope [s/rad] and offset [rad/s] of the sigmoid. Steeper than 100 s/rad is a
-# step to every sensor, and a torque that no controller should command.
-_LOWEST, _HIGHEST = (0.0, 0.5, -0.5), (100.0, 100.0, 0.5)
-
-
-def slip_symbol(reach: float) -> str:
-    """Return the symbol of a Maxwell-slip element's amplitude, by its reach [rad]."""
-    return f'{SLIP}{1e3 * reach:g}mrad'
 
 
 @dataclass(frozen=True)
@@ -41,37 +39,30 @@ class FrictionTerms:
     """
     Terms of each of n joints' friction, linear in their parameters.
 
-    tau_f = fv dq + fc tanh(dq / width) + fo, and, where `stribeck_velocity` [rad/s] is given,
-    fs tanh(dq / width) exp(-(dq / stribeck_velocity)^2) and for each of `reaches` [rad] a
-    Maxwell-slip element fz z, z <- clip(z + step of q / reach, -1, 1) (Al-Bender, Lampaert and
-    Swevers 2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11), without its memory of
-    velocity). A sign in place of the tanh would turn the noise of a resting joint into torque.
+    tau_f = fv dq + fc tanh(dq / width) + fo, and for each of `reaches` [rad] a Maxwell-slip
+    element fz z, z <- clip(z + step of q / reach, -1, 1) (Al-Bender, Lampaert and Swevers 2005,
+    "The generalized Maxwell-slip model", IEEE T-AC 50(11), without its memory of velocity). A sign
+    in place of the tanh would turn the noise of a resting joint into torque.
     """
 
     n: int
-    width: float = 0.02
-    stribeck_velocity: float | None = None
+    width: float = COULOMB_WIDTH
     reaches: tuple[float, ...] = ()
     part: float = FRICTION_PART  # of the torque limit that the prior takes friction for
 
     def __post_init__(self) -> None:
         """Refuse widths that no term can have."""
-        if not 0.0 < self.width < np.inf:
-            raise IdentificationError(
-                f'The width of Coulomb friction is {self.width} rad/s; it must be positive.'
-            )
-        for reach in self.reaches:
-            if not 0.0 < reach < np.inf:
-                raise IdentificationError(
-                    f'The reach of a Maxwell-slip element is {reach} rad; it must be positive.'
-                )
+        for name, value, unit in (
+            ('width of Coulomb friction', self.width, 'rad/s'),
+            *(('reach of a Maxwell-slip element', reach, 'rad') for reach in self.reaches),
+        ):
+            if not 0.0 < value < np.inf:
+                raise IdentificationError(f'The {name} is {value} {unit}; it must be positive.')
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Symbols of one joint's terms, in the order of its columns."""
-        stribeck = () if self.stribeck_velocity is None else (STRIBECK,)
-        slips = tuple(slip_symbol(reach) for reach in self.reaches)
-        return (VISCOUS, COULOMB, OFFSET, *stribeck, *slips)
+        return (VISCOUS, COULOMB, OFFSET, *(f'{SLIP}{1e3 * one:g}mrad' for one in self.reaches))
 
     @property
     def terms(self) -> int:
@@ -96,22 +87,11 @@ class FrictionTerms:
 
         """
         velocity = np.asarray(dq, dtype=float)
-        turned = np.tanh(velocity / self.width)
-        terms = [velocity, turned, np.ones_like(velocity)]
-        if self.stribeck_velocity is not None:
-            terms.append(turned * np.exp(-((velocity / self.stribeck_velocity) ** 2)))
+        terms = [velocity, np.tanh(velocity / self.width), np.ones_like(velocity)]
         if self.reaches:
             # What the elements' state was before is not known: the middle of both extremes.
             terms.extend(np.moveaxis(middle_slip_states(q, self.reaches), 1, 0))
         return np.stack(terms, axis=-1)
-
-    def regressor(self, columns: ArrayLike) -> Array:
-        """Return `columns` as a regressor of all joints' parameters, shape (..., n, n terms)."""
-        terms = np.asarray(columns, dtype=float)
-        wide = np.zeros((*terms.shape[:-1], self.n, terms.shape[-1]))
-        joints = np.arange(self.n)
-        wide[..., joints, joints, :] = terms
-        return wide.reshape(*terms.shape[:-1], -1)
 
     def deviations(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
         """
@@ -136,94 +116,35 @@ class FrictionTerms:
         """Which parameters cannot be negative, or friction would drive; all but the offsets."""
         return np.array([not name.startswith(OFFSET) for name in self.names])
 
-    def chosen(self, reaches: tuple[float, ...]) -> NDArray[np.bool_]:
-        """Return which parameters belong to a model with these of the reaches."""
-        names = {slip_symbol(reach) for reach in reaches}
-        one = [not symbol.startswith(SLIP) or symbol in names for symbol in self.symbols]
-        return np.tile(one, self.n)
-
     def model(
-        self,
-        values: ArrayLike,
-        deviations: ArrayLike | None = None,
+        self, values: ArrayLike, deviations: ArrayLike
     ) -> ViscousCoulombFriction | MaxwellSlipFriction:
         """
         Return the friction model with some parameters.
 
         Parameters
         ----------
-        values : array_like, shape (n terms,)
-            As `names` lists them; an element without any amplitude is left out.
-        deviations : array_like, shape (n terms,), optional
-            Their standard deviations.
+        values, deviations : array_like, shape (n terms,)
+            As `names` lists them, with their standard deviations; an element without any
+            amplitude is left out.
 
         """
-        table = np.asarray(values, dtype=float).reshape(self.n, -1).T
-        spread = None if deviations is None else np.asarray(deviations).reshape(self.n, -1).T
-        if self.stribeck_velocity is None:
-            viscous, coulomb, offset = table
+        viscous, coulomb, offset, *slip = np.asarray(values, dtype=float).reshape(self.n, -1).T
+        spread = np.asarray(deviations, dtype=float).reshape(self.n, -1).T
+        if not self.reaches:
             return ViscousCoulombFriction(viscous, coulomb, offset, self.width, spread)
-        used = [row for row, amplitude in enumerate(table[4:]) if amplitude.any()]
-        kept = [0, 1, 3, 2, *(4 + row for row in used)]
-        viscous, coulomb, stribeck, offset, *slip = table[kept]
+        used = [k for k, amplitude in enumerate(slip) if amplitude.any()]
+        none = np.zeros(self.n)
         return MaxwellSlipFriction(
             viscous,
             coulomb,
-            stribeck,
+            none,
             offset,
-            np.reshape(slip, (-1, self.n)),
-            np.array([self.reaches[row] for row in used]),
+            np.reshape([slip[k] for k in used], (-1, self.n)),
+            np.array([self.reaches[k] for k in used]),
             self.width,
-            self.stribeck_velocity,
-            None if spread is None else spread[kept],
+            deviations=np.vstack([spread[:2], none, spread[2], *(spread[3 + k] for k in used)]),
         )
-
-
-def fit_sigmoid(dq: ArrayLike, torque: ArrayLike) -> SigmoidFriction:
-    """
-    Return the sigmoid friction nearest to friction torques, by nonlinear least squares.
-
-    tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)) (Gaz et al. 2019, section V), each
-    joint by itself, from several starts because the slope has local minima.
-
-    Parameters
-    ----------
-    dq : array_like, shape (N, n)
-        Velocities [rad/s].
-    torque : array_like, shape (N, n)
-        Torque that friction is to explain [N m].
-
-    Raises
-    ------
-    MissingDependencyError
-        If scipy is not installed.
-
-    """
-    columns = zip(np.asarray(dq, dtype=float).T, np.asarray(torque, dtype=float).T)
-    amplitude, slope, offset = np.array([_fit_joint(v, tau) for v, tau in columns]).T
-    return SigmoidFriction(amplitude, slope, offset)
-
-
-def _fit_joint(velocity: Array, torque: Array) -> Array:
-    try:
-        from scipy.optimize import least_squares
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Fitting the sigmoid needs scipy: pip install 'franka_dynamics[identify]'."
-        ) from error
-
-    def residual(values: Array) -> Array:
-        model = SigmoidFriction(*(values[i : i + 1] for i in range(3)))
-        return model.torque(velocity[:, None])[:, 0] - torque
-
-    swing = float(np.clip(np.ptp(torque), 0.01, 50.0))
-    fits = [
-        least_squares(
-            residual, (swing, slope, 0.0), bounds=(_LOWEST, _HIGHEST), x_scale=(swing, slope, 0.05)
-        )
-        for slope in (3.0, 10.0, 30.0, 90.0)
-    ]
-    return np.asarray(min(fits, key=lambda found: float(found.cost)).x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,15 +171,14 @@ class TorqueModel:
         *,
         gravity: ArrayLike = GRAVITY,
         rotor_inertia: bool = False,
-        width: float = FrictionTerms.width,
-        stribeck_velocity: float | None = None,
+        width: float = COULOMB_WIDTH,
         reaches: tuple[float, ...] = (),
         friction_part: float = FRICTION_PART,
     ) -> TorqueModel:
         """Return the model of an arm's geometry; nothing depends on its inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
-            FrictionTerms(arm.n, width, stribeck_velocity, reaches, friction_part),
+            FrictionTerms(arm.n, width, reaches, friction_part),
         )
 
     @property
@@ -298,10 +218,13 @@ class TorqueModel:
             rubbing = self.friction.columns(motion.q, motion.dq)
         return self.base.regressor(motion.q, motion.dq, motion.ddq), rubbing
 
-    def regressor(self, motion: Motion) -> Array:
-        """Return Y for every sample of a motion, shape (N, n, p)."""
-        rigid, rubbing = self.blocks(motion)
-        return np.concatenate([rigid, self.friction.regressor(rubbing)], axis=-1)
+    def regressor(self, rigid: Array, rubbing: Array) -> Array:
+        """Return Y, (..., n, p), of base columns (..., n, b) and joints' terms (..., n, k)."""
+        n, k = rubbing.shape[-2:]
+        wide = np.zeros((*rubbing.shape[:-1], n, k))
+        joints = np.arange(n)
+        wide[..., joints, joints, :] = rubbing
+        return np.concatenate([rigid, wide.reshape(*rubbing.shape[:-1], n * k)], axis=-1)
 
     def torque(self, motion: Motion, theta: ArrayLike) -> Array:
         """Return Y theta for every sample of a motion, shape (N, n) [N m]."""
@@ -314,9 +237,3 @@ class TorqueModel:
         values = np.asarray(theta, dtype=float)
         b = len(self.base)
         return values[:b], values[b:].reshape(self.n, -1)
-
-    def without_friction(self, theta: ArrayLike) -> Array:
-        """Return parameters (p,) with all friction and offset zero."""
-        values = np.array(theta, dtype=float)
-        values[len(self.base) :] = 0.0
-        return values

@@ -10,22 +10,17 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.identification.bag_job import contradictions
-from franka_dynamics.identification.least_squares import (
-    determined_parameters,
-    find_noise,
-    solve_quickly,
-)
-from franka_dynamics.identification.noise import residual_inflation
+from franka_dynamics.identification.checks import contradictions
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.qr_factors import residual_lag_sums, Summary, total
+from franka_dynamics.identification.samples import residual_inflation, Summary, total
+from franka_dynamics.identification.solve import estimate, find_noise
 from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')
 OPTIONS = IdentificationOptions()
 MODEL = OPTIONS.torque_model(FER)
-PRIOR = Prior.towards(FER, MODEL).fitting(MODEL.friction.chosen(OPTIONS.usual_reaches))
+PRIOR = Prior.towards(FER, MODEL, np.ones(7))
 
 
 @pytest.fixture(scope='module')
@@ -54,17 +49,13 @@ def with_load(motion, mass):
 
 def said(motions):
     """Return what is said of motions as bags of their own, their noise found as usual."""
-    bags = [
-        bag
-        for k, one in enumerate(motions)
-        for bag in Summary.of(MODEL, one, 2, None, f'{k}').bags
-    ]
+    bags = [Summary.of(MODEL, one, 2, None, f'{k}') for k, one in enumerate(motions)]
     factors = total(bag.whole.factors for bag in bags)
     noise = find_noise(factors, PRIOR, np.full(7, 5.0))
-    theta = solve_quickly(factors.weighted(noise.weights), PRIOR, 10.0)
-    sums = np.sum([residual_lag_sums(MODEL, one, theta) for one in motions], axis=0)
-    noise = find_noise(factors, PRIOR, residual_inflation(sums))
-    return contradictions(bags, noise, PRIOR)
+    theta = estimate(factors.weighted(noise.weights), PRIOR, 10.0).theta
+    windows = total(bag.windows for bag in bags).squares(theta)
+    noise = find_noise(factors, PRIOR, residual_inflation(factors.squares(theta), windows))
+    return contradictions(bags, noise, PRIOR, theta)
 
 
 # Seventh parts of the fast recording last 3 s. Six pairs leave more than 1.5 times together
@@ -84,15 +75,23 @@ def test_a_load_of_200_g_contradicts(motions, name, count):
 
 
 def test_what_samples_determine_is_the_trace_of_the_hat_matrix(motions):
-    equations = Summary.of(MODEL, motions['slow'], 2).bags[0].whole.factors.weighted(np.ones(7))
-    triangle = equations[0][:, PRIOR.active]
+    equations = Summary.of(MODEL, motions['slow'], 2).whole.factors.weighted(np.ones(7))
+    triangle, effort = equations
     fitted = [
-        triangle @ solve_quickly((equations[0], unit), PRIOR, 10.0)[PRIOR.active]
-        - triangle @ solve_quickly((equations[0], 0.0 * unit), PRIOR, 10.0)[PRIOR.active]
+        triangle @ estimate((triangle, unit), PRIOR, 10.0).theta
+        - triangle @ estimate((triangle, 0.0 * unit), PRIOR, 10.0).theta
         for unit in np.eye(len(triangle))
     ]
-    found = determined_parameters(equations, PRIOR, 10.0)
+    found = estimate(equations, PRIOR, 10.0).determined(equations)
     assert found == pytest.approx(np.trace(fitted), rel=1e-6)
-    assert found < PRIOR.active.sum()
+    assert found < len(effort)
     # Without a prior to speak of the samples determine all that they can.
-    assert determined_parameters(equations, PRIOR, 1e-6) > found
+    assert estimate(equations, PRIOR, 1e-6).determined(equations) > found
+
+
+@pytest.mark.parametrize('count', [5, 31])
+def test_the_bag_with_a_load_is_named_among_any_number(motions, count):
+    parts = cut(motions['fast'], 5)
+    bags = [parts[k % 5] for k in range(count - 1)]
+    bags.insert(3, cut(with_load(motions['fast'], 0.7), 5)[2])
+    assert said(bags)[0].startswith('3 contradicts every other bag')

@@ -5,8 +5,13 @@
 import numpy as np
 import pytest
 
+from franka_dynamics.arm import load
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.friction import FrictionTerms
+from franka_dynamics.identification.torque_model import FrictionTerms, TorqueModel
+
+
+def along(terms, q, dq, values):
+    return np.einsum('tjk,jk->tj', terms.columns(q, dq), values.reshape(terms.n, -1))
 
 
 def test_friction_columns_times_values_are_the_models_torque():
@@ -14,8 +19,8 @@ def test_friction_columns_times_values_are_the_models_torque():
     terms = FrictionTerms(3, width=0.05)
     values, dq = rng.uniform(0.1, 1.0, 9), rng.uniform(-2.0, 2.0, (50, 3))
     np.testing.assert_allclose(
-        terms.regressor(terms.columns(dq, dq)) @ values,
-        terms.model(values).torque(dq),
+        along(terms, dq, dq, values),
+        terms.model(values, values).torque(dq),
         rtol=0.0,
         atol=1e-15,
     )
@@ -23,44 +28,41 @@ def test_friction_columns_times_values_are_the_models_torque():
 
 def test_slip_columns_are_the_torque_along_the_motion():
     rng = np.random.default_rng(1)
-    terms = FrictionTerms(3, 0.01, stribeck_velocity=0.1, reaches=(0.004, 0.3))
+    terms = FrictionTerms(3, 0.01, reaches=(0.004, 0.3))
     q = np.cumsum(rng.normal(0.0, 0.01, (200, 3)), axis=0)
     dq = rng.uniform(-0.3, 0.3, (200, 3))
     values = rng.uniform(0.1, 1.0, len(terms.names))
     np.testing.assert_allclose(
-        terms.regressor(terms.columns(q, dq)) @ values,
-        terms.model(values).torque_along(q, dq),
+        along(terms, q, dq, values),
+        terms.model(values, values).torque_along(q, dq),
         rtol=0.0,
         atol=1e-14,
     )
 
 
-def test_elements_that_are_not_chosen_are_left_out_of_the_model():
-    terms = FrictionTerms(2, 0.01, stribeck_velocity=0.1, reaches=(0.002, 0.004, 0.3))
-    chosen = terms.chosen((0.004, 0.3))
-    assert [name for name, there in zip(terms.names, chosen) if not there] == [
-        'fz2mrad_1',
-        'fz2mrad_2',
-    ]
-    model = terms.model(np.where(chosen, 0.5, 0.0))
+def test_elements_without_amplitude_are_left_out_of_the_model():
+    terms = FrictionTerms(2, 0.01, reaches=(0.002, 0.004, 0.3))
+    gone = [name.startswith('fz2mrad') for name in terms.names]
+    model = terms.model(np.where(gone, 0.0, 0.5), np.full(12, 0.1))
     np.testing.assert_array_equal(model.reach, [0.004, 0.3])
     assert model.slip.shape == (2, 2)
+    assert model.deviations.shape == (6, 2)
 
 
 def test_prior_of_friction_has_the_scale_of_the_joint():
-    terms = FrictionTerms(2, 0.01, stribeck_velocity=0.1, reaches=(0.004,))
+    terms = FrictionTerms(2, 0.01, reaches=(0.004,))
     first, second = terms.deviations([87.0, 12.0], [2.0, np.inf]).reshape(2, -1)
-    # fv, fc, fo, fs, fz: 2 % of the limit, an offset a tenth of that.
-    np.testing.assert_allclose(first, [1.74, 1.74, 0.174, 1.74, 1.74], rtol=1e-12, atol=0.0)
-    np.testing.assert_allclose(second, [0.24, 0.24, 0.024, 0.24, 0.24], rtol=1e-12, atol=0.0)
+    # fv, fc, fo, fz: 2 % of the limit, an offset a tenth of that.
+    np.testing.assert_allclose(first, [1.74, 1.74, 0.174, 1.74], rtol=1e-12, atol=0.0)
+    np.testing.assert_allclose(second, [0.24, 0.24, 0.024, 0.24], rtol=1e-12, atol=0.0)
 
 
 def test_friction_columns_act_on_their_own_joint_only():
-    terms, dq = FrictionTerms(3), np.array([[0.0, 1.0, 0.0]])
-    columns = terms.regressor(terms.columns(dq, dq))
+    model = TorqueModel.of(load('rpr'))
+    columns = model.regressor(np.zeros((1, 3, 0)), np.tile([[1.0], [2.0], [3.0]], (1, 1, 3)))
     assert columns.shape == (1, 3, 9)
-    np.testing.assert_array_equal(columns[0, 1], [0, 0, 0, 1, 1, 1, 0, 0, 0])
-    np.testing.assert_array_equal(columns[0, 0], [0, 0, 1, 0, 0, 0, 0, 0, 0])
+    np.testing.assert_array_equal(columns[0, 1], [0, 0, 0, 2, 2, 2, 0, 0, 0])
+    np.testing.assert_array_equal(columns[0, 0], [1, 1, 1, 0, 0, 0, 0, 0, 0])
 
 
 def test_given_names_when_listed_then_they_follow_the_columns():

@@ -10,21 +10,31 @@ from scipy.stats import binom
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.friction import TorqueModel
-from franka_dynamics.identification.least_squares import (
-    errors_in_variables_bias,
+from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.prior import Prior, PriorMisfit
+from franka_dynamics.identification.samples import (
+    filter_inflation,
+    parts,
+    QRFactors,
+    Summary,
+    total,
+)
+from franka_dynamics.identification.solve import (
+    cross_validate,
+    CrossValidation,
+    determined_friction,
     estimate,
     find_noise,
-    fit_friction_alone,
+    friction_alone,
     Noise,
-    without_undetermined_friction,
+    without_prior,
 )
-from franka_dynamics.identification.noise import filter_inflation
-from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.qr_factors import QRFactors
+from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 
-FER = load('fer')
+from ..slow_work import drawn_friction, slow_work
+
+FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
 # Wide enough that the low-pass passes Coulomb friction's turns; sharper ones are a model error,
 # which deviations of noise cannot cover.
 WIDTH = 0.3
@@ -32,7 +42,9 @@ FRICTION = ViscousCoulombFriction(
     np.linspace(0.2, 0.5, 7), np.linspace(0.4, 0.2, 7), np.full(7, 0.02), WIDTH
 )
 MODEL = TorqueModel.of(FER, width=WIDTH)
-PRIOR = Prior.towards(FER, MODEL)
+PRIOR = Prior.towards(FER, MODEL, np.ones(7))
+EVERY = np.ones(21, dtype=bool)
+NO_MISFIT = PriorMisfit(*np.zeros((2, len(MODEL.base), 1)))
 TRUTH = np.concatenate(
     [
         MODEL.base.values(FER),
@@ -52,7 +64,7 @@ def exact_motion(simulate, **kwargs):
 
 def test_exact_torques_give_every_parameter_back(simulate):
     factors = QRFactors.of(MODEL, exact_motion(simulate, duration=30.0))
-    result = estimate(factors, Noise(np.ones(7), np.ones(7)), PRIOR, 0.0)
+    result = without_prior(factors.weighted(np.ones(7)), PRIOR, EVERY)
     # Rounding times the condition number, some 100 with columns scaled.
     np.testing.assert_allclose(result.theta, TRUTH, rtol=0.0, atol=1e-11)
     assert 10.0 < result.condition_number < 1000.0
@@ -89,7 +101,8 @@ def test_three_sigma_under_filtered_noise_cover_the_truth(
             recording, effort=recording.effort + NOISE_NM * rng.standard_normal(recording.q.shape)
         )
         factors = repeated.factors(prepare(noisy, OPTIONS).effort)
-        result = estimate(factors, find_noise(factors, PRIOR, inflation), PRIOR, 0.0)
+        noise = find_noise(factors, PRIOR, inflation)
+        result = without_prior(factors.weighted(noise.weights), PRIOR, EVERY)
         scores.append((result.theta - TRUTH) / result.deviations)
     size = np.abs(np.array(scores))
     # 64 parameters in 40 runs, of which 0.27 % should lie outside.
@@ -99,71 +112,44 @@ def test_three_sigma_under_filtered_noise_cover_the_truth(
     assert 0.6 * low <= np.sum(size > 2.0) <= high
 
 
-def test_the_bias_predicted_for_encoder_noise_is_the_real_one(simulate):
-    # 0.05 rad/s is hundreds of times a good encoder's noise: its bias shows in a few runs.
-    motion = exact_motion(simulate, duration=40.0)
-    noise = Noise(np.full(7, 0.1), np.full(7, filter_inflation(OPTIONS)))
-    predicted = errors_in_variables_bias(
-        [motion], TRUTH, noise, PRIOR, 0.0, position=1e-4, velocity=0.05
-    )
-    recording = simulate(FER, duration=40.0, friction=FRICTION)
-    rng = np.random.default_rng(77)
-
-    def mean_estimate(velocity_noise):
-        found = []
-        for _ in range(10):
-            noisy = replace(
-                recording,
-                q=recording.q + 1e-4 * rng.standard_normal(recording.q.shape),
-                dq=recording.dq + velocity_noise * rng.standard_normal(recording.q.shape),
-            )
-            factors = QRFactors.of(MODEL, prepare(noisy, OPTIONS))
-            found.append(estimate(factors, noise, PRIOR, 0.0).theta)
-        return np.mean(found, axis=0)
-
-    actual = mean_estimate(0.05) - mean_estimate(0.0)
-    scale = estimate(QRFactors.of(MODEL, motion), noise, PRIOR, 0.0).deviations
-    assert np.corrcoef(predicted / scale, actual / scale)[0, 1] > 0.95
-    assert np.linalg.norm((predicted - actual) / scale) < 0.4 * np.linalg.norm(actual / scale)
-
-
 def test_a_stronger_prior_moves_parameters_from_data_to_start(simulate):
     heavier = FER.map_links(lambda link: link + link)
-    prior = Prior.towards(heavier, MODEL)
+    prior = Prior.towards(heavier, MODEL, np.ones(7))
     factors = QRFactors.of(MODEL, exact_motion(simulate))
     # So precise that the prior of friction, which has one regularization, does not show.
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     b = len(MODEL.base)
 
     def away(regularization):
-        theta = estimate(factors, noise, prior, regularization).theta
-        return np.linalg.norm((theta - TRUTH)[:b] / prior.deviations)
+        theta = estimate(factors.weighted(noise.weights), prior, regularization).theta
+        return np.linalg.norm((theta - TRUTH)[:b] / prior.deviations[:b])
 
     distances = [away(regularization) for regularization in (1e-6, 1e8, 1e11, 1e14, 1e20)]
     assert distances == sorted(distances)
     assert distances[0] < 1e-4
     np.testing.assert_allclose(
-        estimate(factors, noise, prior, 1e20).theta[:b], prior.center[:b], rtol=0.0, atol=1e-4
+        estimate(factors.weighted(noise.weights), prior, 1e20).theta[:b],
+        prior.center[:b],
+        rtol=0.0,
+        atol=1e-4,
     )
 
 
-def test_a_joint_that_rests_is_refused_without_a_prior(simulate):
+def test_a_joint_that_rests_has_no_estimate_without_a_prior(simulate):
     motion = exact_motion(simulate)
     q = motion.q.copy()
     q[:] = q[0]
     still = replace(motion, q=q, dq=np.zeros_like(q), ddq=np.zeros_like(q))
     factors = QRFactors.of(MODEL, still)
-    noise = Noise(np.ones(7), np.ones(7))
-    with pytest.raises(IdentificationError, match='No torque of this motion depends on ZZR_1'):
-        estimate(factors, noise, PRIOR, 0.0)
+    assert without_prior(factors.weighted(np.ones(7)), PRIOR, EVERY) is None
     one_joint = replace(
         motion,
         q=np.where(np.arange(7) == 3, motion.q, q),
         dq=np.where(np.arange(7) == 3, motion.dq, 0.0) + 1e-9,
         ddq=np.where(np.arange(7) == 3, motion.ddq, 0.0) + 1e-9,
     )
-    with pytest.raises(IdentificationError, match='does not tell all 64 parameters apart'):
-        estimate(QRFactors.of(MODEL, one_joint), noise, PRIOR, 0.0)
+    equations = QRFactors.of(MODEL, one_joint).weighted(np.ones(7))
+    assert without_prior(equations, PRIOR, EVERY) is None
 
 
 def test_each_joints_noise_is_that_of_its_filtered_effort(simulate):
@@ -193,7 +179,7 @@ def test_friction_fitted_to_a_published_set_keeps_its_inertias(simulate):
     factors = QRFactors.of(MODEL, exact_motion(simulate))
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     values = MODEL.base.values(FER)
-    theta = fit_friction_alone(factors, noise, PRIOR, values)
+    theta = friction_alone(factors, noise, PRIOR, values)
     np.testing.assert_array_equal(theta[: len(values)], values)
     # The prior of friction against noise of 1e-5 N m.
     np.testing.assert_allclose(theta, TRUTH, rtol=0.0, atol=1e-6)
@@ -208,7 +194,7 @@ def test_a_published_sets_friction_brakes_or_is_left_out(simulate):
         motion.effort.shape
     )
     factors = QRFactors.of(MODEL, replace(motion, effort=noisy))
-    theta = fit_friction_alone(
+    theta = friction_alone(
         factors, Noise(np.full(7, 0.1), np.ones(7)), PRIOR, MODEL.base.values(FER)
     )
     assert theta[fc_3] == 0.0
@@ -228,15 +214,15 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
     )
     factors = QRFactors.of(MODEL, replace(motion, effort=truth))
     noise = Noise(np.full(7, 0.05), np.full(7, 6.0))
-    kept = without_undetermined_friction(factors.weighted(noise.weights), PRIOR, 10.0)
-    held = {name for name, fitted in zip(MODEL.friction.names, kept.fitted) if not fitted}
+    equations = factors.weighted(noise.weights)
+    kept, found = determined_friction(equations, PRIOR, 10.0, NO_MISFIT)
+    held = {name for name, fitted in zip(MODEL.friction.names, kept) if not fitted}
     assert 'fv_5' in held
     assert {'fv_1', 'fc_1', 'fv_2', 'fc_2'}.isdisjoint(held)
-    found = estimate(factors, noise, kept, 10.0)
-    fitted = found.theta[len(MODEL.base) :][kept.fitted]
-    assert (np.abs(fitted) >= found.deviations[len(MODEL.base) :][kept.fitted]).all()
+    fitted = found.theta[len(MODEL.base) :][kept]
+    assert (np.abs(fitted) >= found.deviations[len(MODEL.base) :][kept]).all()
     # Left to itself the same joint has friction that nobody measured.
-    loose = estimate(factors, noise, PRIOR, 10.0)
+    loose = estimate(equations, PRIOR, 10.0)
     place = MODEL.names.index('fv_5')
     assert loose.deviations[place] > abs(loose.theta[place])
 
@@ -244,3 +230,81 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
 def test_no_joint_outweighs_others_by_its_small_residual():
     noise = Noise(np.array([0.1, 0.1, 0.1, 1e-6]), np.ones(4))
     assert noise.weights.max() <= 2.4 * noise.weights.min()
+
+
+PLAIN = TorqueModel.of(FER)
+EVEN = Noise(np.full(7, 0.3), np.full(7, 6.0))
+
+
+def folds_of(recording):
+    return [part.factors for part in parts([Summary.of(PLAIN, prepare(recording), 5)])]
+
+
+def test_the_prior_is_strong_at_a_good_start_and_weak_at_a_bad(
+    simulate,
+):
+    folds = folds_of(simulate(FER, duration=60.0, noise=0.5))
+    good = cross_validate(folds, EVEN, Prior.towards(FER, PLAIN, np.ones(7)))
+    bad = cross_validate(
+        folds,
+        EVEN,
+        Prior.towards(FER.map_links(lambda link: link + link + link), PLAIN, np.ones(7)),
+    )
+    assert good.chosen > 99.0, good
+    assert bad.chosen < 99.0
+
+
+def test_the_error_is_that_of_predicting_the_left_out_folds(simulate):
+    folds = folds_of(simulate(FER, duration=20.0, noise=0.5))
+    prior = Prior.towards(FER, PLAIN, np.ones(7))
+    actual = cross_validate(folds, EVEN, prior, [3.0]).errors[0]
+    squares = 0.0
+    for k, left_out in enumerate(folds):
+        others = total([*folds[:k], *folds[k + 1 :]]).weighted(EVEN.weights)
+        theta = estimate(others, prior, 3.0).theta
+        squares += np.sum(left_out.squares(theta))
+    assert actual == pytest.approx(np.sqrt(squares / sum(f.samples for f in folds)), rel=1e-9)
+
+
+def found(errors, rigid, start=1.0):
+    return CrossValidation((10.0, 100.0, 1000.0), errors, rigid, start)
+
+
+def test_of_errors_that_are_alike_the_strongest_prior_is_chosen():
+    assert found((0.300, 0.302, 0.310), (0.9, 0.9, 0.9)).chosen == 100.0
+    assert found((0.300, 0.310, 0.301), (0.9, 0.9, 0.9)).chosen == 1000.0
+
+
+def test_a_prior_whose_rigid_part_is_worse_is_no_candidate():
+    assert found((0.3, 0.35, 0.4), (1.1, 0.9, 0.9)).chosen == 100.0
+    assert found((0.3, 0.35, 0.4), (1.1, 1.2, 1.3)).chosen == 1000.0
+
+
+def test_given_one_fold_when_validated_then_it_is_refused(simulate):
+    folds = folds_of(simulate(FER, duration=10.0))
+    with pytest.raises(IdentificationError, match='needs at least two parts; got 1'):
+        cross_validate(folds[:1], EVEN, Prior.towards(FER, PLAIN, np.ones(7)))
+
+
+def test_published_friction_is_the_least_of_squares_and_prior():
+    recording = slow_work(FR3, drawn_friction(FR3, 3), 3)
+    model = IdentificationOptions().torque_model(FR3)
+    motion = prepare(recording, columns=model.friction.columns).part(slice(0, 150))
+    factors, prior = QRFactors.of(model, motion), Prior.towards(FR3, model, np.ones(7))
+    noise = find_noise(factors, prior, np.full(7, filter_inflation(motion.options)))
+    theta = friction_alone(factors, noise, prior, model.base.values(FR3))
+    b = len(model.base)
+    kept = b + np.flatnonzero(theta[b:] > 1e-3 * prior.friction_deviations)
+    assert len(kept) > 5
+
+    def cost(values):
+        squares = float(noise.weights**2 @ factors.squares(values))
+        return squares + float(np.sum((values[b:] / prior.friction_deviations) ** 2))
+
+    for place in kept:
+        deviation = prior.friction_deviations[place - b]
+        step = np.zeros(len(theta))
+        step[place] = 0.01 * deviation
+        slope = (cost(theta + step) - cost(theta - step)) / (2.0 * 0.01)
+        # The prior's own part of the slope, which the squares' part balances.
+        assert abs(slope) < 0.01 * 2.0 * theta[place] / deviation + 1e-4

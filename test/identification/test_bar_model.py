@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.identification.skeleton import _bar_distance, Skeleton
+from franka_dynamics.identification.bar_model import _bar_distance, Skeleton
 
 FER = load('fer')
 

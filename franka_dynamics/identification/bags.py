@@ -1,0 +1,229 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One bag's share of an identification: read, prepared and summarised where the bag lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+
+from .options import IdentificationOptions
+from .samples import Summary
+from .torque_model import TorqueModel
+from ..arm import ArmDescription
+from ..errors import ClusterError, FrankaDynamicsError, IdentificationError, RecordingError
+from ..recordings.plausibility import faults, suspicions
+from ..recordings.preprocessing import Motion, prepare, SignalOptions, too_slow
+from ..recordings.recording import HEADER, read_recording, Recording
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """
+    How one bag is read and prepared; none of its samples is kept.
+
+    Attributes
+    ----------
+    path : str
+        The bag.
+    joint_names : tuple of str
+        The arm's joints from base to tip.
+    topic : str or None
+        Of the joint states.
+    stamps : str
+        'header' or 'received'.
+    signal : SignalOptions
+        Rate, cut-off and trim.
+    other_cutoffs : tuple of float
+        Further cut-offs to report errors at [Hz].
+
+    """
+
+    path: str
+    joint_names: tuple[str, ...]
+    topic: str | None = None
+    stamps: str = HEADER
+    signal: SignalOptions = field(default_factory=SignalOptions)
+    other_cutoffs: tuple[float, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The bag's name, as tables and sentences have it."""
+        return Path(self.path).name
+
+    def recording(self) -> Recording:
+        """Read the bag."""
+        return read_recording(self.path, self.joint_names, topic=self.topic, stamps=self.stamps)
+
+    def motion(self, model: TorqueModel) -> Motion:
+        """Read the bag and prepare it for a model."""
+        return prepare(self.recording(), self.signal, columns=model.friction.columns)
+
+
+@dataclass(frozen=True)
+class BagNote:
+    """What a report says of one bag; `digest` tells whether two hold the same recording."""
+
+    bag: str
+    topic: str
+    first_joint: str
+    messages: int
+    duration: float
+    samples: int
+    remarks: tuple[str, ...] = ()
+    suspicions: tuple[str, ...] = ()
+    digest: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class BagResult:
+    """A recording's summary, how it was prepared and what is to be said; or why there is none."""
+
+    summary: Summary | None
+    signal: SignalOptions
+    note: BagNote | None = None
+    failure: FrankaDynamicsError | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Summarise:
+    """
+    Turns a source into its summary, wherever that runs.
+
+    Attributes
+    ----------
+    model : TorqueModel
+        What is identified.
+    arm : ArmDescription
+        The starting set, whose limits and gravity tell odd recordings.
+    options : IdentificationOptions
+        As asked for.
+
+    """
+
+    model: TorqueModel
+    arm: ArmDescription
+    options: IdentificationOptions
+
+    def __call__(self, source: Bag | Recording | Motion, name: str) -> BagResult:
+        """Return a source's result; a fault of a bag is a part of it, not an error."""
+        if isinstance(source, Motion):
+            return BagResult(self._summary(source, {}, name), source.options)
+        if isinstance(source, Recording):
+            motion = prepare(source, columns=self.model.friction.columns)
+            return BagResult(self._summary(motion, {}, name), motion.options)
+        try:
+            return self._read(source, name)
+        except FrankaDynamicsError as error:
+            return BagResult(None, source.signal, failure=error)
+
+    def _summary(self, motion: Motion, others: dict[float, Motion], name: str) -> Summary:
+        return Summary.of(self.model, motion, self.options.folds, others, name)
+
+    def _read(self, bag: Bag, name: str) -> BagResult:
+        recording, columns = bag.recording(), self.model.friction.columns
+        motion = prepare(recording, bag.signal, columns=columns)
+        remarks, others = list(motion.remarks), {}
+        for cutoff in bag.other_cutoffs:
+            if too_slow(recording, cutoff):
+                remarks.append(f'{recording.source} is too slow for figures at {cutoff:g} Hz')
+            elif cutoff != bag.signal.cutoff:
+                signal = replace(bag.signal, cutoff=cutoff)
+                others[cutoff] = prepare(recording, signal, columns=columns)
+        note = BagNote(
+            recording.source,
+            recording.topic,
+            recording.joint_names[0],
+            len(recording),
+            recording.duration,
+            len(motion),
+            tuple(remarks),
+            self._suspicions(bag, recording),
+            sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
+        )
+        return BagResult(self._summary(motion, others, name), bag.signal, note)
+
+    def _suspicions(self, bag: Bag, recording: Recording) -> tuple[str, ...]:
+        """Return what looks wrong; raise RecordingError if every figure would be meaningless."""
+        options = self.options
+        scaled = options.effort_scale is not None
+        looked_at = recording.scaled(options.known_scale(self.arm.n)) if scaled else recording
+        wrong = faults(looked_at, self.arm, gravity=options.gravity, torque=options.torque)
+        if wrong and not options.anyway:
+            raise RecordingError(
+                f'{bag.name}: {wrong[0]}. Correct the recording, or take it --anyway.'
+            )
+        if not options.torque:
+            return wrong
+        return suspicions(looked_at, self.arm, gravity=options.gravity)
+
+
+def gathered(
+    results: Iterator[BagResult],
+    sources: Sequence[Bag | Recording | Motion],
+    tests: int,
+    progress: Callable[[int, int], None] | None,
+    *,
+    skip_failures: bool,
+) -> tuple[list[BagResult], int, list[str]]:
+    """
+    Return the results that can be used, how many of the last are tests, and the failures.
+
+    Raises
+    ------
+    RecordingError
+        If a bag cannot be used and failures are not to be skipped, or none can, or no test can.
+    IdentificationError
+        If bags are of different arms, or one comes twice.
+    ClusterError
+        If workers die so often that a bag cannot be done.
+
+    """
+    used, failures, unseen = [], [], 0
+    learnt = len(sources) - tests
+    try:
+        for k, one in enumerate(results):
+            if one.failure is not None:
+                if not skip_failures:
+                    raise one.failure
+                failures.append(str(one.failure))
+            else:
+                used.append(one)
+                unseen += k >= learnt
+            if progress is not None:
+                progress(k + 1, len(sources))
+    except Exception as error:
+        if type(error).__name__ != 'KilledWorker':  # of dask, which need not be installed
+            raise
+        raise ClusterError(
+            f'Workers died again and again on one bag ({error}); look at their '
+            'logs, most often for memory.'
+        ) from error
+    if len(used) == unseen:
+        raise RecordingError(f'No bag can be used: {failures[0]}')
+    if tests and not unseen:
+        raise RecordingError(
+            f'No bag of --test can be used, so that nothing unseen decides: {failures[-1]}'
+        )
+    _require_one_arm([one.note for one in used if one.note is not None])
+    return used, unseen, failures
+
+
+def _require_one_arm(notes: Sequence[BagNote]) -> None:
+    """Raise IdentificationError unless all bags name the same joints, and none comes twice."""
+    first: dict[str, str] = {}
+    for other in notes:
+        if other.first_joint != notes[0].first_joint:
+            raise IdentificationError(
+                f'{notes[0].bag} was recorded from {notes[0].first_joint} ... but {other.bag} '
+                f'from {other.first_joint} ...: these are different arms; identify each from '
+                'its own recordings.'
+            )
+        if other.digest in first:
+            raise IdentificationError(
+                f'{other.bag} holds the same recording as {first[other.digest]}: what was learnt '
+                'from is not unseen, and would count twice; name it once.'
+            )
+        first[other.digest] = other.bag

@@ -1,0 +1,272 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether recordings belong together, fit the named hand, and move enough to tell anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from .link_room import CENTER_MARGIN_M, link_rooms
+from .prior import Prior
+from .samples import QRFactors, Summary, total
+from .solve import estimate, Noise, WEAKEST_PRIOR
+from .torque_model import TorqueModel
+from ..arm import ArmDescription
+from ..arm.hand_file import NO_HAND
+from ..errors import IdentificationError
+from ..recordings.mounted import held_sentence, mounted_verdict, unit_loads, weighed, Weighing
+from ..typing import Array
+
+# Bags that fit together leave at most this much more than each fitted by itself, per degree of
+# freedom. Of two real FER's recordings halves to seventh parts leave 0.6 to 1.10 times as much,
+# with a load of 0.2 kg added by calculation 1.54 to 3.5 times, both together 1.8 times; runs of
+# simulated arms whose torque sensors drift, or third parts of them, 1.0 to 1.47 times.
+TOGETHER_RATIO = 1.5
+# Few samples tell little: what they leave together must also be beyond what noise alone exceeds
+# with this probability.
+_BY_CHANCE = 1e-3
+# Up to so many bags every pair is looked at; of more, each is compared with some of them.
+_ALL_PAIRS, _COMPARED = 30, 10
+_MOST_PAIRS = 5  # that are named
+_ODD_FACTOR = 3.0  # times the median residual of the bags: a bag that does not belong to them
+_STILL = 0.01  # [rad/s]
+_NAMED = 3  # parameters in a sentence
+_SLOW_PART = 0.05  # of the velocity limit: below, viscous friction is as good as not there
+
+
+def contradictions(
+    bags: Sequence[Summary], noise: Noise, prior: Prior, theta: Array
+) -> tuple[str, ...]:
+    """
+    Return one sentence for each group of bags that cannot be of one arm in one state.
+
+    Two bags contradict each other if one fit to both leaves much more than a fit to each. Both are
+    counted per degree of freedom: a fit to a bag of few seconds takes much of its noise along. A
+    bag too short for that is named by what the fit to all bags leaves of it.
+
+    Parameters
+    ----------
+    bags : sequence of Summary
+        One for each bag, their efforts torques [N m].
+    noise : Noise
+        The joints' noise in all of them; what each leaves by itself replaces its deviations.
+    prior : Prior
+        The prior.
+    theta : ndarray, shape (p,)
+        What was fitted to all bags.
+
+    """
+    if len(bags) < 2:
+        return ()
+    factors = [bag.whole.factors for bag in bags]
+    names = [bag.whole.name for bag in bags]
+    # Bags that do not belong together make all of their noise look large.
+    alone = np.median(
+        [_fitted(one, noise.weights, prior).of_joints / one.samples for one in factors], axis=0
+    )
+    weights = replace(noise, deviation=np.sqrt(alone)).weights
+    every = range(len(bags))
+    many = len(bags) > _ALL_PAIRS
+    compared = np.linspace(0, len(bags) - 1, _COMPARED).round().astype(int) if many else every
+    own = [_fitted(one, weights, prior) for one in factors]
+    found, looked_at = [], np.zeros(len(bags), dtype=int)
+    for i, j in sorted({(min(i, j), max(i, j)) for i in every for j in compared if i != j}):
+        both = factors[i] + factors[j]
+        together = _fitted(both, weights, prior)
+        looked_at[[i, j]] += 1
+        if _apart(own[i], own[j], together, noise.inflation):
+            squares = np.array([together.squares, own[i].squares + own[j].squares])
+            found.append((i, j, *np.sqrt(squares / both.samples)))
+    against = np.bincount([k for i, j, *_ in found for k in (i, j)], minlength=len(bags))
+    odd = [k for k in every if len(bags) > 2 and against[k] == looked_at[k]]
+    sentences = [f'{names[k]} contradicts every other bag{_CAUSES}' for k in odd]
+    pairs = [one for one in found if not {one[0], one[1]} & set(odd)]
+    sentences += [
+        f'{names[i]} and {names[j]} contradict each other: fitted together they leave '
+        f'{joint:.3f} N m, each by itself {alone:.3f} N m{_CAUSES}'
+        for i, j, joint, alone in pairs[:_MOST_PAIRS]
+    ]
+    if len(pairs) > _MOST_PAIRS:
+        sentences.append(f'{len(pairs) - _MOST_PAIRS} more pairs of bags contradict each other')
+    if not sentences and len(bags) > 2:
+        left = np.array([np.sqrt(one.squares(theta).sum() / one.samples) for one in factors])
+        usual = float(np.median(left))
+        sentences += [
+            f'{names[k]} leaves {left[k]:.3f} N m, where the others leave {usual:.3f} N m in '
+            f'the median{_CAUSES}'
+            for k in np.flatnonzero(left > _ODD_FACTOR * usual)
+        ]
+    return tuple(sentences)
+
+
+_CAUSES = '; another arm, another load or a much warmer one? Identify them apart, or leave one out'
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """What a fit leaves: squares of the joints [N^2 m^2], of how many samples by what."""
+
+    of_joints: Array
+    samples: int
+    parameters: float
+
+    @property
+    def squares(self) -> float:
+        """Sum over the joints [N^2 m^2]."""
+        return float(self.of_joints.sum())
+
+
+def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
+    equations = samples.weighted(weights)
+    found = estimate(equations, prior, WEAKEST_PRIOR)
+    squares = samples.squares(found.theta)
+    return _Fitted(
+        squares,
+        samples.samples,
+        found.determined(equations),
+    )
+
+
+def _apart(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) -> bool:
+    """Return whether one fit to two bags leaves too much beside a fit to each (an F test)."""
+    from scipy.stats import f  # which fitting friction alike has asked for already
+
+    parameters = one.parameters + other.parameters
+    independent = float(np.sum(together.samples / inflation))
+    freedom, terms = independent - parameters, parameters - together.parameters
+    if freedom <= 0.0 or terms <= 0.0:
+        return False  # too short to tell
+    squares = one.squares + other.squares
+    each = squares / freedom
+    if together.squares / (independent - together.parameters) <= TOGETHER_RATIO**2 * each:
+        return False
+    chance = f.isf(_BY_CHANCE, terms, freedom)
+    return bool((together.squares - squares) / terms > each * chance)
+
+
+def hand_contradictions(
+    bags: Sequence[Summary],
+    model: TorqueModel,
+    start: ArmDescription,
+    candidates: Sequence[ArmDescription],
+) -> tuple[str, ...]:
+    """
+    Return a sentence for each bag on which a hand is seen that was not named, or none that was.
+
+    It is judged as `replay` does, by published sets with and without hands. Where a hand was not
+    named and what is seen does not weigh what one does, its mass is said instead.
+
+    Parameters
+    ----------
+    bags : sequence of Summary
+        Their efforts torques [N m].
+    model : TorqueModel
+        What is identified.
+    start : ArmDescription
+        With the hand that was named.
+    candidates : sequence of ArmDescription
+        Published sets, bare and with each hand.
+
+    """
+    if not candidates:
+        return ()
+    values = [model.base.values(arm) for arm in candidates]
+    sentences = []
+    for bag in bags:
+        whole = bag.whole.factors
+        errors = [float(np.sqrt(whole.squares(base).sum() / whole.samples)) for base in values]
+        seen = mounted_verdict(list(zip(candidates, errors)), partial(_weighed, whole, model))
+        if seen.mounted is not None and seen.mounted != (start.hand != NO_HAND):
+            named = 'no hand' if start.hand == NO_HAND else start.hand
+            said = seen.sentence[:-1]
+            sentences.append(
+                f'{bag.whole.name}: {said}{"" if seen.load else f"; but {named} was named"}'
+            )
+    return tuple(sentences)
+
+
+def held_loads(
+    bags: Sequence[Summary],
+    model: TorqueModel,
+    start: ArmDescription,
+    candidates: Sequence[ArmDescription],
+) -> tuple[str, ...]:
+    """
+    Return a sentence if the hand that was named seems to hold something, in all bags together.
+
+    Some bags of which alone it does contradict the others.
+
+    Parameters
+    ----------
+    bags, model, start, candidates
+        As for `hand_contradictions`.
+
+    """
+    named = [arm for arm in candidates if arm.hand == start.hand != NO_HAND]
+    samples = total(bag.whole.factors for bag in bags)
+    said = held_sentence([(arm, _weighed(samples, model, arm)) for arm in named])
+    where = bags[0].whole.name if len(bags) == 1 else f'all {len(bags)} bags together'
+    return (f'{where}: {said[:-1]}',) if said else ()
+
+
+def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Weighing:
+    """Return what hangs on the flange beyond what an arm's description has."""
+    b = len(model.base)
+    none = model.base.values(arm)
+    columns = np.column_stack([model.base.values(one) - none for one in unit_loads(arm)])
+    rows = samples.r_factors
+    return weighed(
+        rows[:, :, :b] @ columns,
+        rows[:, :, b : b + 2],  # viscous and Coulomb, the first two terms of each joint
+        rows[:, :, -2] - rows[:, :, :b] @ none,
+        samples.samples,
+    )
+
+
+def require_motion(fastest: Array, model: TorqueModel) -> None:
+    """Raise IdentificationError if no joint, of the largest speeds (n,) [rad/s], moves."""
+    if fastest.max() < _STILL:
+        moments = [name for name in model.base.names if name.startswith('m')]
+        inertias = [name for name in model.base.names if not name.startswith('m')]
+        raise IdentificationError(
+            f'The arm stands still (no joint is faster than {fastest.max():.2g} rad/s), where '
+            f'torque depends on {", ".join(moments[:_NAMED])} ... alone. The other '
+            f'{len(inertias)} base parameters ({", ".join(inertias[:_NAMED])} ...) take '
+            'acceleration to show, and friction takes velocity of both signs: record a motion '
+            'that turns every joint to and fro, such as franka-dynamics identify plan makes.'
+        )
+
+
+def slow_joints(fastest: Array, arm: ArmDescription) -> tuple[str, ...]:
+    """Return a sentence on joints that hardly moved, if any."""
+    limit = np.where(np.isfinite(arm.limit('velocity')), arm.limit('velocity'), 1.0)
+    slow = [
+        f'{name} (at most {speed:.2g} rad/s)'
+        for name, speed, bound in zip(arm.joint_names, fastest, limit)
+        if speed < _SLOW_PART * bound
+    ]
+    if not slow:
+        return ()
+    return (
+        f'{", ".join(slow)} hardly moved: friction there and inertias about those axes are '
+        'not shown and stay at the prior; turn every joint, to and fro',
+    )
+
+
+def rooms_said(start: ArmDescription) -> tuple[str, ...]:
+    """Return a sentence on links whose centre of mass is bounded by less than their shapes."""
+    around = [
+        name
+        for name, room in zip(start.joint_names, link_rooms(start))
+        if room is not None and room.around_start
+    ]
+    if not around:
+        return ()
+    return (
+        f'the starting set has the centre of mass behind {", ".join(around)} more than '
+        f'{1e3 * CENTER_MARGIN_M:.0f} mm outside the shapes there; the bounds reach to it',
+    )

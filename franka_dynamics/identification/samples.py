@@ -1,0 +1,373 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+All that least squares needs to know of any number of samples: one small triangle per joint.
+
+With the rows [Y_j  F_j  tau_j] of joint j stacked over all samples and factored as Q_j R_j, only
+R_j is kept (F_j are that joint's own friction columns). Two sets of samples are joined by
+factoring their r_factors on top of each other, which is associative: samples can be streamed, and
+bags mapped over machines and reduced. Factoring the rows, not their products, keeps the full
+precision of the samples (Golub and Van Loan, "Matrix Computations", section 5.3; the joint-wise
+r_factors let weights be chosen afterwards).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import pairwise
+from operator import add
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .torque_model import OFFSET, TorqueModel
+from ..recordings.preprocessing import Motion, ORDER, SignalOptions
+from ..typing import Array
+
+_BLOCK = 1024  # samples factored at once: a few MB of regressor for a seven-joint arm
+_EFFORTS = 2  # columns behind the regressor's: filtered, then unfiltered torque
+# Bags from this number on are left out one by one; fewer are parted into stretches.
+BY_BAG = 3
+STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it
+# Most parts that are left out in turn; beyond, each part holds several bags.
+MOST_PARTS = 10
+_WINDOW_S = 1.0  # how far the residual's correlation is followed
+_FREQUENCIES = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class QRFactors:
+    """
+    Triangular factors of the samples' equations, joint by joint.
+
+    Attributes
+    ----------
+    r_factors : ndarray, shape (n, b + k + 2, b + k + 2)
+        R_j of [Y_j, F_j, filtered torque, unfiltered torque], k friction terms a joint.
+    terms : int
+        k.
+    samples : int
+        How many samples they stand for.
+
+    """
+
+    r_factors: Array
+    terms: int
+    samples: int
+
+    @classmethod
+    def of(cls, model: TorqueModel, motion: Motion) -> QRFactors:
+        """Return the factors of a motion's samples, in memory that its length does not change."""
+        parts = (motion.part(slice(k, k + _BLOCK)) for k in range(0, len(motion), _BLOCK))
+        return cls._factored(model, (_rows(model, part) for part in parts), len(motion))
+
+    @classmethod
+    def of_windows(cls, model: TorqueModel, motion: Motion) -> QRFactors:
+        """
+        Return the factors of sums over windows of a second, over the root of their length.
+
+        The squares that parameters leave of these, over those of the samples themselves, are
+        1 + 2 sum of the residual's autocorrelation with Bartlett's weights (Newey and West
+        1987): by so much the residual repeats itself.
+        """
+        length = 1 + max(1, round(_WINDOW_S * motion.options.rate))
+        windows = (rows for piece in motion.pieces() for rows in _windows(model, piece, length))
+        return cls._factored(model, windows, len(motion))
+
+    @classmethod
+    def _factored(cls, model: TorqueModel, blocks: Iterable[Array], samples: int) -> QRFactors:
+        width = len(model.base) + model.friction.terms + _EFFORTS
+        found = np.zeros((model.n, width, width))
+        for rows in blocks:
+            found = _r_factors(np.concatenate([found, np.moveaxis(rows, 1, 0)], axis=1))
+        return cls(found, model.friction.terms, samples)
+
+    def __add__(self, other: QRFactors) -> QRFactors:
+        """Return the factors of both sets of samples."""
+        stacked = np.concatenate([self.r_factors, other.r_factors], axis=1)
+        return replace(self, r_factors=_r_factors(stacked), samples=self.samples + other.samples)
+
+    @property
+    def base_count(self) -> int:
+        """Number of base parameters."""
+        return self.r_factors.shape[-1] - _EFFORTS - self.terms
+
+    def scaled(self, scale: ArrayLike) -> QRFactors:
+        """Return the factors with each joint's torques multiplied by a scale of shape (n,)."""
+        r_factors = self.r_factors.copy()
+        r_factors[:, :, -_EFFORTS:] *= np.asarray(scale, dtype=float)[:, None, None]
+        return replace(self, r_factors=r_factors)
+
+    def less_rigid(self, base_values: Array, base_scale: ArrayLike = 1.0) -> QRFactors:
+        """Return the factors of what base parameters (b,), scaled by (n,), leave of torque."""
+        rigid = self.r_factors[:, :, : len(base_values)] @ base_values
+        r_factors = self.r_factors.copy()
+        r_factors[:, :, -_EFFORTS] -= np.reshape(base_scale, (-1, 1)) * rigid
+        return replace(self, r_factors=r_factors)
+
+    def squares(
+        self, theta: ArrayLike, *, unfiltered: bool = False, base_scale: ArrayLike = 1.0
+    ) -> Array:
+        """
+        Return each joint's sum of squared residuals, shape (n,) [N^2 m^2].
+
+        Parameters
+        ----------
+        theta : array_like, shape (p,)
+            Base parameters, then friction; (b,) for the rigid part alone.
+        unfiltered : bool
+            Whether against the unfiltered torque.
+        base_scale : array_like, shape (n,)
+            What each joint's rigid torque is multiplied by.
+
+        """
+        n, b = len(self.r_factors), self.base_count
+        values = np.asarray(theta, dtype=float)
+        own = np.zeros((n, b + self.terms))
+        own[:, :b] = np.multiply.outer(np.broadcast_to(base_scale, n), values[:b])
+        if len(values) > b:
+            own[:, b:] = values[b:].reshape(n, -1)
+        effort = self.r_factors[:, :, -1 if unfiltered else -2]
+        residual = effort - np.einsum('jrc,jc->jr', self.r_factors[:, :, :-_EFFORTS], own)
+        return np.asarray(np.sum(residual * residual, axis=1))
+
+    def squares_beside_friction(
+        self, model: TorqueModel, base: Array, base_scale: ArrayLike = 1.0
+    ) -> Array:
+        """
+        Return what base parameters, (b,), leave with these samples' own best friction, (n,).
+
+        Friction without an offset, which would take over what gravity explains.
+        """
+        b, terms = self.base_count, model.friction.symbols
+        rubbing = [b + k for k, symbol in enumerate(terms) if symbol != OFFSET]
+        columns = self.less_rigid(base, base_scale).r_factors[:, :, [*rubbing, b + self.terms]]
+        return np.asarray(_r_factors(columns)[:, -1, -1] ** 2)
+
+    @cached_property
+    def _friction_first(self) -> Array:
+        """R_j of [F_j, Y_j, filtered torque], shape (n, k + b + 1, k + b + 1), of any weights."""
+        b = self.base_count
+        order = [*range(b, b + self.terms), *range(b), b + self.terms]
+        return _r_factors(self.r_factors[:, :, order])
+
+    def weighted(self, weights: ArrayLike) -> tuple[Array, Array]:
+        """
+        Return R, shape (p, p), and z, shape (p,), of the least squares with weighted joints.
+
+        The sum over joints of weights_j^2 |residual_j|^2 is |R theta - z|^2 and a constant. R is
+        not a triangle: a joint's friction is in its own rows alone, so these are found joint by
+        joint, and only what they leave to the base parameters is factored for all joints together.
+        """
+        k, b = self.terms, self.base_count
+        scaled = self._friction_first * np.asarray(weights, dtype=float)[:, None, None]
+        n = len(scaled)
+        base = _r_factors(scaled[:, k:, k:].reshape(1, n * (b + 1), b + 1))[0]
+        factor, effort = np.zeros((b + n * k, b + n * k)), np.zeros(b + n * k)
+        factor[:b, :b], effort[:b] = base[:b, :b], base[:b, b]
+        for joint in range(n):
+            own = slice(b + joint * k, b + (joint + 1) * k)
+            factor[own, :b], factor[own, own] = scaled[joint, :k, k:-1], scaled[joint, :k, :k]
+            effort[own] = scaled[joint, :k, -1]
+        return factor, effort
+
+
+def total(factors: Iterable[QRFactors]) -> QRFactors:
+    """Return the factors of all samples together; there must be some."""
+    return reduce(add, factors)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """
+    What an identification keeps of one bag, or of one stretch of it.
+
+    Attributes
+    ----------
+    name : str
+        Of the bag, and which stretch.
+    factors : QRFactors
+        Its samples.
+    others : mapping of float to QRFactors
+        The same prepared at other cut-offs [Hz].
+
+    """
+
+    name: str
+    factors: QRFactors
+    others: Mapping[float, QRFactors]
+
+    def __add__(self, other: Part) -> Part:
+        """Return both parts as one, under the first one's name."""
+        both = [cutoff for cutoff in self.others if cutoff in other.others]
+        return Part(
+            self.name,
+            self.factors + other.factors,
+            {cutoff: self.others[cutoff] + other.others[cutoff] for cutoff in both},
+        )
+
+    def scaled(self, scale: ArrayLike) -> Part:
+        """Return the part with each joint's torques multiplied by a scale of shape (n,)."""
+        others = {cutoff: factors.scaled(scale) for cutoff, factors in self.others.items()}
+        return Part(self.name, self.factors.scaled(scale), others)
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """
+    One recording as factors; its size does not depend on the recording's.
+
+    Attributes
+    ----------
+    stretches : tuple of Part
+        Consecutive stretches.
+    windows : QRFactors
+        Of `QRFactors.of_windows`.
+    fastest, strongest : ndarray, shape (n,)
+        Largest speed [rad/s] and torque [N m, or as recorded] of each joint.
+
+    """
+
+    stretches: tuple[Part, ...]
+    windows: QRFactors
+    fastest: Array
+    strongest: Array
+
+    @classmethod
+    def of(
+        cls,
+        model: TorqueModel,
+        motion: Motion,
+        folds: int,
+        others: Mapping[float, Motion] | None = None,
+        name: str = 'recording',
+    ) -> Summary:
+        """
+        Return the summary of one recording.
+
+        Parameters
+        ----------
+        model : TorqueModel
+            What is identified.
+        motion : Motion
+            The recording, prepared.
+        folds : int
+            Consecutive stretches that it is parted into.
+        others : mapping of float to Motion, optional
+            The recording prepared at other cut-offs [Hz].
+        name : str
+            Of the bag.
+
+        """
+        beside = {
+            cutoff: [QRFactors.of(model, part) for part in _stretches(other, folds)]
+            for cutoff, other in (others or {}).items()
+        }
+        return cls(
+            tuple(
+                Part(
+                    f'{name}{STRETCH}{k + 1} of {folds}',
+                    QRFactors.of(model, part),
+                    {cutoff: factors[k] for cutoff, factors in beside.items()},
+                )
+                for k, part in enumerate(_stretches(motion, folds))
+            ),
+            QRFactors.of_windows(model, motion),
+            np.abs(motion.dq).max(axis=0),
+            np.abs(motion.effort).max(axis=0),
+        )
+
+    @cached_property
+    def whole(self) -> Part:
+        """All stretches as one part."""
+        joined: Part = reduce(add, self.stretches)
+        return replace(joined, name=joined.name.partition(STRETCH)[0])
+
+    def scaled(self, scale: ArrayLike) -> Summary:
+        """Return the summary with each joint's torques multiplied by a scale of shape (n,)."""
+        return replace(
+            self,
+            stretches=tuple(part.scaled(scale) for part in self.stretches),
+            windows=self.windows.scaled(scale),
+        )
+
+
+def parts(summaries: Sequence[Summary]) -> list[Part]:
+    """Return what is left out in turn: bags, or stretches where there are fewer than three."""
+    if len(summaries) < BY_BAG:
+        return [part for one in summaries for part in one.stretches]
+    wholes = [one.whole for one in summaries]
+    if len(wholes) <= MOST_PARTS:
+        return wholes
+    groups = [wholes[k::MOST_PARTS] for k in range(MOST_PARTS)]
+    return [
+        replace(reduce(add, group), name=f'{group[0].name} and {len(group) - 1} more')
+        for group in groups
+    ]
+
+
+def filter_inflation(options: SignalOptions) -> float:
+    """
+    Return by how much the filter makes white noise's samples repeat each other.
+
+    White noise behind the zero-phase filter has the spectrum |H|^4. A sum over samples that
+    varies slowly has the variance of independent samples times S(0) / mean(S): the ratio of
+    sampling rate and noise bandwidth. Variances of estimates must grow by it (the sandwich
+    estimator where the regressor lies inside the pass band; a bound where it does not).
+    """
+    # The bilinear transform that designs the digital filter warps frequency by the tangent.
+    edge = np.tan(np.pi * options.cutoff / options.rate)
+    half = (np.arange(_FREQUENCIES) + 0.5) / _FREQUENCIES * 0.5 * np.pi
+    spectrum = (1.0 + (np.tan(half) / edge) ** (2 * ORDER)) ** -2
+    return float(1.0 / spectrum.mean())
+
+
+def residual_inflation(squares: Array, of_windows: Array) -> Array:
+    """
+    Return by how much residuals repeat each other, joint by joint, shape (n,).
+
+    It exceeds the filter's own where the model itself is at fault for longer.
+
+    Parameters
+    ----------
+    squares, of_windows : ndarray, shape (n,)
+        What parameters leave of the samples and of their windows.
+
+    """
+    return np.maximum(1.0, of_windows / np.where(squares > 0.0, squares, 1.0))
+
+
+def _rows(model: TorqueModel, motion: Motion) -> Array:
+    efforts = np.stack([motion.effort, motion.effort_unfiltered], axis=-1)
+    return np.concatenate([*model.blocks(motion), efforts], axis=-1)
+
+
+def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
+    """Yield the sums of rows over every window that meets a piece, block by block."""
+    last = np.zeros((length, piece.q.shape[1], 0))  # the rows before the block
+    for first in range(0, len(piece) + length - 1, _BLOCK):
+        part = piece.part(slice(first, min(first + _BLOCK, len(piece))))
+        rows = _rows(model, part) if len(part) else last[:0]
+        if not first:
+            last = np.zeros((length, *rows.shape[1:]))
+        behind = min(_BLOCK, len(piece) + length - 1 - first) - len(rows)
+        held = np.concatenate([last, rows, np.zeros((behind, *last.shape[1:]))])
+        sums = np.cumsum(held, axis=0)
+        yield (sums[length:] - sums[:-length]) / np.sqrt(length)
+        last = held[-length:]
+
+
+def _stretches(motion: Motion, count: int) -> list[Motion]:
+    edges = np.linspace(0, len(motion), count + 1).round().astype(int)
+    return [motion.part(slice(a, b)) for a, b in pairwise(edges)]
+
+
+def _r_factors(rows: Array) -> Array:
+    """Return the square triangle of every matrix of a stack, however few rows there are."""
+    width = rows.shape[-1]
+    if rows.shape[1] < width:
+        missing = np.zeros((rows.shape[0], width - rows.shape[1], width))
+        rows = np.concatenate([rows, missing], axis=1)
+    return np.asarray(np.linalg.qr(rows, mode='r'))

@@ -1,0 +1,121 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One identification wherever it runs: here, in two processes, on a Dask cluster."""
+
+from concurrent.futures import ProcessPoolExecutor
+import os
+import shutil
+import signal
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.errors import RecordingError
+from franka_dynamics.identification.bags import Bag
+from franka_dynamics.identification.identify import identify
+from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.recordings.recording import write_recording
+
+from ..arms import drawn_around
+
+FER = load('fer')
+FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.1))
+SIMPLE = IdentificationOptions(friction='viscous_coulomb')
+
+
+@pytest.fixture(scope='module')
+def cluster():
+    distributed = pytest.importorskip('distributed')
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=':0', silence_logs=50
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def paths(simulate, tmp_path_factory):
+    found, folder = [], tmp_path_factory.mktemp('bags')
+    for seed in range(4):
+        found.append(folder / f'bag{seed}')
+        write_recording(
+            simulate(drawn_around(FER, 0), duration=12.0, friction=FRICTION, noise=0.2, seed=seed),
+            found[-1],
+        )
+    return found
+
+
+def identified(paths, executor=None, **kwargs):
+    bags = [Bag(str(path), FER.joint_names, other_cutoffs=(5.0,)) for path in paths]
+    return identify(bags, FER, [FER], SIMPLE, executor=executor, **kwargs)
+
+
+@pytest.fixture(scope='module')
+def here(paths):
+    return identified(paths)
+
+
+def assert_same(one, other):
+    """Require the same digits: sums are made in the same order everywhere."""
+    np.testing.assert_array_equal(one.base.theta, other.base.theta)
+    np.testing.assert_array_equal(one.base.deviations, other.base.deviations)
+    np.testing.assert_array_equal(one.consistent.theta, other.consistent.theta)
+    for own, theirs in zip(one.scores, other.scores, strict=True):
+        assert own.name == theirs.name
+        assert own.test.whole == theirs.test.whole
+        assert own.other_cutoffs[5.0].whole == theirs.other_cutoffs[5.0].whole
+    assert one.recorded.bags == other.recorded.bags
+    assert one.recorded.notes == other.recorded.notes
+
+
+def test_two_processes_find_the_same_digits(here, paths):
+    with ProcessPoolExecutor(2) as pool:
+        assert_same(identified(paths, pool), here)
+
+
+def test_a_cluster_whose_worker_is_killed_finds_the_same_digits(cluster, here, paths):
+    from distributed import Client
+
+    killed = []
+
+    def kill_once(done, total):
+        if not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with Client(cluster.scheduler_address) as client:
+        found = identified(paths, client.get_executor(pure=False), progress=kill_once)
+    assert killed
+    assert_same(found, here)
+
+
+def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
+    bags = [shutil.copytree(path, tmp_path / path.name) for path in paths]
+    file = bags[2] / 'bag2.mcap'
+    file.write_bytes(file.read_bytes()[:-1000])
+    with pytest.raises(RecordingError, match=r'bag2 cannot be read, so it is cut short'):
+        identified(bags)
+    found = identified(bags, skip_failures=True)
+    assert len(found.recorded.notes) == 3
+    assert (
+        len(found.recorded.failures) == 1 and 'bag2 cannot be read' in found.recorded.failures[0]
+    )
+
+
+def test_the_verb_writes_the_same_arm_from_a_cluster(cluster, paths, tmp_path, capsys):
+    names = [*(str(path) for path in paths[:2]), '--friction', 'viscous_coulomb']
+    here, there, page = (tmp_path / name for name in ('here.yaml', 'there.yaml', 'page.html'))
+    assert main(['identify', 'arm', *names, '--output', str(here)]) == 0
+    options = ['--dask', cluster.scheduler_address, '--report', str(page)]
+    assert main(['identify', 'arm', *names, '--output', str(there), *options]) == 0
+    assert here.read_text() == there.read_text()
+    assert page.read_text().count('measured and predicted torques of') == 2
+
+
+def test_an_address_where_nobody_listens_is_refused_by_name(monkeypatch, capsys):
+    pytest.importorskip('distributed')
+    monkeypatch.setattr('franka_dynamics.cli.identify._CONNECT_S', 0.5)
+    for address in ('tcp://127.0.0.1:9', 'nonsense://x'):
+        assert main(['identify', 'arm', 'bag', '--dask', address]) == INPUT_AT_FAULT
+        assert f'No Dask scheduler answers at {address}' in capsys.readouterr().err

@@ -1,0 +1,165 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Streamed r_factors say what the whole regressor says."""
+
+from dataclasses import replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
+import pickle
+
+import numpy as np
+import pytest
+from scipy.signal import butter, filtfilt
+
+from franka_dynamics.arm import load
+from franka_dynamics.identification.samples import (
+    filter_inflation,
+    QRFactors,
+    residual_inflation,
+    Summary,
+)
+from franka_dynamics.identification.torque_model import TorqueModel
+from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
+
+FER = load('fer')
+MODEL = TorqueModel.of(FER)
+RELATIVE = 1e-12  # of sums of squares; rounding of a QR factorisation of 2500 rows
+
+
+@pytest.fixture
+def motion(simulate):
+    return prepare(simulate(FER, duration=60.0, friction=FER.friction, noise=0.2))
+
+
+@pytest.fixture
+def theta():
+    return np.random.default_rng(3).normal(size=len(MODEL.names))
+
+
+def test_residual_squares_of_factors_are_the_regressors(motion, theta):
+    factors = QRFactors.of(MODEL, motion)
+    predicted = MODEL.regressor(*MODEL.blocks(motion)) @ theta
+    for unfiltered, effort in ((False, motion.effort), (True, motion.effort_unfiltered)):
+        np.testing.assert_allclose(
+            factors.squares(theta, unfiltered=unfiltered),
+            np.sum((effort - predicted) ** 2, axis=0),
+            rtol=RELATIVE,
+            atol=0.0,
+        )
+    assert factors.samples == len(motion)
+
+
+def test_joined_pieces_have_the_same_squares_in_any_order(motion, theta):
+    edges = [0, 3, 500, 517, 1100, len(motion)]
+    parts = [QRFactors.of(MODEL, motion.part(slice(a, b))) for a, b in pairwise(edges)]
+    whole = QRFactors.of(MODEL, motion)
+    left = reduce(add, parts)
+    right = parts[4] + ((parts[2] + parts[0]) + (parts[3] + parts[1]))
+    for joined in (left, right):
+        assert joined.samples == whole.samples
+        np.testing.assert_allclose(
+            joined.squares(theta), whole.squares(theta), rtol=RELATIVE, atol=0.0
+        )
+
+
+def test_weighted_factors_solve_as_all_rows_do_weighted(motion):
+    weights = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+    triangle, effort = QRFactors.of(MODEL, motion).weighted(weights)
+    rows = (MODEL.regressor(*MODEL.blocks(motion)) * weights[:, None]).reshape(
+        -1, len(MODEL.names)
+    )
+    expected, *_ = np.linalg.lstsq(rows, (motion.effort * weights).ravel(), rcond=None)
+    # Condition number about 100: rounding of both solutions is a few 1e-13.
+    np.testing.assert_allclose(np.linalg.solve(triangle, effort), expected, rtol=0.0, atol=1e-10)
+
+
+def test_factors_of_few_samples_have_the_same_size(motion):
+    assert (
+        QRFactors.of(MODEL, motion.part(slice(0, 2))).r_factors.shape
+        == QRFactors.of(MODEL, motion).r_factors.shape
+        == (7, 48, 48)
+    )
+
+
+@pytest.mark.parametrize('cutoff', [1.0, 3.0, 5.0, 8.0])
+def test_inflation_is_that_of_the_filters_impulse_response(cutoff):
+    # With weights h, white noise has the variance sum(h^2) after the filter and sum(h)^2 = 1 at
+    # frequency zero; the inflation is the ratio, by Parseval.
+    options = SignalOptions(cutoff=cutoff)
+    impulse = np.zeros(4001)
+    impulse[2000] = 1.0
+    response = filtfilt(*butter(2, cutoff, fs=options.rate), impulse)
+    assert filter_inflation(options) == pytest.approx(
+        response.sum() ** 2 / np.sum(response**2), rel=1e-6
+    )
+
+
+def inflation_of(residual, piece, motion):
+    """Return the inflation found where the residual is the given one, (N, 7)."""
+    zeros = np.zeros_like(residual)
+    made = replace(
+        motion,
+        time=np.arange(len(residual)) / 30.0,
+        q=zeros,
+        dq=zeros,
+        ddq=zeros,
+        effort=residual,
+        effort_unfiltered=residual,
+        piece=piece,
+    )
+    none = np.zeros(len(MODEL.names))
+    return residual_inflation(
+        QRFactors.of(MODEL, made).squares(none), QRFactors.of_windows(MODEL, made).squares(none)
+    )
+
+
+def test_correlation_in_filtered_noise_is_the_filters(motion):
+    noise = np.random.default_rng(0).standard_normal((50_000, 7))
+    filtered = filtfilt(*butter(2, 3.0, fs=30.0), noise, axis=0)
+    # Bartlett's weights take a few percent off; the sum itself scatters by some percent.
+    np.testing.assert_allclose(
+        inflation_of(filtered, np.zeros(len(noise), dtype=int), motion),
+        filter_inflation(SignalOptions(cutoff=3.0)),
+        rtol=0.2,
+        atol=0.0,
+    )
+
+
+def test_windows_hold_newey_and_wests_sum_of_lags(motion):
+    # Of two pieces, neither shorter nor longer than the blocks they are factored in.
+    residual = np.cumsum(np.random.default_rng(1).standard_normal((2500, 7)), axis=0) * 0.1
+    piece = np.repeat([0, 1], [1100, 1400])
+    sums = np.zeros((31, 7))
+    for k in (0, 1):
+        one = residual[piece == k]
+        for lag in range(31):
+            sums[lag] += np.sum(one[lag:] * one[: len(one) - lag], axis=0)
+    weights = 1.0 - np.arange(31) / 31.0
+    weights[1:] *= 2.0
+    np.testing.assert_allclose(
+        inflation_of(residual, piece, motion), weights @ sums / sums[0], rtol=1e-9, atol=0.0
+    )
+
+
+def test_friction_of_the_samples_themselves_is_taken_off(motion, theta):
+    factors, b = QRFactors.of(MODEL, motion), len(MODEL.base)
+    rigid, rubbing = MODEL.blocks(motion)
+    left = motion.effort - rigid @ theta[:b]
+    # Viscous and Coulomb, without the offset.
+    expected = [
+        np.linalg.lstsq(own[:, :2], one, rcond=None)[1][0]
+        for own, one in zip(np.moveaxis(rubbing, 1, 0), left.T)
+    ]
+    np.testing.assert_allclose(
+        factors.squares_beside_friction(MODEL, theta[:b]), expected, rtol=1e-9, atol=0.0
+    )
+
+
+def test_a_summary_is_as_large_for_any_number_of_samples(simulate):
+    def size(duration):
+        summary = Summary.of(MODEL, prepare(simulate(FER, duration=duration)), 5)
+        return len(pickle.dumps(summary))
+
+    # The number of samples itself is a digit longer.
+    assert abs(size(12.0) - size(120.0)) < 100
