@@ -18,13 +18,15 @@ from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-VISCOUS, COULOMB, OFFSET, SLIP = 'fv', 'fc', 'fo', 'fz'
+VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
 # Where Coulomb friction has turned over [rad/s], in plans and in fits alike.
 COULOMB_WIDTH = 0.01
 # One slip element for the pre-sliding of bearings and seals, one for the wind-up of the drive
 # [rad]. An element longer than 0.3 rad is a spring to most motions, which is mistaken for gravity:
 # on a real FER, 0.6 rad predicts a left-out stretch with 0.5 N m instead of 0.2.
 SLIP_REACHES = (0.004, 0.3)
+# Above such a speed a joint that slips rubs less than when it begins to [rad/s].
+STRIBECK_VELOCITY = 0.1
 # What joints of such arms have, as parts of their torque limits: the prior's standard deviations.
 # Coefficients of friction; drag at the velocity limit is of the same size. An offset of a torque
 # sensor is ten times less, which keeps it from taking over what gravity explains.
@@ -39,10 +41,11 @@ class FrictionTerms:
     """
     Terms of each of n joints' friction, linear in their parameters.
 
-    tau_f = fv dq + fc tanh(dq / width) + fo, and for each of `reaches` [rad] a Maxwell-slip
-    element fz z, z <- clip(z + step of q / reach, -1, 1) (Al-Bender, Lampaert and Swevers 2005,
-    "The generalized Maxwell-slip model", IEEE T-AC 50(11), without its memory of velocity). A sign
-    in place of the tanh would turn the noise of a resting joint into torque.
+    tau_f = fv dq + fc tanh(dq / width) + fo, and with `reaches` [rad] the Stribeck term
+    fs tanh(dq / width) exp(-(dq / 0.1)^2) and for each reach a Maxwell-slip element fz z,
+    z <- clip(z + step of q / reach, -1, 1) (Al-Bender, Lampaert and Swevers 2005, "The generalized
+    Maxwell-slip model", IEEE T-AC 50(11), without its memory of velocity). A sign in place of the
+    tanh would turn the noise of a resting joint into torque.
     """
 
     n: int
@@ -62,7 +65,8 @@ class FrictionTerms:
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Symbols of one joint's terms, in the order of its columns."""
-        return (VISCOUS, COULOMB, OFFSET, *(f'{SLIP}{1e3 * one:g}mrad' for one in self.reaches))
+        slip = [f'{SLIP}{1e3 * one:g}mrad' for one in self.reaches]
+        return (VISCOUS, COULOMB, OFFSET, *([STRIBECK, *slip] if slip else []))
 
     @property
     def terms(self) -> int:
@@ -89,6 +93,7 @@ class FrictionTerms:
         velocity = np.asarray(dq, dtype=float)
         terms = [velocity, np.tanh(velocity / self.width), np.ones_like(velocity)]
         if self.reaches:
+            terms.append(terms[1] * np.exp(-((velocity / STRIBECK_VELOCITY) ** 2)))
             # What the elements' state was before is not known: the middle of both extremes.
             terms.extend(np.moveaxis(middle_slip_states(q, self.reaches), 1, 0))
         return np.stack(terms, axis=-1)
@@ -129,21 +134,23 @@ class FrictionTerms:
             amplitude is left out.
 
         """
-        viscous, coulomb, offset, *slip = np.asarray(values, dtype=float).reshape(self.n, -1).T
+        table = np.asarray(values, dtype=float).reshape(self.n, -1).T
         spread = np.asarray(deviations, dtype=float).reshape(self.n, -1).T
         if not self.reaches:
-            return ViscousCoulombFriction(viscous, coulomb, offset, self.width, spread)
-        used = [k for k, amplitude in enumerate(slip) if amplitude.any()]
-        none = np.zeros(self.n)
+            return ViscousCoulombFriction(*table, self.width, spread)
+        used = [k for k, amplitude in enumerate(table[4:]) if amplitude.any()]
+        order = [0, 1, 3, 2, *(4 + k for k in used)]  # the offset behind the Stribeck term
+        viscous, coulomb, stribeck, offset, *slip = table[order]
         return MaxwellSlipFriction(
             viscous,
             coulomb,
-            none,
+            stribeck,
             offset,
-            np.reshape([slip[k] for k in used], (-1, self.n)),
+            np.reshape(slip, (-1, self.n)),
             np.array([self.reaches[k] for k in used]),
             self.width,
-            deviations=np.vstack([spread[:2], none, spread[2], *(spread[3 + k] for k in used)]),
+            STRIBECK_VELOCITY,
+            spread[order],
         )
 
 

@@ -37,7 +37,7 @@ def test_lost_runs_of_written_files_are_counted(benchmark):
     def outcome(written, later):
         left_out = ((0.3, 0.4), (0.34, 0.5))
         return benchmark.Outcome(
-            0, written, 0.1, 0.0, 10.0, (), (), left_out, later, (0.29, 0.33), (0.2, 0.36)
+            0, written, 0.1, 0.0, 10.0, (), left_out, later, (0.29, 0.33), (0.2, 0.36)
         )
 
     lines = benchmark.summary(

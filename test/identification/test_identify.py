@@ -67,10 +67,11 @@ def identified(motions):
     return functools.cache(lambda name: identify([motions[name]], FER, [FER]))
 
 
-# Measured: UNSEEN. The bounds are what was asked for before it was built.
+# Measured: 0.361 and 0.207 with friction, 0.88 and 0.88 without; gaz2019 0.481 and 0.486. The
+# bounds are what was asked for before it was built.
 @pytest.mark.parametrize(
     ('name', 'bound', 'published', 'rigid'),
-    [('slow', 0.365, 0.453, 0.997), ('fast', 0.21, 0.489, 1.086)],
+    [('slow', 0.365, 0.481, 0.997), ('fast', 0.21, 0.486, 1.086)],
 )
 def test_unseen_half_of_a_real_arm_is_predicted(motions, name, bound, published, rigid):
     first, second = halves(motions[name])
