@@ -137,7 +137,8 @@ class FrictionTerms:
         table = np.asarray(values, dtype=float).reshape(self.n, -1).T
         spread = np.asarray(deviations, dtype=float).reshape(self.n, -1).T
         if not self.reaches:
-            return ViscousCoulombFriction(*table, self.width, spread)
+            viscous, coulomb, offset = table
+            return ViscousCoulombFriction(viscous, coulomb, offset, self.width, spread)
         used = [k for k, amplitude in enumerate(table[4:]) if amplitude.any()]
         order = [0, 1, 3, 2, *(4 + k for k in used)]  # the offset behind the Stribeck term
         viscous, coulomb, stribeck, offset, *slip = table[order]
