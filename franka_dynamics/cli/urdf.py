@@ -32,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='put in front of every joint and link, verbatim',
     )
     parser.add_argument('--format', choices=FORMATS, help=f'of the output (default: {FORMATS[0]})')
+    parser.add_argument(
+        '--friction',
+        action='store_true',
+        help="joints of MJCF rub by the arm file's friction (viscous and Coulomb)",
+    )
     add_output_option(parser, 'write there, not to the screen')
     add_shipped_files_option(parser, 'the files that the package ships under urdf/ into a folder')
 
@@ -45,18 +50,23 @@ def run(arguments: argparse.Namespace) -> int:
             **ARM_OPTIONS,
             arm_prefix='--arm-prefix',
             format='--format',
+            friction='--friction',
             output='--output',
         )
         write_files(generated_files(), arguments.all)
         return 0
+    kind = arguments.format or FORMATS[0]
+    if kind != 'mjcf':
+        refuse(arguments, 'URDF, which simulators read without it', friction='--friction')
     text = robot_text(
         arguments.arm or DEFAULT_ARM,
-        arguments.format or FORMATS[0],
+        kind,
         arguments.inertial_set,
         hand=arguments.hand or AS_LISTED,
         prefix=arguments.arm_prefix,
         repair=arguments.repair,
         payload=None if arguments.payload is None else read_payload(arguments.payload),
+        friction=arguments.friction,
     )
     print_or_write(text, arguments.output)
     return 0

@@ -9,7 +9,7 @@ previous DH frame turned or moved by the joint. Kinematics and dynamics are the 
 
 In MJCF every number is in full, of which MuJoCo's own writer keeps six digits. Bodies are the DH
 frames, the actuators are torque motors. Joints have neither friction nor damping and geoms touch
-nothing, so that what MuJoCo computes is the rigid-body dynamics.
+nothing, so that what MuJoCo computes is the rigid-body dynamics; friction is written if asked for.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 from .document import UNLIMITED
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription, Joint
+from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
+from ..errors import DescriptionError
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 
 _DECIMALS = 15  # of metres, radians, kilograms and kg m^2: more is rounding of sums
@@ -221,6 +223,7 @@ def write_mjcf(
     *,
     shapes: Mapping[int, Sequence[Shape]] | None = None,
     tool_shapes: Sequence[Shape] = (),
+    friction: bool = False,
 ) -> str:
     """
     Return the MJCF of an arm, with its limits, looks and home pose, ending in a newline.
@@ -233,14 +236,19 @@ def write_mjcf(
         What is seen of it, by DH frame (0 is the base) and in that frame.
     tool_shapes : sequence of Shape
         What is seen of the tool, in the flange frame.
+    friction : bool
+        Whether joints have the arm's friction, or the one it has for simulation alone.
 
     Raises
     ------
     InertiaError
         If a link is not physical: MuJoCo would refuse it.
+    DescriptionError
+        If there is no friction to write, or none of the kind that MuJoCo has.
 
     """
     description.require_physical('an MJCF')
+    rubbing = _mjcf_friction(description) if friction else [{}] * description.n
     shapes, names = shapes or {}, link_names(description.joint_names)
     root = Element('mujoco', model=description.name)
     # Capital letters: turns about fixed axes, as URDF's rpy.
@@ -254,7 +262,7 @@ def write_mjcf(
     ):
         row = joint.row.transform(description.convention)
         parent = ElementTree.SubElement(parent, 'body', {'name': name, **_placement(pose @ row)})
-        _add_mjcf_joint(parent, joint, row, description.convention)
+        _add_mjcf_joint(parent, joint, row, description.convention, rubbing[i - 1])
         _add_inertial(parent, link)
         _add_geoms(parent, shapes.get(i, ()))
         pose = np.eye(4)
@@ -269,6 +277,23 @@ def write_mjcf(
     return f'{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
+def _mjcf_friction(description: ArmDescription) -> list[dict[str, str]]:
+    """Return each joint's damping [N m s/rad] and frictionloss [N m]."""
+    for friction in (description.friction, description.simulated_friction):
+        if isinstance(friction, ViscousCoulombFriction) and not friction.offset.any():
+            break
+    else:
+        raise DescriptionError(
+            f'{description.name} has no friction that MJCF can hold (viscous and Coulomb without '
+            'an offset); leave --friction out, or give the arm file simulated_friction of the '
+            'model viscous_coulomb.'
+        )
+    return [
+        {'damping': number_text(viscous), 'frictionloss': number_text(coulomb)}
+        for viscous, coulomb in zip(friction.viscous, friction.coulomb)
+    ]
+
+
 def _placement(pose: NDArray[np.float64]) -> dict[str, str]:
     return {
         'pos': number_text(*pose[:3, 3]),
@@ -281,6 +306,7 @@ def _add_mjcf_joint(
     joint: Joint,
     row: NDArray[np.float64],
     convention: Convention,
+    friction: Mapping[str, str],
 ) -> None:
     # A standard row comes behind the joint's motion: its axis is z of the frame before.
     axis = np.eye(4) if convention is Convention.MODIFIED else inverse_transform(row)
@@ -295,6 +321,7 @@ def _add_mjcf_joint(
         attributes['range'] = number_text(joint.limits.lower, joint.limits.upper)
     if joint.rotor_inertia:
         attributes['armature'] = number_text(joint.rotor_inertia)
+    attributes.update(friction)
     ElementTree.SubElement(body, 'joint', attributes)
 
 

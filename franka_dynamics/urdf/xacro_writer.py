@@ -151,6 +151,7 @@ def robot_text(
     prefix: str = '',
     repair: str | None = None,
     payload: LinkInertia | None = None,
+    friction: bool = False,
 ) -> str:
     """
     Return the URDF or MJCF of an arm, its hand as a link of its own in URDF.
@@ -165,11 +166,15 @@ def robot_text(
         As `load` takes them; what was repaired is said in a comment.
     payload : LinkInertia, optional
         What the flange carries besides, in the flange frame; it becomes part of the last link.
+    friction : bool
+        Whether MJCF's joints rub.
 
     Raises
     ------
     InertiaError
         If the set is not physical.
+    DescriptionError
+        If the arm has no friction that MJCF can hold.
 
     """
     listed = load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
@@ -179,7 +184,8 @@ def robot_text(
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
     if kind == 'mjcf':
         return _with_banner(
-            write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes), listed.repairs
+            write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes, friction=friction),
+            listed.repairs,
         )
     bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix, repair=repair)
     return _with_banner(

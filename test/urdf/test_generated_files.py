@@ -13,6 +13,7 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.errors import DescriptionError
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.xacro_writer import generated_files, robot_text, SHIPPED
 
@@ -155,6 +156,17 @@ def test_a_hand_with_a_prefix_is_written_as_a_prefixed_link():
     hand = robot.find("link[@name='left_fr3_hand']")
     assert float(hand.find('inertial/mass').get('value')) == pytest.approx(0.7126, abs=1e-12)
     assert hand.find('visual') is not None
+
+
+def test_joints_of_mjcf_rub_where_asked():
+    mujoco = pytest.importorskip('mujoco')
+    model = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf', friction=True))
+    np.testing.assert_array_equal(model.dof_damping, np.full(7, 0.21))
+    loss = [1.137, 1.137, 1.137, 1.137, 0.763, 0.44, 0.248]  # MuJoCo Menagerie's FR3
+    np.testing.assert_array_equal(model.dof_frictionloss, loss)
+    assert not mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf')).dof_damping.any()
+    with pytest.raises(DescriptionError, match='fer has no friction that MJCF can hold'):
+        robot_text('fer', 'mjcf', friction=True)
 
 
 def test_a_hand_in_mjcf_is_carried_by_the_last_body():
