@@ -10,8 +10,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .document import parse_urdf as parse_urdf
     from .document import read_urdf as read_urdf
     from .document import UrdfDocument as UrdfDocument
-    from .geometry import compare_geometry as compare_geometry
-    from .geometry import GeometryComparison as GeometryComparison
     from .importer import detect_arm as detect_arm
     from .importer import import_urdf as import_urdf
     from .importer import ImportedArm as ImportedArm
@@ -29,10 +27,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
             'parse_urdf',
             'read_urdf',
             'UrdfDocument',
-        ),
-        'geometry': (
-            'compare_geometry',
-            'GeometryComparison',
         ),
         'importer': (
             'detect_arm',

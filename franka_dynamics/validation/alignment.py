@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+import math
 
 import numpy as np
 
 from ..arm import ArmDescription, Convention, DHRow, Joint, JointLimits
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
-from ..urdf.dh_recovery import follow_axes, Line, lines_of, sequence_of
-from ..urdf.geometry import with_rows_of
+from ..urdf.dh_recovery import AxisSequence, follow_axes, Line, lines_of, sequence_of
 from ..urdf.serial_chain import ChainJoint, SerialChain
 
 # 1 - cos of the angle between the last frame's z and the last joint's axis: rounding of a text.
 _ALONG_AXIS = 1e-9
+_AS_A_ROW = 1e-5  # m or rad, to which a flange's pose is that of a row
 # The limits that a URDF holds.
 STATED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
@@ -53,7 +54,7 @@ def _aligned(
 ) -> ArmDescription:
     """Return the second in rows along its own axes, wherever these leave a choice the first's."""
     lines, frames = _screws(second)
-    rows = with_rows_of(follow_axes(first.base, lines, sequence_of(first)), first)
+    rows = _with_rows_of(follow_axes(first.base, lines, sequence_of(first)), first)
     if own_end:
         rows = _ending_in(rows, frames[-1])
     poses = rows.frames(np.zeros(rows.n))
@@ -81,22 +82,37 @@ def _aligned(
     )
 
 
+def _with_rows_of(found: AxisSequence, reference: ArmDescription) -> ArmDescription:
+    """Return an arm with the angles and lengths of a sequence of axes in its rows."""
+    joints = []
+    for k, joint in enumerate(reference.joints, start=1):
+        row = replace(joint.row, theta=float(found.theta[k]), d=float(found.d[k]))
+        between = k - 1 if reference.convention is Convention.MODIFIED else k
+        if between < len(found.a):
+            row = replace(row, a=float(found.a[between]), alpha=float(found.alpha[between]))
+        joints.append(replace(joint, row=row))
+    return replace(reference, joints=tuple(joints))
+
+
 def row_of(pose: Array, convention: Convention) -> DHRow:
-    """Return the row of a pose; of one that no row of a convention has, the nearest in part."""
+    """Return the row of a pose; of one that no row has, the nearest, its a longer by the rest."""
     turn, place = pose[:3, :3], pose[:3, 3]
     if convention is Convention.MODIFIED:
-        return DHRow(
+        row = DHRow(
             a=float(place[0]),
             alpha=float(np.arctan2(-turn[1, 2], turn[2, 2])),
             d=float(place @ turn[:, 2]),
             theta=float(np.arctan2(-turn[0, 1], turn[0, 0])),
         )
-    return DHRow(
-        a=float(place @ turn[:, 0]),
-        alpha=float(np.arctan2(turn[2, 1], turn[2, 2])),
-        d=float(place[2]),
-        theta=float(np.arctan2(turn[1, 0], turn[0, 0])),
-    )
+    else:
+        row = DHRow(
+            a=float(place @ turn[:, 0]),
+            alpha=float(np.arctan2(turn[2, 1], turn[2, 2])),
+            d=float(place[2]),
+            theta=float(np.arctan2(turn[1, 0], turn[0, 0])),
+        )
+    apart = float(np.abs(row.transform(convention) - pose).max())
+    return row if apart <= _AS_A_ROW else replace(row, a=row.a + math.copysign(apart, row.a))
 
 
 def _screws(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:

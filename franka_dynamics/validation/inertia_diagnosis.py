@@ -19,12 +19,11 @@ from .published_inertials import (
     match,
     NearestSet,
 )
-from .torque_effect import effect_of_links, TorqueEffect
+from .torque_effect import Difference, effect_of_links, TorqueEffect
 from ..arm import ArmDescription, available_hands, LinkInertia, load_hand
 from ..arm.hand_file import NO_HAND
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..spatial import pose_from_xyz_rpy
-from ..urdf.geometry import Finding
 
 
 def tool_on(found: LinkInertia, bare: LinkInertia, flange: np.ndarray) -> LinkInertia:
@@ -56,7 +55,7 @@ class InertialComparison:
 
     identification: NearestSet
     total: TorqueEffect
-    findings: tuple[Finding, ...]
+    findings: tuple[Difference, ...]
     notes: tuple[str, ...]
 
     @property
@@ -142,7 +141,7 @@ class _Inspector:
             and (other.arm, other.inertial_set) == (known.arm, known.inertial_set)
         )
 
-    def finding(self, i: int) -> Finding:
+    def finding(self, i: int) -> Difference:
         """Return what is different about a link, and the likeliest cause."""
         pattern = self._last_link() if i == len(self._links) - 1 else None
         pattern = pattern or likeliest_error_pattern(
@@ -150,13 +149,13 @@ class _Inspector:
         )
         quantity, found, expected = _worst_quantity(self._links[i], self._known.links[i])
         cause, certain = (pattern.cause, pattern.certain) if pattern else (_UNEXPLAINED, False)
-        return Finding(
+        return _difference(
             f'link {self._names[i]}',
             quantity,
-            found,
             f'{expected} ({self._known})',
+            found,
             cause,
-            str(self._effect(i)),
+            self._effect(i),
             certain,
         )
 
@@ -198,21 +197,21 @@ class _Inspector:
             )
         return pattern
 
-    def unphysical(self, identification: NearestSet) -> list[Finding]:
+    def unphysical(self, identification: NearestSet) -> list[Difference]:
         """Return links that no real body could be, but for those published so."""
         return [
-            Finding(
+            _difference(
                 f'link {name}',
                 'the smallest eigenvalue of its pseudo-inertia',
-                f'{link.consistency_margin():.3g}',
                 'zero or more',
+                f'{link.consistency_margin():.3g}',
                 'no real body has these parameters',
             )
             for name, link, near in zip(self._names, self._links, identification.matches)
             if near is Match.DIFFERENT and not link.is_physical()
         ]
 
-    def hand(self, expected: str | None, massless: Sequence[str]) -> list[Finding]:
+    def hand(self, expected: str | None, massless: Sequence[str]) -> list[Difference]:
         """Return what speaks against the hand that was recognised."""
         present = self._known.hand
         if expected is None and present == NO_HAND and massless:
@@ -235,33 +234,49 @@ class _Inspector:
         with_hand = (*self._known.links[:-1], expected_link)
         effect = effect_of_links(self._reference, self._links, with_hand)
         return [
-            Finding(
+            _difference(
                 f'link {self._names[-1]}',
                 'mass',
-                f'{self._links[-1].mass:.6g} kg',
                 f'{expected_link.mass:.6g} kg',
+                f'{self._links[-1].mass:.6g} kg',
                 cause,
-                str(effect),
+                effect,
                 certain,
             )
         ]
 
-    def other_arm(self) -> list[Finding]:
+    def other_arm(self) -> list[Difference]:
         """Return the finding that these are the inertials of another arm, if they are."""
         if self._known.arm == self._reference.name:
             return []
         effect = effect_of_links(self._reference, self._links, self._reference.links)
         return [
-            Finding(
+            _difference(
                 'the arm',
                 'inertial set',
-                str(self._known),
                 f'a set of {self._reference.name}',
+                str(self._known),
                 f'the URDF is that of a {self._known.arm}',
-                str(effect),
+                effect,
                 certain=False,
             )
         ]
+
+
+def _difference(
+    place: str,
+    quantity: str,
+    expected: str,
+    found: str,
+    cause: str,
+    effect: TorqueEffect | None = None,
+    certain: bool = True,
+) -> Difference:
+    size = 0.0 if effect is None else max(effect.upright, effect.tilted)
+    words = '' if effect is None else str(effect)
+    return Difference(
+        place, quantity, expected, found, '', size, cause=cause, effect=words, certain=certain
+    )
 
 
 def _worst_quantity(found: LinkInertia, known: LinkInertia) -> tuple[str, str, str]:

@@ -65,7 +65,8 @@ class Difference:
     description have the second's.
     `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
     parameter brings about over random states within the limits; 0.0 if no torque shows it.
-    `cause` is the likeliest one, where one is known.
+    `cause` is the likeliest one, where one is known, and `certain` where it can only be a mistake.
+    `effect` says more about the effect than its size, where there is more to say.
     """
 
     place: str
@@ -76,6 +77,8 @@ class Difference:
     torque_effect: float
     change: Change = field(default=lambda before: before, repr=False, compare=False)
     cause: str = ''
+    effect: str = ''
+    certain: bool = True
 
     @property
     def has_effect(self) -> bool:
@@ -89,11 +92,12 @@ class Difference:
 
     def __str__(self) -> str:
         """Return the difference as one sentence."""
-        effect = (
-            f'torque changes by up to {self.torque_effect:.3g} N m'
-            if self.has_effect
-            else 'no effect on torque'
-        )
+        if self.effect:
+            effect = f'effect on torque: {self.effect}'
+        elif self.has_effect:
+            effect = f'torque changes by up to {self.torque_effect:.3g} N m'
+        else:
+            effect = 'no effect on torque'
         cause = f'; likeliest cause: {self.cause}' if self.cause else ''
         here, there = _texts(self.first, self.second)
         return (
@@ -227,24 +231,6 @@ def effect_of_links(
     return TorqueEffect(
         float(upright.max()),
         float(_peaks(difference, _TILTED).max()),
-        reference.joint_names[int(np.argmax(upright))],
-    )
-
-
-def effect_of_rows(reference: ArmDescription, other: ArmDescription) -> TorqueEffect:
-    """Return what other DH rows do to the torques of an arm with the same links."""
-    states = sample_states(reference, _STATES, 0)
-
-    def gap(gravity: tuple[float, float, float]) -> Array:
-        tau = [
-            NewtonEulerModel(arm, gravity).inverse_dynamics(*states) for arm in (reference, other)
-        ]
-        return np.abs(tau[1] - tau[0]).max(axis=0)
-
-    upright = gap(GRAVITY)
-    return TorqueEffect(
-        float(upright.max()),
-        float(gap(_TILTED).max()),
         reference.joint_names[int(np.argmax(upright))],
     )
 

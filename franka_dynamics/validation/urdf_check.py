@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .comparison import compare_geometry
 from .inertia_diagnosis import compare_inertials
 from .pinocchio_urdf import largest_difference
 from .published_inertials import Match
-from .torque_effect import effect_of_rows
+from .torque_effect import Difference
 from ..arm import ArmDescription, Joint, JointLimits
 from ..errors import UrdfError, UrdfMismatchError
-from ..urdf.geometry import compare_geometry, Finding, GeometryComparison, inertias_in_dh_frames
 from ..urdf.serial_chain import ChainJoint, read_chain, SerialChain
 
 UNKNOWN = 'unknown'
@@ -47,7 +47,7 @@ class UrdfVerdict:
     distance: float
     exact: bool
     mount: NDArray[np.float64]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -148,10 +148,10 @@ def model_from_urdf(
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source)
     _require_complete(chain)
-    geometry = compare_geometry(chain, reference)
-    if geometry.findings:
-        _refuse(_geometry_verdict(chain, geometry, reference))
-    links = inertias_in_dh_frames(chain, geometry)
+    aligned, differences = compare_geometry(reference, chain)
+    if differences:
+        _refuse(_geometry_verdict(chain, reference, differences))
+    links = aligned.links
     judgement = compare_inertials(
         links,
         [joint.link for joint in chain.joints],
@@ -196,12 +196,14 @@ def _require_same_reading(xml: str, description: ArmDescription, verdict: UrdfVe
     """Compare our reading of the text with Pinocchio's, the rows against the URDF's own joints."""
     difference = largest_difference(xml, description, verdict.mount)
     if not difference <= _READING_TOLERANCE:
-        finding = Finding(
+        finding = Difference(
             'the arm',
-            "joint torque, from Pinocchio's own reading of the URDF,",
+            "joint torque, by Pinocchio's own reading of the URDF,",
+            'the same',
             f'{difference:.3g} N m off',
-            f'at most {_READING_TOLERANCE:g} N m',
-            'a reading error of this package; please report it with the URDF',
+            '',
+            difference,
+            cause='a reading error of this package; please report it with the URDF',
         )
         _refuse(replace(verdict, findings=(finding,)))
 
@@ -238,17 +240,8 @@ def _plural(word: str, names: Sequence[str]) -> str:
 
 
 def _geometry_verdict(
-    chain: SerialChain,
-    geometry: GeometryComparison,
-    reference: ArmDescription,
+    chain: SerialChain, reference: ArmDescription, differences: tuple[Difference, ...]
 ) -> UrdfVerdict:
-    read = geometry.description(reference)
-    findings = tuple(
-        replace(
-            finding, effect=str(effect_of_rows(reference, _with_only(finding, reference, read)))
-        )
-        for finding in geometry.findings
-    )
     return UrdfVerdict(
         chain.source,
         reference.name,
@@ -258,24 +251,9 @@ def _geometry_verdict(
         float('nan'),
         False,
         chain.mount,
-        findings,
+        differences,
         chain.notes,
     )
-
-
-def _with_only(
-    finding: Finding,
-    reference: ArmDescription,
-    read: ArmDescription,
-) -> ArmDescription:
-    """Return the reference with what one finding names as read; all of it if that is no row."""
-    joints = list(reference.joints)
-    for i, (known, found) in enumerate(zip(reference.joints, read.joints)):
-        if finding.place == f'joint {known.name}' and hasattr(known.row, finding.quantity):
-            value = getattr(found.row, finding.quantity)
-            joints[i] = replace(known, row=replace(known.row, **{finding.quantity: value}))
-            return replace(reference, joints=tuple(joints))
-    return read
 
 
 def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ import pytest
 
 from franka_dynamics.arm import available_hands, load
 from franka_dynamics.resources import share_directory
-from franka_dynamics.urdf.geometry import compare_geometry, inertias_in_dh_frames
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.xacro_writer import physical_sets, SHIPPED
+from franka_dynamics.validation.comparison import compare_geometry
 
 xacro = pytest.importorskip('xacro')
 ROUNDING = 1e-14  # kg m^2
@@ -33,10 +33,10 @@ def test_xacros_links_of_arm_set_and_hand_are_the_described_ones(arm, inertial_s
     text = expanded(robot_type=arm, inertial_set=inertial_set, hand=hand, arm_prefix='p_')
     expected = load(arm, inertial_set, hand=hand, prefix='p_')
     chain = read_chain(text, expected.joint_names)
-    geometry = compare_geometry(chain, expected)
-    assert geometry.findings == ()
-    assert geometry.flange_link == f'p_{arm}_link{expected.n + 1}'
-    for found, link in zip(inertias_in_dh_frames(chain, geometry), expected.links):
+    aligned, differences = compare_geometry(expected, chain)
+    assert differences == ()
+    assert f'p_{arm}_link{expected.n + 1}' in chain.tool_frames
+    for found, link in zip(aligned.links, expected.links):
         np.testing.assert_allclose(found.parameters(), link.parameters(), rtol=0.0, atol=ROUNDING)
 
 

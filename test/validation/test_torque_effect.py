@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.validation.torque_effect import effect_of_links, effect_of_rows
+from franka_dynamics.validation.torque_effect import effect_of_links
 
 TILTED = (3.0, -5.0, -7.9)
 SUM_ROUNDING = 1e-12  # N m: two torques of 100 N m are subtracted here, their parameters there
@@ -70,14 +70,3 @@ def test_given_a_rotor_when_links_are_compared_then_it_cancels():
     fr3 = load('fr3')
     geared = replace(fr3, joints=tuple(replace(j, rotor_inertia=0.3) for j in fr3.joints))
     assert effect_of_links(geared, fr3.links, fr3.links).none
-
-
-def test_a_longer_forearms_effect_is_that_of_two_models():
-    fr3 = load('fr3')
-    joints = list(fr3.joints)
-    joints[4] = replace(joints[4], row=replace(joints[4].row, d=0.39))
-    longer = replace(fr3, joints=tuple(joints))
-    effect = effect_of_rows(fr3, longer)
-    np.testing.assert_allclose(
-        effect.upright, gap(fr3, longer, (0.0, 0.0, -9.81)).max(), rtol=0.0, atol=SUM_ROUNDING
-    )

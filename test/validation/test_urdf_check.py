@@ -95,11 +95,10 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none; no motion shows' in verdict.notes[-1]
     assert verdict.notes[0].startswith(
-        'link fer_link1: centre of mass z is -0.0938913 m, expected -0.04762 m'
+        'link fer_link1: centre of mass z is -0.04762 m (fer gaz2019, no hand) here and -0.0938913'
     )
-    assert verdict.notes[0].endswith(
-        'Effect on torque: none; no motion shows this number. Passed.'
-    )
+    assert 'effect on torque: none; no motion shows this number;' in verdict.notes[0]
+    assert verdict.notes[0].endswith(' Passed.')
 
 
 ERROR_PATTERNS = {
@@ -231,12 +230,12 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
         ),
     )
     (finding,) = findings_of(wrong)
-    assert (finding.place, finding.quantity, finding.found) == (
+    assert (finding.place, finding.parameter, finding.second) == (
         'link fer_link3',
         'mass',
         '3.8286 kg',
     )
-    assert finding.expected == '3.2286 kg (fer gaz2019, no hand)'
+    assert finding.first == '3.2286 kg (fer gaz2019, no hand)'
     assert finding.cause == 'only the mass differs: a wrong mass'
     accepted = model_from_urdf(write_urdf(wrong), gaz, accept_unknown_inertials=True)
     assert accepted.verdict.inertial_set == 'unknown'
@@ -247,7 +246,7 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
 def test_a_missing_hand_is_named_with_its_mass_and_effect():
     (finding,) = findings_of(load('fr3'), expected_hand='franka_hand')
     assert finding.cause == 'the hand franka_hand is missing'
-    assert (finding.found, finding.expected) == ('0.627143 kg', '1.33974 kg')
+    assert (finding.second, finding.first) == ('0.627143 kg', '1.33974 kg')
     with_hand, bare = (
         NewtonEulerModel(load('fr3', hand=hand)) for hand in ('franka_hand', 'none')
     )
@@ -327,7 +326,7 @@ def test_wrong_geometry_has_the_longer_arms_effect_on_torque():
     with pytest.raises(UrdfMismatchError) as raised:
         model_from_urdf(text, gaz)
     first = raised.value.verdict.findings[0]
-    assert (first.place, first.quantity) == ('joint fer_joint3', 'd')
+    assert (first.place, first.parameter) == ('fer_joint3', 'd')
     joints = list(gaz.joints)
     joints[2] = replace(joints[2], row=replace(joints[2].row, d=0.32))
     states = sample_states(gaz, 200, 0)
@@ -335,7 +334,9 @@ def test_wrong_geometry_has_the_longer_arms_effect_on_torque():
         NewtonEulerModel(arm).inverse_dynamics(*states)
         for arm in (gaz, replace(gaz, joints=tuple(joints)))
     ]
-    assert first.effect.startswith(f'up to {np.abs(tau[0] - tau[1]).max():.2g} N m')
+    np.testing.assert_allclose(
+        first.torque_effect, np.abs(tau[0] - tau[1]).max(), rtol=0.0, atol=TORQUE
+    )
 
 
 def test_missing_inertials_or_limits_name_the_link_or_joint():
