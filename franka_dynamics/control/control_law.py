@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .default_gains import home_pose
 from .gravity_monitor import GravityGuard
+from .oscillation import damping_rate
 from .reference import ReferencePoint, Trajectory
 from .settings import Settings, StateSource
 from .terms import TermModel
@@ -50,6 +52,12 @@ class ControlLaw:
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
+        # How fast kd takes a velocity away at home [1/s].
+        self.damping_rate = (
+            damping_rate(self.terms.true.mass_matrix(home_pose(description)), self.kd)
+            if self.kd.any()
+            else 0.0
+        )
         self.gravity_guard = GravityGuard(settings, self.terms, take_over=take_over)
         self.tracking = TrackingMonitor(settings, self.terms)
         self._zero = np.zeros(description.n)

@@ -20,6 +20,7 @@ from .control_law import ControlLaw
 from .cycle_result import Cycle, Mode
 from .gravity_monitor import FirstTorque, GravityMonitor
 from .limits import all_finite, LimitedTorque
+from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
 from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .running_crosscheck import RunningCrosscheck
@@ -76,6 +77,8 @@ class FeedforwardController(CommandState):
         super().__init__(description, supervision or SupervisionLimits())
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._take_over = take_over
+        self._swings = OscillationWatch(self._effort)
+        self._feedback: Array | None = None  # of the last command, until it was watched
         self._before: tuple[ControlLaw, ReferenceSource] | None = None  # until just now
         self._first_torque = FirstTorque.RAMPED
         self._law = self.prepare(settings or Settings())
@@ -94,6 +97,26 @@ class FeedforwardController(CommandState):
     def gravity_monitor(self) -> GravityMonitor:
         """Who carries the arm, as its measurements show."""
         return self._law.gravity_guard.monitor
+
+    @property
+    def gain_warning(self) -> str:
+        """
+        What kd must be expected to do with states of the measured rate and age, or an empty text.
+
+        The model has no rotors: an arm with theirs bears more.
+        """
+        supervisor, rate = self.supervisor, self._law.damping_rate
+        aged = supervisor.limits.max_state_age > 0.0 and supervisor.age > 0.0
+        late = max(0.5 * supervisor.period, supervisor.age if aged else 0.0) + (
+            0.5 * supervisor.period
+        )
+        if not rate * late > MOST_PHASE:
+            return ''
+        return (
+            f'kd takes velocities away at {rate:.0f} 1/s, and torques are {1e3 * late:.1f} ms '
+            'late: by the model the arm swings without end; less than '
+            f'{MOST_PHASE / (rate * late):.2g} of kd would not'
+        )
 
     # Settings ----------------------------------------------------------------------------------
 
@@ -231,6 +254,7 @@ class FeedforwardController(CommandState):
             return
         if cycle.limited is not None:
             self.counters.count(cycle.limited, self._effort)
+            self._watch_swings(cycle.stamp)
             # The effort of this state answers to the command before it.
             self._watch_gravity(
                 cycle.stamp, cycle.q, cycle.dq, cycle.effort, cycle.previous, cycle.gravity
@@ -249,6 +273,18 @@ class FeedforwardController(CommandState):
         if failure:
             with lock:
                 self.inhibit(failure, ClearedBy.CONFIGURATION)
+
+    def _watch_swings(self, stamp: float) -> None:
+        if self._feedback is None:
+            return
+        joint = self._swings.add(stamp, self._feedback)
+        self._feedback = None
+        if joint is not None:
+            self.inhibit(
+                f'{self.description.joint_names[joint]} swings without end under kp and kd; make '
+                'them smaller, or the way to the arm quicker',
+                ClearedBy.ACKNOWLEDGEMENT,
+            )
 
     # References --------------------------------------------------------------------------------
 
@@ -325,6 +361,7 @@ class FeedforwardController(CommandState):
         self._stopped_by_state = False
         self.output.blend_requested = True
         self._before = None
+        self._swings.restart()
         self.reference.clear()
 
     def _forget_if_moved(self, q: Array) -> None:
@@ -383,11 +420,14 @@ class FeedforwardController(CommandState):
                 return None
             desired = ours + coriolis + brake
         else:
-            desired = law.torque(q, dq, reference, gravity, coriolis, inertia)
-            if law.has_gains and reference is None:
-                # Gains without a reference: hold the arm where it was when they were first
-                # needed.
-                self.reference.hold(q)
+            desired = ours + law.feedforward(q, dq, reference, coriolis, inertia)
+            if law.has_gains:
+                if reference is None:
+                    # Gains without a reference: hold the arm where it was when they were first
+                    # needed.
+                    self.reference.hold(q)
+                self._feedback = law.feedback(q, dq, reference)
+                desired = desired + self._feedback
         if not all_finite(desired):
             self.stop('the computed torque is not finite', brake=False)
             return None

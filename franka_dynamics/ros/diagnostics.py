@@ -198,6 +198,8 @@ class FeedforwardDiagnostics(NodeDiagnostics):
             level, message = (
                 (WARN, f'reference refused: {self._refused}')
                 if self._refused
+                else (WARN, warning)
+                if (warning := controller.gain_warning)
                 else (OK, 'torques are published')
             )
         else:

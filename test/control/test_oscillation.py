@@ -1,0 +1,126 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Gains that no loop bears are refused, and a loop that swings without end is stopped."""
+
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.control.control_law import ControlLaw
+from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.oscillation import damping_rate, OscillationWatch
+from franka_dynamics.simulation.arm_simulation import Push
+
+from .closed_loop import FER, Loop, MUJOCO
+
+KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
+EFFORT = FER.limit('effort')
+PUSH = Push((10.0, 5.0, 0.0), 0.3, 0.1)
+
+
+def late(loop, delay, seconds):
+    """Let torques reach the arm some cycles late."""
+    on_their_way = deque([loop.command] * delay)
+    step = loop.arm.step
+
+    def delayed(torque, fresh):
+        on_their_way.append(torque)
+        step(on_their_way.popleft(), fresh=True)
+
+    loop.arm.step = delayed
+    return loop.run(seconds)
+
+
+def test_one_joint_has_its_closed_form():
+    np.testing.assert_allclose(damping_rate(np.diag([2.0, 0.5]), np.array([1.0, 4.0])), 8.0)
+
+
+@pytest.mark.parametrize(
+    ('rate', 'period', 'age', 'said'),
+    [
+        (400.0, 1e-3, None, ''),
+        (400.0, 4e-3, 0.01, 'torques are 12.0 ms late'),
+        (3000.0, 1e-3, None, 'torques are 1.0 ms late'),
+    ],
+)
+def test_damping_too_strong_for_the_measured_delay_is_told(rate, period, age, said):
+    law = ControlLaw(FER, replace(MUJOCO, kd=KD))
+    kd = tuple(np.array(KD) * rate / law.damping_rate)
+    controller = FeedforwardController(FER, replace(MUJOCO, kd=kd))
+    for k in range(100):
+        stamp = period * k
+        controller.cycle(stamp, FER.home, np.zeros(7), stamp, age=age)
+    assert said in controller.gain_warning
+    assert bool(said) == bool(controller.gain_warning)
+
+
+@pytest.mark.parametrize(('kp', 'kd'), [(0.0, 0.5), (1.0, 1.0)])
+def test_gains_at_their_bounds_are_stopped_before_they_run_away(kp, kd):
+    settings = replace(MUJOCO, kp=tuple(25.0 * kp * EFFORT), kd=tuple(3.0 * kd * EFFORT))
+    fastest = 0.0
+    loop = Loop(settings, push=PUSH)
+
+    def watch(reading, cycle):
+        nonlocal fastest
+        if loop.controller.mode in (Mode.RUNNING, Mode.BRAKING):
+            fastest = max(fastest, np.abs(reading.velocity).max())
+
+    loop.run(1.0, watch)
+    assert 'swings without end under kp and kd' in loop.controller.conflict
+    assert fastest < 2.0
+
+
+@pytest.mark.parametrize('delay', [12, 15])
+def test_gentle_gains_with_torques_late_are_stopped_before_they_run_away(delay):
+    loop = Loop(replace(MUJOCO, kp=KP, kd=KD, ramp_time=0.0), push=PUSH).run(0.25)
+    fastest = 0.0
+
+    def watch(reading, cycle):
+        nonlocal fastest
+        if loop.controller.mode in (Mode.RUNNING, Mode.BRAKING):
+            fastest = max(fastest, np.abs(reading.velocity).max())
+
+    run = loop.run
+    loop.run = lambda seconds: run(seconds, watch)
+    late(loop, delay, 3.0)
+    assert 'fer_joint7 swings without end under kp and kd' in loop.controller.conflict
+    assert fastest < 2.0
+
+
+def test_gentle_gains_and_a_push_are_no_swing():
+    loop = Loop(replace(MUJOCO, kp=KP, kd=KD), push=Push((40.0, 0.0, 0.0), 0.3, 0.05)).run(2.0)
+    assert not loop.controller.conflict
+    assert loop.controller.mode is Mode.RUNNING
+
+
+def swing(frequency, amplitude, decay=0.0, noise=0.0, seconds=3.0):
+    """Return the joint that is found in a torque that swings at joint 3, or None."""
+    watch, random = OscillationWatch(EFFORT), np.random.default_rng(0)
+    for k in range(round(1e3 * seconds)):
+        t = 1e-3 * k
+        torque = noise * random.standard_normal(7) + 5.0
+        torque[2] += amplitude * np.exp(-decay * t) * np.sin(2.0 * np.pi * frequency * t)
+        if (joint := watch.add(t, torque)) is not None:
+            return joint
+    return None
+
+
+@pytest.mark.parametrize('frequency', [6.0, 12.0, 100.0, 500.0 / 1.01])
+def test_what_swings_without_end_is_found(frequency):
+    assert swing(frequency, 3.0, noise=0.05) == 2
+
+
+@pytest.mark.parametrize(
+    'given',
+    [
+        {'frequency': 12.0, 'amplitude': 0.5},  # within two parts in a hundred of the limit
+        {'frequency': 2.0, 'amplitude': 20.0},  # a motion
+        {'frequency': 12.0, 'amplitude': 10.0, 'decay': 5.0},  # dies away
+        {'frequency': 0.0, 'amplitude': 0.0, 'noise': 0.04},
+    ],
+)
+def test_what_does_not_last_is_left_alone(given):
+    assert swing(**given) is None
