@@ -138,7 +138,7 @@ class CommandOutput:
 
     def clipped(self, torque: Array) -> Array:
         """Return a torque within the limits, shape (n,) [N m]."""
-        return np.clip(torque, -self._effort, self._effort)
+        return np.minimum(np.maximum(torque, -self._effort), self._effort)
 
     def begin(self, torque: Array, stamp: float) -> None:
         """Take a torque, shape (n,) [N m], as if it had been commanded at a stamp [s]."""

@@ -34,16 +34,16 @@ class Condition(str, Enum):
 ORDER_WINDOW = 50  # of the latest states, within which what is rare is counted
 # How far past a limit a real arm's encoder may read, and how much faster than its limit it may go.
 _POSITION_SLACK = 0.2
-_SPEED_FACTOR, JUMP_SLACK = 2.0, 1e-2
+_SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
 # How far positions may be from the integral of the velocities [rad], forgotten with a time
 # constant [s], and how much of it per speed [s] is a matter of when either was measured. On a real
 # FER at up to 2 rad/s and 1 kHz 0.007 rad is seen, at 30 Hz 0.036.
-DRIFT, DRIFT_TIME_S, DELAY_S = 0.02, 0.2, 0.005
+_DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
 # Across a longer gap than this [s] two velocities do not tell how far a joint has moved.
-LONGEST_GAP_S = 0.04
+_LONGEST_GAP_S = 0.04
 # The same from one state to the next, and how often within ORDER_WINDOW states: two arms whose
 # states alternate, with stamps in order. Encoders dither by 1e-4 rad.
-STEP, _MOST_STEPS = 3e-3, 3
+_STEP, _MOST_STEPS = 3e-3, 3
 
 
 class PossibleMotion:
@@ -55,15 +55,6 @@ class PossibleMotion:
     description : ArmDescription
         Whose limits say what is physically possible.
 
-    Attributes
-    ----------
-    bounds : tuple of (float, float, float)
-        Of each joint: lowest and highest position [rad], fastest [rad/s].
-    velocities : list of float
-        Of the state before [rad/s]; empty where there was none.
-    drift : list of float
-        How far positions are from the integral of the velocities [rad].
-
     """
 
     def __init__(self, description: ArmDescription) -> None:
@@ -73,18 +64,20 @@ class PossibleMotion:
         self._speed = _SPEED_FACTOR * description.limit('velocity')
         # As plain numbers: on seven joints Python compares faster than numpy is called, the more
         # so in a process that has just been woken up.
-        self.bounds = tuple(zip(self._lower.tolist(), self._upper.tolist(), self._speed.tolist()))
+        self._bounds = tuple(zip(self._lower.tolist(), self._upper.tolist(), self._speed.tolist()))
         self.forget()
 
     def forget(self) -> None:
         """Begin anew: what comes next has no predecessor."""
-        self.velocities: list[float] = []
-        self.drift = [0.0] * len(self._names)
+        self._velocities: list[float] = []
+        self._drift = [0.0] * len(self._names)
         self._steps: deque[bool] = deque(maxlen=ORDER_WINDOW)
 
     def impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
         """Return what is wrong with the values themselves."""
-        for position, velocity, (lower, upper, speed) in zip(q.tolist(), dq.tolist(), self.bounds):
+        for position, velocity, (lower, upper, speed) in zip(
+            q.tolist(), dq.tolist(), self._bounds
+        ):
             # A NaN compares false.
             if not (lower <= position <= upper and -speed <= velocity <= speed):
                 return self._what_is_impossible(q, dq)
@@ -114,47 +107,58 @@ class PossibleMotion:
             f'{self._names[joint]} reads {dq[joint]:.4g} rad/s, faster than it can move',
         )
 
-    def jump(self, q: Array, before: Array, elapsed: float) -> str:
-        """Return which joint moved faster than it can, if one did."""
-        for name, position, last, (_, _, speed) in zip(
-            self._names, q.tolist(), before.tolist(), self.bounds
-        ):
-            if not abs(position - last) <= speed * elapsed + JUMP_SLACK:
-                return (
-                    f'{name} moved {abs(position - last):.3g} rad in {elapsed:.3g} s, faster '
-                    'than it can'
-                )
-        return ''
+    def unlike(
+        self, q: Array, before: Array, dq: Array, elapsed: float
+    ) -> tuple[Condition, str] | None:
+        """
+        Return how a state does not follow from the one before it, if it does not.
 
-    def contradiction(self, q: Array, before: Array, dq: Array, elapsed: float) -> str:
-        """Return which joint does not move as its velocity says, if one does not."""
+        A joint moved faster than it can, or not as its velocity says.
+
+        Parameters
+        ----------
+        q, before, dq : ndarray, shape (n,)
+            Positions now and then, velocities now.
+        elapsed : float
+            Between the two [s]; positive.
+
+        """
         speeds = dq.tolist()
-        if elapsed > LONGEST_GAP_S:
-            self.forget()
-            self.velocities = speeds
-            return ''
-        previous, self.velocities = self.velocities or speeds, speeds
-        keep = max(0.0, 1.0 - elapsed / DRIFT_TIME_S)
-        delay = DELAY_S + elapsed
-        stepped = False
-        for joint, (position, last, speed, speed_before) in enumerate(
-            zip(q.tolist(), before.tolist(), speeds, previous)
+        short = elapsed <= _LONGEST_GAP_S
+        previous = self._velocities if short and self._velocities else speeds
+        self._velocities = speeds
+        half, keep = 0.5 * elapsed, max(0.0, 1.0 - elapsed / _DRIFT_TIME_S)
+        delay = _DELAY_S + elapsed
+        drifts, stepped, problem = [], False, None
+        for name, position, last, speed, speed_before, drift, (_, _, fastest) in zip(
+            self._names, q.tolist(), before.tolist(), speeds, previous, self._drift, self._bounds
         ):
-            step = position - last - 0.5 * (speed + speed_before) * elapsed
-            drift = self.drift[joint] = keep * self.drift[joint] + step
+            way = position - last
+            if not abs(way) <= fastest * elapsed + _JUMP_SLACK:
+                return Condition.JUMPED, (
+                    f'{name} moved {abs(way):.3g} rad in {elapsed:.3g} s, faster than it can'
+                )
+            step = way - half * (speed + speed_before)
+            drift = keep * drift + step
+            drifts.append(drift)
             timing = delay * abs(speed)
-            if not abs(drift) <= DRIFT + timing:
-                return (
-                    f'{self._names[joint]} is {abs(drift):.3g} rad from where its velocity '
+            if not abs(drift) <= _DRIFT + timing:
+                problem = problem or (
+                    f'{name} is {abs(drift):.3g} rad from where its velocity '
                     f'({speed:.3g} rad/s) takes it; position and velocity contradict each '
                     'other, check its driver'
                 )
-            stepped = stepped or abs(step) > STEP + timing
+            stepped = stepped or abs(step) > _STEP + timing
+        if not short:
+            self.forget()
+            self._velocities = speeds
+            return None
+        self._drift = drifts
         self._steps.append(stepped)
-        if sum(self._steps) > _MOST_STEPS:
-            return (
+        if problem is None and sum(self._steps) > _MOST_STEPS:
+            problem = (
                 f'{sum(self._steps)} of the last {len(self._steps)} positions were off what '
                 "their velocities say; more than one publisher seems to send this arm's "
                 'states, or its encoders are faulty'
             )
-        return ''
+        return None if problem is None else (Condition.CONTRADICTORY, problem)

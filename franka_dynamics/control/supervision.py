@@ -162,15 +162,11 @@ class StateSupervisor:
             return self._fail(
                 Condition.CLOCK_JUMPED, f'the stamps leapt {elapsed:.3g} s ahead at once'
             )
-        jump = self.motion.jump(q, self.position, elapsed)
-        contradiction = self.motion.contradiction(q, self.position, dq, elapsed)
+        problem = self.motion.unlike(q, self.position, dq, elapsed)
         self._accept(stamp, q, arrival, elapsed)
-        if jump:
+        if problem is not None:
             self.motion.forget()
-            return self._fail(Condition.JUMPED, jump)
-        if contradiction:
-            self.motion.forget()
-            return self._fail(Condition.CONTRADICTORY, contradiction)
+            return self._fail(*problem)
         return self._judge(elapsed, age, patience, held_age)
 
     def ignore_next_gap(self) -> None:

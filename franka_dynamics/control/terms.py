@@ -135,7 +135,7 @@ class TermModel:
 
     def gravity(self, q: Array) -> Array:
         """Return the true g(q), payload included, shape (n,) [N m]."""
-        return pin.computeGeneralizedGravity(self.true.model, self.true.data, q).copy()
+        return pin.computeGeneralizedGravity(self.true.model, self.true.data, q)
 
     def gravity_left_to_us(self, q: Array, gravity: Array) -> Array:
         """
@@ -153,12 +153,12 @@ class TermModel:
     def coriolis(self, q: Array, dq: Array) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""
         weightless = self._weightless
-        return pin.rnea(weightless.model, weightless.data, q, dq, self._zero).copy()
+        return pin.rnea(weightless.model, weightless.data, q, dq, self._zero)
 
     def inertia(self, q: Array, ddq: Array) -> Array:
         """Return M(q) ddq, shape (n,) [N m]."""
         weightless = self._weightless
-        return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq).copy()
+        return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq)
 
     def follow(self, stamp: float, q: Array) -> None:
         """Take the measured position q [rad] at a stamp [s]: friction depends on the way."""
