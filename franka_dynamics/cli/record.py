@@ -15,7 +15,7 @@ from ._interrupts import until_interrupted
 from ._options import add_topic_options, output_folder
 from ._say import terminal
 from ..arm import ArmDescription
-from ..errors import FrankaDynamicsError, MissingDependencyError, OutputError, SettingsError
+from ..errors import FrankaDynamicsError, OutputError, SettingsError
 
 if TYPE_CHECKING:
     from ..ros.recording_session import Progress
@@ -61,13 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise SettingsError(
             f'--duration is {arguments.duration}; it must be above 0 and at most 86400 s.'
         )
-    try:
-        from ..ros.recording_session import record
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'Recording needs ROS 2 ({error}): source it, or install its wheels with pip '
-            'install -r requirements/ros-jazzy.txt.'
-        ) from error
+    from ..ros.recording_session import record
+
     arm = load_arm(arguments)
     bag = arguments.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
     if bag.exists():

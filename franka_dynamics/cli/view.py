@@ -20,7 +20,6 @@ from ._recording_options import (
 )
 from ._say import say, terminal
 from ..arm import ArmDescription
-from ..errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,13 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     meshes = _meshes(arguments, description, console)
     if arguments.bag:
         return _play(arguments, description, meshes, console)
-    try:
-        from ..ros.live_view import watch
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'Watching a running arm needs ROS 2 ({error}): source it, install its wheels with '
-            'pip install -r requirements/ros-jazzy.txt, or name a bag.'
-        ) from error
+    from ..ros.live_view import watch
+
     with Window(description, arguments.host, arguments.port) as window:
         if meshes is not None:
             window.show_meshes(meshes)
