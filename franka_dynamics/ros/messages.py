@@ -149,8 +149,8 @@ def measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return effort if any(effort.tolist()) else None
 
 
-def seconds(stamp: Time) -> float:
-    """Return a stamp in seconds."""
+def seconds(stamp: Time | Duration) -> float:
+    """Return a stamp or a duration in seconds."""
     return stamp.sec + 1e-9 * stamp.nanosec
 
 

@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
+import numpy as np
+from trajectory_msgs.msg import JointTrajectory
+
+from .messages import seconds
 from .serialized import CdrError, CdrReader
 from ..control.planning import MOST_POINTS, TrajectoryRequest
 from ..errors import ReferenceRefusedError
@@ -33,6 +37,7 @@ def trajectory_mark(data: bytes) -> str:
 
 
 _FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
+_Rows = dict[str, list[Array]]  # of each field, one a point
 
 
 def read_trajectory(data: bytes) -> TrajectoryRequest:
@@ -47,19 +52,42 @@ def read_trajectory(data: bytes) -> TrajectoryRequest:
     """
     try:
         reader = CdrReader(data, MOST_TRAJECTORY_BYTES)
-        sec, nanosec = reader.time()
+        stamp = reader.time()
         reader.text()
         names = reader.texts()
         count = reader.count()
-        if count > MOST_POINTS:
-            raise ReferenceRefusedError(
-                f'The reference has {count} points; send between one and {MOST_POINTS}.'
-            )
-        times, fields = _points(reader, count, len(names))
+        _require_count(count)
+        times, rows = np.empty(count), _Rows({name: [] for name in _FIELDS})
+        for k in range(count):
+            for values in rows.values():
+                values.append(reader.doubles())
+            sec, nanosec = reader.time()
+            times[k] = sec + 1e-9 * nanosec
     except CdrError as error:
         raise ReferenceRefusedError(f'The reference cannot be read: {error}.') from error
+    return _request(names, times, rows, stamp[0] + 1e-9 * stamp[1])
+
+
+def request_of(message: JointTrajectory) -> TrajectoryRequest:
+    """Return what a message asks for; raises as `read_trajectory`."""
+    points = message.points
+    _require_count(len(points))
+    times = np.array([seconds(point.time_from_start) for point in points])
+    rows = {name: [np.asarray(getattr(point, name)) for point in points] for name in _FIELDS}
+    return _request(message.joint_names, times, rows, seconds(message.header.stamp))
+
+
+def _require_count(count: int) -> None:
     if not count:
         raise ReferenceRefusedError('The reference has no points; send at least one.')
+    if count > MOST_POINTS:
+        raise ReferenceRefusedError(
+            f'The reference has {count} points; send between one and {MOST_POINTS}.'
+        )
+
+
+def _request(names: Sequence[str], times: Array, rows: _Rows, start: float) -> TrajectoryRequest:
+    fields = {name: _rows(name, values, len(names)) for name, values in rows.items()}
     if fields['positions'] is None:
         raise ReferenceRefusedError('The reference has no positions; they are needed.')
     return TrajectoryRequest(
@@ -68,24 +96,8 @@ def read_trajectory(data: bytes) -> TrajectoryRequest:
         positions=fields['positions'],
         velocities=fields['velocities'],
         accelerations=fields['accelerations'],
-        start=sec + 1e-9 * nanosec or None,
+        start=start or None,
     )
-
-
-def _points(
-    reader: CdrReader,
-    count: int,
-    joints: int,
-) -> tuple[Array, dict[str, Array | None]]:
-    """Return times, shape (count,), and each field, shape (count, joints) or None."""
-    times = np.empty(count)
-    rows: dict[str, list[Array]] = {name: [] for name in _FIELDS}
-    for k in range(count):
-        for values in rows.values():
-            values.append(reader.doubles())
-        sec, nanosec = reader.time()
-        times[k] = sec + 1e-9 * nanosec
-    return times, {name: _rows(name, values, joints) for name, values in rows.items()}
 
 
 def _rows(name: str, rows: list[Array], joints: int) -> Array | None:

@@ -23,7 +23,6 @@ from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalRespons
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
-from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
@@ -34,7 +33,7 @@ from .node_settings import load_arm, torque_settings
 from .parameters import declare, live_table, table, values
 from .qos import STATE_QOS
 from .realtime import OFF
-from .serialized_trajectory import read_trajectory
+from .serialized_trajectory import request_of
 from ..control.control_law import ControlLaw
 from ..control.reference import ReferencePoint, Trajectory
 from ..control.trajectory_goal import code_of_refusal, fill, FilledGoal, GoalError
@@ -264,7 +263,7 @@ class TrajectoryActionNode(Node):
         self, trajectory: JointTrajectory, relay: _Relay
     ) -> tuple[FilledGoal | str, GoalError]:
         """Return the goal with torques, or the sentence and code of its refusal."""
-        request = read_trajectory(serialize_message(trajectory))
+        request = request_of(trajectory)
         law = ControlLaw(
             self._description, torque_settings(values(self, live_table('trajectory_action')))
         )

@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.planning import MOST_POINTS
 from franka_dynamics.errors import ReferenceRefusedError
-from franka_dynamics.ros.serialized_trajectory import read_trajectory
+from franka_dynamics.ros.serialized_trajectory import read_trajectory, request_of
 
 FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 
@@ -41,6 +41,8 @@ def message(joints, count, fields, *, stamp=(0, 0), seed=0):
 def test_a_trajectory_read_raw_is_what_rclpy_wrote(joints, count, fields, seed):
     original = message(joints, count, {'positions', *fields}, stamp=(3, 4), seed=seed)
     request = read_trajectory(bytes(serialize_message(original)))
+    for name, value in vars(request_of(original)).items():
+        np.testing.assert_array_equal(getattr(request, name), value)
     assert request.joint_names == tuple(original.joint_names)
     assert request.start == 3 + 4e-9
     np.testing.assert_array_equal(request.times, [k + 1e-9 * (7 * k) for k in range(count)])
@@ -73,5 +75,6 @@ def uneven():
     ],
 )
 def test_points_that_are_not_alike_are_refused(made, sentence):
-    with pytest.raises(ReferenceRefusedError, match=sentence):
-        read_trajectory(bytes(serialize_message(made)))
+    for read in (request_of, lambda one: read_trajectory(bytes(serialize_message(one)))):
+        with pytest.raises(ReferenceRefusedError, match=sentence):
+            read(made)
