@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The links' meshes, where the packages that a URDF names are installed."""
+"""What is seen of an arm, as meshes: its own shapes, a URDF's meshes, or installed ones."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arm import ArmDescription
+from ..arm.hand_file import NO_HAND
+from ..arm.shapes import load_hand_shapes, load_shapes, Shape, ShapeKind
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import FrankaDynamicsError
 from ..typing import Array
@@ -35,8 +37,8 @@ class LinkMesh:
     """
     A triangle mesh that moves with a joint.
 
-    `joint` counts from 1, 0 is the base; `frame` says which of the arm's frames it is fixed to,
-    and `pose` (4, 4) how. Vertices (N, 3) [m], faces (M, 3).
+    `joint` counts from 1, 0 is what has no joint: the base, or a hand; `frame` says which of the
+    arm's frames it is fixed to, and `pose` (4, 4) how. Vertices (N, 3) [m], faces (M, 3).
     """
 
     joint: int
@@ -48,15 +50,47 @@ class LinkMesh:
 
 @dataclass(frozen=True, eq=False)
 class ArmMeshes:
-    """An arm's meshes and, as a function of positions (n,), the frames they are fixed to."""
+    """
+    An arm's meshes and, as a function of positions (n,), the frames they are fixed to.
+
+    `denavit_hartenberg` says that these are the arm's own frames, from the base to the flange.
+    """
 
     meshes: tuple[LinkMesh, ...]
     frames: Callable[[Array], Sequence[Array]]
+    denavit_hartenberg: bool = False
 
     def poses(self, q: Array) -> list[Array]:
         """Return each mesh's pose (4, 4) in the base frame."""
         frames = self.frames(q)
         return [frames[mesh.frame] @ mesh.pose for mesh in self.meshes]
+
+
+def shape_meshes(description: ArmDescription) -> tuple[ArmMeshes, ArmMeshes]:
+    """Return the shapes of an arm's links and of its hand, in its Denavit-Hartenberg frames."""
+    shapes = load_shapes(description.name)
+    hand = load_hand_shapes() if shapes and description.hand not in (NO_HAND, '') else ()
+    frames = partial(_frames, description, NewtonEulerModel(description))
+    links = [_shape_mesh(i, i, shape) for i, group in shapes.items() for shape in group]
+    held = [_shape_mesh(0, description.n + 1, shape) for shape in hand]
+    return ArmMeshes(tuple(links), frames, True), ArmMeshes(tuple(held), frames, True)
+
+
+def _shape_mesh(joint: int, frame: int, shape: Shape) -> LinkMesh:
+    from trimesh import creation
+
+    size = shape.size
+    if shape.kind is ShapeKind.BOX:
+        mesh = creation.box(size)
+    elif shape.kind is ShapeKind.CYLINDER:
+        mesh = creation.cylinder(radius=size[0], height=size[1])
+    elif shape.kind is ShapeKind.SPHERE:
+        mesh = creation.icosphere(radius=size[0])
+    else:
+        mesh = creation.capsule(radius=size[0], height=size[1])
+    # Shapes are about their middle; some versions of trimesh begin a capsule at its lower end.
+    mesh.apply_translation(-mesh.bounds.mean(axis=0))
+    return LinkMesh(joint, frame, shape.pose, np.asarray(mesh.vertices), np.asarray(mesh.faces))
 
 
 def urdf_meshes(
@@ -151,7 +185,8 @@ def installed_meshes(
             )
         except (ValueError, RuntimeError) as error:
             raise MeshesError(f'the meshes cannot be read: {_short(error)}.') from error
-        return ArmMeshes(meshes, partial(_frames, description, NewtonEulerModel(description)))
+        frames = partial(_frames, description, NewtonEulerModel(description))
+        return ArmMeshes(meshes, frames, True)
     return None
 
 

@@ -5,17 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .meshes import ArmMeshes
+from .meshes import ArmMeshes, shape_meshes
 from ..arm import ArmDescription
-from ..arm.hand_file import NO_HAND
-from ..arm.shapes import load_hand_shapes, load_shapes, Shape, ShapeKind
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
@@ -143,16 +141,15 @@ class ArmScene:
             for i in range(description.n + 2)
         ]
         _place(self._frames[0], np.asarray(description.base))
-        self._links = {
-            i: self._add_shapes(i, shapes) for i, shapes in _shapes(description).items()
-        }
-        self._skeleton = None if self._links else self._add_skeleton()
+        links, hand = shape_meshes(description)
+        self._skeleton = None if links.meshes else self._add_skeleton()
+        self._drawn: dict[str, tuple[ArmMeshes, list[Any]]] = {}
+        self._nodes: dict[str, dict[int, Any]] = {}
+        self._draw('links', links)
+        self._draw('hand', hand)
         self._centers = [self._add_center(i, link) for i, link in enumerate(description.links, 1)]
         self._arrows = _Arrows(server.scene, '/external', description.n)
-        self._meshes: ArmMeshes | None = None
-        self._mesh_handles: list[Any] = []
         self._show_external = True
-        self._colours: dict[int, tuple[int, int, int]] = {}
         server.initial_camera.position = (1.0, -1.0, 0.8)
         server.initial_camera.look_at = (0.2, 0.05, 0.42)
         self._add_switches()
@@ -169,9 +166,7 @@ class ArmScene:
         if external is None or not self._show_external:
             external = np.zeros(self._description.n)
         self._arrows.draw(*self.arrows(state.q, external))
-        if self._meshes is not None:
-            for handle, pose in zip(self._mesh_handles, self._meshes.poses(state.q)):
-                _place(handle, pose)
+        self._place_nodes(state.q)
 
     def arrows(self, q: Array, external: Array) -> tuple[Array, Array]:
         """
@@ -185,53 +180,59 @@ class ArmScene:
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show meshes in place of the shapes; they take the colours of their joints."""
-        for handle in self._mesh_handles:
-            handle.remove()
-        n = self._description.n
+        self._draw('links', meshes)
         # A hand whose mesh is not among them stays as it is.
-        hand_too = sum(mesh.joint == n for mesh in meshes.meshes) > 1
-        for i, parts in self._links.items():
-            for part in parts:
-                part.visible = i > n and not hand_too
+        if sum(mesh.joint == self._description.n for mesh in meshes.meshes) > 1:
+            self._draw('hand', replace(meshes, meshes=()))
         if self._skeleton is not None:
             self._skeleton.visible = False
-        self._meshes, self._colours = meshes, {}
-        self._mesh_handles = [
-            self._server.scene.add_mesh_simple(
-                f'/mesh/{k}',
+
+    def _draw(self, what: str, meshes: ArmMeshes) -> None:
+        """Draw the links or the hand anew, each mesh below a node of its frame."""
+        scene = self._server.scene
+        for handle in (
+            *self._drawn.pop(what, (meshes, []))[1],
+            *self._nodes.pop(what, {}).values(),
+        ):
+            handle.remove()
+        parent = 'arm' if meshes.denavit_hartenberg else what
+        if not meshes.denavit_hartenberg:
+            self._nodes[what] = {
+                frame: scene.add_frame(f'/{what}/{frame}', show_axes=False)
+                for frame in sorted({mesh.frame for mesh in meshes.meshes})
+            }
+        handles = [
+            scene.add_mesh_simple(
+                f'/{parent}/{mesh.frame}/{what}{k}',
                 mesh.vertices.astype(np.float32),
                 mesh.faces.astype(np.uint32),
-                color=_BASE_COLOUR if mesh.joint == 0 else colour_of(0.0),
+                color=colour_of(0.0) if mesh.joint else _BASE_COLOUR,
                 opacity=_OPACITY,
                 flat_shading=False,
+                position=mesh.pose[:3, 3],
+                wxyz=_quaternion(mesh.pose),
             )
             for k, mesh in enumerate(meshes.meshes)
         ]
-        for handle, pose in zip(self._mesh_handles, meshes.poses(np.zeros(n))):
-            _place(handle, pose)
+        self._drawn[what] = meshes, handles
+        self._place_nodes(np.zeros(self._description.n))
+
+    def _place_nodes(self, q: Array) -> None:
+        """Place the nodes that are no frames of the arm."""
+        for what, nodes in self._nodes.items():
+            poses = self._drawn[what][0].frames(q)
+            for frame, node in nodes.items():
+                _place(node, poses[frame])
 
     def _colour(self, state: ViewState) -> None:
         """Colour each link by how much of its joint's torque limit is used."""
         shares = share_of_limit(state, self._description)
-        for i in range(1, self._description.n + 1):
-            colour = colour_of(0.0 if shares is None else float(shares[i - 1]))
-            if self._colours.get(i) != colour:
-                self._colours[i] = colour
-                for handle in (*self._links.get(i, ()), *self._meshes_of(i)):
-                    handle.color = colour
-
-    def _meshes_of(self, joint: int) -> list[Any]:
-        if self._meshes is None:
-            return []
-        pairs = zip(self._mesh_handles, self._meshes.meshes)
-        return [handle for handle, mesh in pairs if mesh.joint == joint]
-
-    def _add_shapes(self, frame: int, shapes: tuple[Shape, ...]) -> list[Any]:
-        colour = _BASE_COLOUR if frame in (0, self._description.n + 1) else colour_of(0.0)
-        return [
-            _add_shape(self._server.scene, f'/arm/{frame}/shape{k}', part, colour)
-            for k, part in enumerate(part for shape in shapes for part in shape.parts())
-        ]
+        for meshes, handles in self._drawn.values():
+            for mesh, handle in zip(meshes.meshes, handles):
+                if mesh.joint:
+                    colour = colour_of(0.0 if shares is None else float(shares[mesh.joint - 1]))
+                    if tuple(handle.color) != colour:
+                        handle.color = colour
 
     def _add_center(self, i: int, link: Any) -> Any:
         return self._server.scene.add_icosphere(
@@ -331,27 +332,6 @@ def _joint_axes(jacobian: NDArray[np.float64]) -> NDArray[np.float64]:
     turning, sliding = jacobian[3:].T, jacobian[:3].T
     turns = np.linalg.norm(turning, axis=1, keepdims=True) > 0.5
     return np.where(turns, turning, sliding)
-
-
-def _shapes(description: ArmDescription) -> dict[int, tuple[Shape, ...]]:
-    shapes = dict(load_shapes(description.name))
-    if shapes and description.hand not in (NO_HAND, ''):
-        shapes[description.n + 1] = load_hand_shapes()
-    return shapes
-
-
-def _add_shape(scene: Any, name: str, shape: Shape, colour: tuple[int, int, int]) -> Any:
-    place = {
-        'position': shape.pose[:3, 3],
-        'wxyz': _quaternion(shape.pose),
-        'color': colour,
-        'opacity': _OPACITY,
-    }
-    if shape.kind is ShapeKind.BOX:
-        return scene.add_box(name, dimensions=shape.size, **place)
-    if shape.kind is ShapeKind.SPHERE:
-        return scene.add_icosphere(name, radius=shape.size[0], **place)
-    return scene.add_cylinder(name, radius=shape.size[0], height=shape.size[1], **place)
 
 
 def _switch(box: Any, handles: list[Any], attribute: str) -> Any:

@@ -101,9 +101,9 @@ def test_given_a_urdf_without_its_package_then_capsules_stay(arm, probe):
 
         watch(window, FER, 'joint_states', 'feedforward', go_on, look_for_meshes=True)
         assert 'package absent_arm, which has the meshes' in window.remark.content
-        shapes = window._scene._links
-        assert sorted(shapes) == list(range(8))
-        assert all(parts and all(part.visible for part in parts) for parts in shapes.values())
+        shapes, handles = window._scene._drawn['links']
+        assert {mesh.joint for mesh in shapes.meshes} == set(range(8))
+        assert all(part.visible for part in handles)
         # They are where the arm is: the seventh frame of the model, at the state shown.
         np.testing.assert_allclose(
             window._scene._frames[7].position,

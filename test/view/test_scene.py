@@ -13,12 +13,14 @@ pytest.importorskip('trimesh')
 import trimesh
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.shapes import load_shapes, ShapeKind
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.view.meshes import (
     installed_meshes,
     MeshesError,
     package_folders,
+    shape_meshes,
     urdf_meshes,
 )
 from franka_dynamics.view.scene import (
@@ -100,6 +102,27 @@ def test_arrows_of_torques_lie_along_the_joints_axes(page):
     ]
 
 
+@pytest.mark.parametrize('arm', [load('fer', hand='franka_hand'), load('rpr')])
+def test_shapes_are_meshes_of_their_size_about_their_middle(arm):
+    links, hand = shape_meshes(arm)
+    shapes = [(frame, shape) for frame, group in load_shapes(arm.name).items() for shape in group]
+    assert len(links.meshes) == len(shapes) > 0
+    assert bool(hand.meshes) == (arm.hand == 'franka_hand')
+    for mesh, (frame, shape) in zip(links.meshes, shapes):
+        assert mesh.frame == frame
+        np.testing.assert_array_equal(mesh.pose, shape.pose)
+        if shape.kind is ShapeKind.BOX:
+            size = shape.size
+        else:
+            radius, length = shape.size
+            whole = length + 2.0 * radius * (shape.kind is ShapeKind.CAPSULE)
+            size = (2.0 * radius, 2.0 * radius, whole)
+        # Polygons in place of circles: less than 1 % smaller, and never larger.
+        low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+        np.testing.assert_allclose(high - low, size, rtol=0.01, atol=0.0)
+        np.testing.assert_allclose(low + high, 0.0, rtol=0.0, atol=1e-12)
+
+
 def test_a_urdf_with_meshes_when_placed_then_each_is_at_its_link(packages):
     found = urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages])
     assert [mesh.joint for mesh in found.meshes] == list(range(8))
@@ -160,10 +183,11 @@ def test_given_meshes_when_shown_then_they_take_the_shapes_place(packages):
     with Window(FER, port=0) as window:
         window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
         scene = window._scene
-        assert not any(part.visible for i in range(8) for part in scene._links[i])
+        meshes, handles = scene._drawn['links']
+        assert [mesh.joint for mesh in meshes.meshes] == list(range(8))
         full = ViewState(0.0, Q, {COMMANDED: np.array([0.0, 86.9, 0.0, 0.0, 0.0, 0.0, 0.0])})
         window.show(full)
-        assert tuple(scene._mesh_handles[2].color) != tuple(scene._mesh_handles[3].color)
+        assert tuple(handles[2].color) != tuple(handles[3].color)
 
 
 def test_torques_over_time_stand_beside_their_limits():
