@@ -38,13 +38,14 @@ COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
 	[ $$n -lt 5 ] || [ $$n = $$last ] || echo "  $$n packages unpacked"; done) & trap "kill $$!" EXIT;
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo docs fuzz gazebo-check sbom soak test test-numpy1 lint setup clean
+.PHONY: help demo docs fuzz gazebo-check sbom soak test test-libraries test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo         set up, then run the main job without a screen (about a minute)'
 	@echo 'make test         set up, then run the whole test suite'
 	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
+	@echo 'make test-libraries  PyTorch and JAX in an environment of their own, and their tests (gigabytes)'
 	@echo 'make fuzz         a hundred times the bytes and requests without sense that make test sends'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
@@ -108,6 +109,20 @@ test-numpy1: $(NUMPY1_VENV)/ready
 	@$(NUMPY1_BIN)/python -c 'import numpy, pinocchio; \
 		print("numpy", numpy.__version__, "Pinocchio", pinocchio.__version__)'
 	@$(NUMPY1_BIN)/python -m pytest $(TEST_ARGS)
+
+# Two packages of gigabytes that few need: no part of [all].
+LIBRARIES_VENV ?= .venv-libraries
+LIBRARIES_BIN := $(CLEAN) $(LIBRARIES_VENV)/bin
+
+$(LIBRARIES_VENV)/ready: setup.py
+	$(call make_venv,$(LIBRARIES_VENV))
+	@$(call COUNTED,$(LIBRARIES_VENV)) $(LIBRARIES_BIN)/python $(PIP) pytest -e '.[torch,jax]' $(SHOWN)
+	@touch $@
+
+test-libraries: $(LIBRARIES_VENV)/ready
+	@$(LIBRARIES_BIN)/python -c 'import jax, torch; \
+		print("JAX", jax.__version__, "PyTorch", torch.__version__)'
+	@$(LIBRARIES_BIN)/python -m pytest -q test/batch test/examples/test_payload_by_gradient.py
 
 $(VENV)/docs-ready: $(VENV)/ready requirements/docs.txt
 	@$(BIN)/python $(PIP) -r requirements/docs.txt

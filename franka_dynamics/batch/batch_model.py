@@ -239,7 +239,7 @@ class BatchModel:
     ) -> Any:
         """Return results of arrays (N, n), which are of this type, behind these axes."""
         function, shape = found
-        whole = (*lead, *shape)
+        whole = lead + shape
         if out is None:
             out = make(whole, dtype)
         else:
@@ -249,7 +249,8 @@ class BatchModel:
                 array.copy() if np.may_share_memory(array, out) else array for array in arrays
             ]
         if out.size:
-            function(arrays, out.reshape(len(arrays[0]), -1), self.threads)
+            rows = out if len(lead) == 1 else out.reshape(len(arrays[0]), *shape)
+            function(arrays, rows, self.threads)
         return out
 
     def _states(

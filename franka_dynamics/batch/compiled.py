@@ -46,7 +46,7 @@ Function = Callable[[Sequence[np.ndarray], np.ndarray, int], None]
 
 def function_of(equations: Equations, dtype: np.dtype[Any]) -> Function:
     """
-    Return f(rows, out, threads), which fills `out` (N, size) from arrays (N, n).
+    Return f(rows, out, threads), which fills `out` (N, *shape) from arrays (N, n).
 
     All are of the type given, float64 or float32, and `out` is C-contiguous and upon none of the
     inputs. A state with a value that is not finite gives NaN in its own result and in no other.
@@ -78,7 +78,7 @@ def _columns_function(equations: Equations) -> Function:
                 found = np.empty((*shape, len(out[part])), out.dtype)
                 function(*columns, found)
                 found += 0.0 * sum(array.sum(axis=0) for array in columns)
-                out[part] = found.reshape(math.prod(shape), -1).T
+                out[part] = np.moveaxis(found, -1, 0)
 
     return run
 
@@ -90,12 +90,14 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
     lanes = _vector_bits() // (8 * dtype.itemsize)
     text = vector_ir(equations, lanes, single=dtype == np.float32)
     function, from_buffer, cast = _loaded(text, len(equations.arrays) + 1)
+    # Bytes between two states where there are no gaps.
+    inner = [dtype.itemsize * equations.n] * len(equations.arrays)
+    outer = dtype.itemsize * math.prod(equations.shape)
 
     def run(rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         count = len(out)
         try:
-            places = [from_buffer('char[]', array) for array in rows]
-            steps = [array.strides[0] for array in rows]
+            places, steps = [from_buffer('char[]', array) for array in rows], inner
         except (BufferError, ValueError):  # not C-contiguous: rows without gaps will do
             rows = [
                 array
@@ -106,7 +108,7 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
             places = [cast('char *', array.ctypes.data) for array in rows]
             steps = [array.strides[0] for array in rows]
         places.append(from_buffer('char[]', out))
-        steps.append(out.strides[0])
+        steps = [*steps, outer]
         pieces = min(threads, count // STATES_PER_THREAD)
         if pieces < 2:
             function(*places, *steps, count)
