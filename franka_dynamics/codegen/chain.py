@@ -24,7 +24,8 @@ from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..dynamics.tree_rows import cos_sin, tree_rows
+from ..dynamics.tree_rows import cos_sin, serial_rows, tree_rows, TreeRow
+from ..typing import Array
 
 # What a rotation by a multiple of 90 degrees may leave of an exact zero, relative.
 _ZERO = 1e-15
@@ -173,126 +174,58 @@ def link_parameter_names(link: int) -> tuple[str, ...]:
 
 
 def build_chain(
-    description: ArmDescription, gravity: ArrayLike | None, graph: Graph | None = None
+    description: ArmDescription | BodyTree,
+    gravity: ArrayLike | None,
+    graph: Graph | None = None,
 ) -> GeneratorChain:
     """
-    Return the chain of an arm.
+    Return the chain of an arm, or of a tree of bodies, whose joints name their antecedents.
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm, in either convention, with revolute and prismatic joints.
+    description : ArmDescription or BodyTree
+        The arm, in either convention, with revolute and prismatic joints; or a tree with every
+        joint along the z of its body's frame: `tree_rows.with_axes_along_z` moves frames there.
     gravity : array_like, shape (3,), or None
         Gravity in the space frame [m/s^2]; None, with a graph, makes symbols of it.
     graph : Graph, optional
         Where the inertial parameters are to be symbols; without it they are the description's
         numbers.
 
-    """
-    joints = []
-    standard = description.convention is Convention.STANDARD
-    before = DHRow()
-    for i, (joint, link) in enumerate(zip(description.joints, description.links)):
-        row = joint.row
-        a, alpha = (before.a, before.alpha) if standard else (row.a, row.alpha)
-        before = row
-        twist = DHRow(alpha=alpha).transform(Convention.MODIFIED)
-        cos_alpha, sin_alpha = float(twist[2, 2]), float(twist[2, 1])
-        moments = Moments.parameters(graph, i + 1) if graph else Moments.of(link)
-        if standard:
-            tail = DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED)
-            moments = moments.expressed_in(tail[:3, :3].tolist(), tail[:3, 3].tolist())
-        joints.append(
-            GeneratorJoint(
-                joint.kind is JointKind.REVOLUTE,
-                cos_alpha,
-                sin_alpha,
-                (a, -row.d * sin_alpha, row.d * cos_alpha),
-                row.theta,
-                moments,
-                graph.parameter(f'X{i + 1}_rotor') if graph else joint.rotor_inertia,
-            )
-        )
-    first = joints[0]
-    to_first = np.array(description.base)[:3, :3] @ first.twist
-    if graph and gravity is None:
-        space = [graph.parameter(f'g{axis}') for axis in 'xyz']
-        first_gravity = [_dot([float(entry) for entry in column], space) for column in to_first.T]
-    else:
-        numbers = to_first.T @ gravity_vector(GRAVITY if gravity is None else gravity)
-        numbers[np.abs(numbers) < _ZERO * np.linalg.norm(numbers)] = 0.0
-        first_gravity = numbers.tolist()
-    # Where joint 1 stands moves no torque: its own frame at zero serves as the origin.
-    joints[0] = replace(first, cos_alpha=1.0, sin_alpha=0.0, origin=(0.0, 0.0, 0.0))
-    root = np.eye(4)
-    root[:3, :3], root[:3, 3] = first.twist, first.origin
-    tip = description.flange_transform()
-    if standard:
-        tip = DHRow(a=before.a, alpha=before.alpha).transform(Convention.MODIFIED) @ tip
-    return GeneratorChain(
-        description.name,
-        tuple(joints),
-        (first_gravity[0], first_gravity[1], first_gravity[2]),
-        np.array(description.base) @ root,
-        tip,
-        tuple(range(-1, len(joints) - 1)),
-        len(joints) - 1,
-    )
-
-
-def build_tree_chain(
-    tree: BodyTree, gravity: ArrayLike | None, graph: Graph | None = None
-) -> GeneratorChain:
-    """
-    Return a tree of bodies as a chain whose joints name their antecedents.
-
-    Parameters
-    ----------
-    tree : BodyTree
-        Every joint along the z of its body's frame; `tree_rows.with_axes_along_z` moves frames
-        there.
-    gravity, graph
-        As in `build_chain`.
-
     Raises
     ------
     TreeError
-        If a joint is not along its frame's z.
+        If a tree's joint is not along its frame's z.
 
     """
+    if isinstance(description, BodyTree):
+        name, rows, tails, base = 'tree', tree_rows(description), None, np.eye(4)
+        links, rotors = description.inertias, description.rotor_inertias.tolist()
+        tip, tip_body = np.array(description.tool), description.tool_body
+    else:
+        name, (rows, tails) = description.name, _serial_rows(description)
+        base, tip = np.array(description.base), description.flange_transform()
+        tip = tip if tails is None else tails[-1] @ tip
+        links, tip_body = description.links, description.n - 1
+        rotors = [joint.rotor_inertia for joint in description.joints]
+    first = tip_body
+    while rows[first].parent != BASE:
+        first = rows[first].parent
     joints: list[GeneratorJoint] = []
     falls: dict[int, tuple[Number, Number, Number]] = {}
-    space: list[Number] = (
-        [graph.parameter(f'g{axis}') for axis in 'xyz']
-        if graph and gravity is None
-        else list(gravity_vector(GRAVITY if gravity is None else gravity).tolist())
-    )
-    first = tree.tool_body
-    while tree.parents[first] != BASE:
-        first = tree.parents[first]
-    root = np.eye(4)
-    for i, (row, body) in enumerate(zip(tree_rows(tree), tree.inertias)):
-        cos_gamma, sin_gamma = cos_sin(row.gamma)
-        cos_alpha, sin_alpha = cos_sin(row.row.alpha)
-        a, d = row.row.a, row.row.d
-        # In the axes behind gamma: a along x, d along the joint.
-        y, z = -d * sin_alpha, d * cos_alpha
-        joint = GeneratorJoint(
-            row.kind is JointKind.REVOLUTE,
-            cos_alpha,
-            sin_alpha,
-            (cos_gamma * a - sin_gamma * y, sin_gamma * a + cos_gamma * y, row.b + z),
-            row.row.theta,
-            Moments.parameters(graph, i + 1) if graph else Moments.of(body),
-            graph.parameter(f'X{i + 1}_rotor') if graph else float(tree.rotor_inertias[i]),
-            cos_gamma,
-            sin_gamma,
-        )
+    root = base
+    for i, (row, link) in enumerate(zip(rows, links)):
+        moments = Moments.parameters(graph, i + 1) if graph else Moments.of(link)
+        if tails is not None:
+            moments = moments.expressed_in(tails[i][:3, :3].tolist(), tails[i][:3, 3].tolist())
+        rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(rotors[i])
+        joint = _joint(row, moments, rotor)
         if row.parent == BASE:
-            seen = [_dot([float(entry) for entry in column], space) for column in joint.twist.T]
-            falls[i] = (seen[0], seen[1], seen[2])
+            falls[i] = _fall(base[:3, :3] @ joint.twist, gravity, graph)
             if i == first:
-                root[:3, :3], root[:3, 3] = joint.twist, joint.origin
+                before = np.eye(4)
+                before[:3, :3], before[:3, 3] = joint.twist, joint.origin
+                root = base @ before
             # Where a root stands moves no torque: its own frame at zero serves as the origin.
             joint = replace(
                 joint,
@@ -304,15 +237,66 @@ def build_tree_chain(
             )
         joints.append(joint)
     return GeneratorChain(
-        'tree',
+        name,
         tuple(joints),
         falls.pop(0),
         root,
-        np.array(tree.tool),
-        tree.parents,
-        tree.tool_body,
+        tip,
+        tuple(row.parent for row in rows),
+        tip_body,
         falls,
     )
+
+
+def _serial_rows(description: ArmDescription) -> tuple[tuple[TreeRow, ...], list[Array] | None]:
+    """
+    Return an arm's rows in the modified convention, and where its frames stand in those.
+
+    That is None where they are those.
+    """
+    if description.convention is Convention.MODIFIED:
+        return serial_rows(description), None
+    listed = [joint.row for joint in description.joints]
+    befores = [DHRow(), *listed]
+    rows = tuple(
+        TreeRow(i - 1, joint.kind, 0.0, 0.0, replace(row, a=before.a, alpha=before.alpha))
+        for i, (joint, row, before) in enumerate(zip(description.joints, listed, befores))
+    )
+    tails = [DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED) for row in listed]
+    return rows, tails
+
+
+def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
+    cos_gamma, sin_gamma = cos_sin(row.gamma)
+    cos_alpha, sin_alpha = cos_sin(row.row.alpha)
+    a, d = row.row.a, row.row.d
+    # In the axes behind gamma: a along x, d along the joint.
+    y, z = -d * sin_alpha, d * cos_alpha
+    return GeneratorJoint(
+        row.kind is JointKind.REVOLUTE,
+        cos_alpha,
+        sin_alpha,
+        (cos_gamma * a - sin_gamma * y, sin_gamma * a + cos_gamma * y, row.b + z),
+        row.row.theta,
+        moments,
+        rotor,
+        cos_gamma,
+        sin_gamma,
+    )
+
+
+def _fall(
+    axes: Array, gravity: ArrayLike | None, graph: Graph | None
+) -> tuple[Number, Number, Number]:
+    """Return gravity in these axes."""
+    if graph and gravity is None:
+        space = [graph.parameter(f'g{axis}') for axis in 'xyz']
+        x, y, z = (_dot([float(entry) for entry in column], space) for column in axes.T)
+        return x, y, z
+    numbers = axes.T @ gravity_vector(GRAVITY if gravity is None else gravity)
+    numbers[np.abs(numbers) < _ZERO * np.linalg.norm(numbers)] = 0.0
+    gx, gy, gz = numbers.tolist()
+    return gx, gy, gz
 
 
 def _symmetric(six: Sequence[Number]) -> list[list[Number]]:

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from .chain import (
     build_chain,
-    build_tree_chain,
     GeneratorChain,
     GeneratorJoint,
     link_parameter_names,
@@ -270,7 +269,7 @@ def customised_equations(
     def written(candidate: Plan) -> tuple[Graph, list[Output]]:
         graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
         symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
-        chain = _chain(description, None if at_run_time else gravity, symbols)
+        chain = build_chain(description, None if at_run_time else gravity, symbols)
         return graph, _outputs(graph, chain, candidate, quantity, frame, columns)
 
     classical = classical or quantity is Quantity.REGRESSOR
@@ -278,7 +277,7 @@ def customised_equations(
         plan = Plan(shifts=(0.0,) * description.n, classical=classical)
         if search and quantity in _SEARCHED:
             plan = find_plan(
-                _chain(description, gravity),
+                build_chain(description, gravity),
                 lambda candidate: [output.value for output in written(candidate)[1]],
                 turnable_tip=not at_run_time and not terminal_wrench,
                 movable_tip=not terminal_wrench,
@@ -312,16 +311,6 @@ _SEARCHED = (
     Quantity.CORIOLIS,
     Quantity.MASS_MATRIX,
 )
-
-
-def _chain(
-    arm: ArmDescription | BodyTree,
-    gravity: ArrayLike | None,
-    graph: Graph | None = None,
-) -> GeneratorChain:
-    if isinstance(arm, BodyTree):
-        return build_tree_chain(arm, gravity, graph)
-    return build_chain(arm, gravity, graph)
 
 
 def parameter_names(n: int) -> tuple[str, ...]:
