@@ -5,7 +5,8 @@ Joint impedance control that takes the arm's dynamics from the feedforward node'
 
 tau = K (q_d - q) + D (dq_d - dq) + M(q) ddq_d + C(q, dq) dq, for an arm that carries itself, as
 one behind FCI does. Elsewhere, subscribe to feedforward/gravity likewise. The gains are a FER's.
-Ctrl-C fades the torque out and ends it.
+Ctrl-C fades the torque out and ends it; `--plot FILE` then draws how
+far off it was.
 """
 
 import argparse
@@ -102,8 +103,13 @@ class Report:
 
     def __init__(self, what, unit, topics):
         self.what, self.unit, self.topics = what, unit, ', '.join(topics)
-        self.count, self._since = 0, None  # of states answered during the motion
-        self._squares, self._part, self._largest, self._torque = 0.0, [], 0.0, 0.0
+        self._since, self._part = None, []
+        self._motion = []  # time [s], squared error and largest torque [N m] of each state
+
+    @property
+    def count(self):
+        """States answered during the motion."""
+        return len(self._motion)
 
     def waiting(self):
         """Say what is waited for, unless it has come."""
@@ -122,9 +128,7 @@ class Report:
         if since <= 0.0:
             return
         square = float(error @ error)
-        self._squares, self.count = self._squares + square, self.count + 1
-        self._largest = max(self._largest, square)
-        self._torque = max(self._torque, float(np.abs(torque).max()))
+        self._motion.append((since, square, float(np.abs(torque).max())))
         self._part.append(square)
         if since - self._since >= REPORT_S:
             self._since = since
@@ -132,18 +136,33 @@ class Report:
             print(f'{since:6.1f} s: {self.what} are {rms:.3g} {self.unit} off (rms)', flush=True)
             self._part.clear()
 
-    def close(self):
-        """Print the whole motion; return the exit code: 1 where there was none."""
+    def close(self, picture=None):
+        """Print the whole motion, and draw it; return the exit code: 1 where there was none."""
         if not self.count:
             print(f'no motion: not all of {self.topics} came with one stamp.', file=sys.stderr)
             return 1
-        rms, largest = 1e3 * np.sqrt([self._squares / self.count, self._largest])
+        times, squares, torques = np.array(self._motion).T
+        rms, largest = 1e3 * np.sqrt([squares.mean(), squares.max()])
         print(
             f'{self.count} states answered: {self.what} were {rms:.3g} {self.unit} off (rms), '
-            f'{largest:.3g} {self.unit} at most; torques up to {self._torque:.1f} N m; now zero',
+            f'{largest:.3g} {self.unit} at most; torques up to {torques.max():.1f} N m; now zero',
             flush=True,
         )
+        if picture:
+            self._draw(picture, times, 1e3 * np.sqrt(squares), torques)
         return 0
+
+    def _draw(self, picture, times, off, torques):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(9.0, 5.0), layout='constrained')
+        upper, lower = figure.subplots(2, sharex=True)
+        upper.plot(times, off, linewidth=0.8)
+        upper.set(ylabel=f'error [{self.unit}]', title=self.what)
+        lower.plot(times, torques, linewidth=0.8)
+        lower.set(xlabel='time [s]', ylabel='largest torque [N m]')
+        figure.savefig(picture, dpi=110)
+        print(f'written: {picture}', flush=True)
 
 
 def run(make_node, description):
@@ -154,7 +173,8 @@ def run(make_node, description):
         epilog='parameters, after --ros-args: -p terms:=false (the same gains by kinematics '
         'alone),\n-p joints:="[..., ...]" (default: fer_joint1 to fer_joint7)',
     )
-    parser.parse_args(remove_ros_args(sys.argv)[1:])
+    parser.add_argument('--plot', metavar='FILE', help='draw error and torque at the end')
+    arguments = parser.parse_args(remove_ros_args(sys.argv)[1:])
     stop = StopRequest()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -178,7 +198,7 @@ def run(make_node, description):
     if failure is not None:
         print(failure, file=sys.stderr)
         return 2
-    return node.report.close()
+    return node.report.close(arguments.plot)
 
 
 if __name__ == '__main__':

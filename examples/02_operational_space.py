@@ -7,7 +7,7 @@ F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and t
 with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
 Motion and Force Control of Robot Manipulators"). For an arm that carries itself, and the node's
 parameters `frame` and `reference_frame` at their defaults. Ctrl-C fades the
-torque out and ends it.
+torque out and ends it; `--plot FILE` then draws how far off it was.
 """
 
 from importlib import import_module

@@ -23,6 +23,7 @@ import franka_dynamics as fd
 from franka_dynamics.batch.jax_model import JaxModel
 
 LOAD = (0.73, 0.01, -0.02, 0.06)  # [kg, m, m, m] in the flange frame
+NAMES = ('mass [kg]', 'x [m]', 'y [m]', 'z [m]')
 NOISE = 0.05  # [N m]
 
 
@@ -56,16 +57,35 @@ def fit(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array([mass, *load[1:] / mass]), np.array([spread[0], *spread[1:] / mass])
 
 
+def draw(count: int, seed: int, path: str) -> None:
+    """Write what is found from fewer poses, with three deviations."""
+    from matplotlib.figure import Figure
+
+    counts = np.unique(np.geomspace(3, count, 10).astype(int))
+    found, spread = (np.array(part) for part in zip(*(fit(each, seed) for each in counts)))
+    figure = Figure(figsize=(9.0, 5.0), layout='constrained')
+    for axes, name, value, deviation, true in zip(
+        figure.subplots(2, 2, sharex=True).ravel(), NAMES, found.T, spread.T, LOAD
+    ):
+        axes.errorbar(counts, value, 3.0 * deviation, fmt='o', capsize=3)
+        axes.axhline(true, color='black', linewidth=0.8)
+        axes.set(xscale='log', ylabel=name, xlabel='poses at rest')
+    figure.savefig(path, dpi=110)
+    print(f'written: {path}')
+
+
 def main() -> int:
     """Print what was found beside what is there; 1 if it is off by more than five deviations."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--poses', type=int, default=100, help='at rest (default: 100)')
     parser.add_argument('--seed', type=int, default=0, help='of poses and noise (default: 0)')
+    parser.add_argument('--plot', help='picture of how few poses would do')
     arguments = parser.parse_args()
     found, spread = fit(arguments.poses, arguments.seed)
-    names = ('mass [kg]', 'x [m]', 'y [m]', 'z [m]')
-    for name, value, deviation, true in zip(names, found, spread, LOAD):
+    for name, value, deviation, true in zip(NAMES, found, spread, LOAD):
         print(f'{name}: {value:.4f} +- {deviation:.4f}, in truth {true:g}')
+    if arguments.plot:
+        draw(arguments.poses, arguments.seed, arguments.plot)
     return int((np.abs(found - LOAD) > 5.0 * spread).any())
 
 

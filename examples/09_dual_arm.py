@@ -24,7 +24,7 @@ from franka_dynamics.codegen.emit import c_header, operation_count, Origin
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.assembly import assemble, Mount
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
-from franka_dynamics.dynamics.derivatives import tree_motion
+from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.identification.base_parameters import Method, tree_base_parameters
 from franka_dynamics.identification.numerical_base_parameters import numerical_base_parameters
 from franka_dynamics.resources import share_directory
@@ -90,10 +90,34 @@ def reference_torques(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndar
     return out
 
 
+def draw(tree: BodyTree, path: str) -> None:
+    """Write the bodies' origins at a pose, joined as the tree has them, and the mass matrix."""
+    from matplotlib.figure import Figure
+
+    q = np.concatenate(([0.4], *(load('fr3').home,) * 2))
+    origins = tree.poses(q)[:, :3, 3]
+    still = np.zeros(tree.n)
+    mass = differentiate(tree, q, still, still).tau.by_ddq
+    figure = Figure(figsize=(11.0, 5.0), layout='constrained')
+    space = figure.add_subplot(1, 2, 1, projection='3d')
+    for body, parent in enumerate(tree.parents):
+        start = np.zeros(3) if parent == BASE else origins[parent]
+        space.plot(*np.stack((start, origins[body])).T, 'o-', color='tab:blue')
+    space.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]', title='origins of the bodies')
+    space.set_aspect('equal')
+    matrix = figure.add_subplot(1, 2, 2)
+    shown = matrix.imshow(np.where(mass == 0.0, np.nan, np.abs(mass)), norm='log')
+    matrix.set(title='|M| [kg m^2]', xlabel='joint', ylabel='joint')
+    figure.colorbar(shown)
+    figure.savefig(path, dpi=110)
+    print(f'written: {path}')
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Find, compare, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--output', type=Path, help='folder for the C header')
+    parser.add_argument('--plot', help='picture of the tree and of which joints move which')
     arguments = parser.parse_args(argv)
     print('two FR3 on a waist that turns, 15 joints; 200 random states', flush=True)
     tree = dual_arm()
@@ -119,6 +143,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         'generated equations: {} multiplications, {} additions'.format(*operation_count(equations))
     )
     compared('a batch', BatchModel(tree).inverse_dynamics(*states))
+    if arguments.plot:
+        draw(tree, arguments.plot)
     if arguments.output:
         origin = Origin('dual_fr3', 'franka_description', 'none', GRAVITY, Parameters.BAKED)
         arguments.output.mkdir(parents=True, exist_ok=True)
