@@ -190,8 +190,14 @@ def _main(argv: list[str]) -> int:
         leaf = arguments.parser
         # Parsed once more without defaults, to know what was given, whatever its value.
         for option in leaf._actions:
-            option.default = argparse.SUPPRESS
-        arguments.options_given = frozenset(vars(parser.parse_args(words)))
+            if option.option_strings:
+                option.default = argparse.SUPPRESS
+        absent = {one.dest: one.default for one in leaf._actions if not one.option_strings}
+        arguments.options_given = frozenset(
+            name
+            for name, value in vars(parser.parse_args(words)).items()
+            if name not in absent or value != absent[name]
+        )
         with _ros_named(leaf.prog):
             status = int(arguments.run(arguments))
         sys.stdout.flush()
