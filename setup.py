@@ -88,13 +88,13 @@ setup(
     entry_points={
         'console_scripts': [
             'franka-dynamics = franka_dynamics.cli.main:main',
-            'fci_node = franka_dynamics.ros.fci_node:main',
-            'feedforward_node = franka_dynamics.ros.feedforward_node:main',
-            'keeper_node = franka_dynamics.ros.keeper_node:main',
-            'simulator_node = franka_dynamics.ros.simulator_node:main',
-            'reference_player_node = franka_dynamics.ros.reference_player_node:main',
-            'trajectory_action_node = franka_dynamics.ros.trajectory_action_node:main',
-            'gazebo_direct_node = franka_dynamics.ros.gazebo_direct_node:main',
+            'fci_node = franka_dynamics.ros.start:fci_node',
+            'feedforward_node = franka_dynamics.ros.start:feedforward_node',
+            'keeper_node = franka_dynamics.ros.start:keeper_node',
+            'simulator_node = franka_dynamics.ros.start:simulator_node',
+            'reference_player_node = franka_dynamics.ros.start:reference_player_node',
+            'trajectory_action_node = franka_dynamics.ros.start:trajectory_action_node',
+            'gazebo_direct_node = franka_dynamics.ros.start:gazebo_direct_node',
         ],
     },
 )

@@ -27,6 +27,7 @@ _FLOAT = re.compile(
     r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
     r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
 )
+_MOST_DIGITS = 300  # what a float can hold
 _MERGE = 'tag:yaml.org,2002:merge'
 
 
@@ -67,7 +68,13 @@ _StrictLoader.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0
 
 
 def _decimal(loader: Any, node: Any) -> int:
-    return int(loader.construct_scalar(node), 10)
+    text = loader.construct_scalar(node)
+    if len(text) > _MOST_DIGITS:
+        raise DescriptionError(
+            f'{loader.name}: line {node.start_mark.line + 1}: a number of {len(text)} digits; '
+            f'no quantity here has more than {_MOST_DIGITS}.'
+        )
+    return int(text, 10)
 
 
 _StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)

@@ -128,6 +128,10 @@ _LATCHING = frozenset(
 )
 
 
+# States that an arm may be braked with: those of a topic that is only slow, too.
+_BRAKING = frozenset({Condition.TRUSTED, Condition.TOO_SLOW})
+
+
 class CommandState:
     """
     Whether torques are commanded, and how they are taken back; what torques is its heir's affair.
@@ -227,7 +231,7 @@ class CommandState:
             else:
                 self._begin_stop_sequence()
         elif self.mode is Mode.BRAKING and (
-            to_zero or not brake or self.supervisor.condition is not Condition.TRUSTED
+            to_zero or not brake or self.supervisor.condition not in _BRAKING
         ):
             self._stop_holds = self._stop_holds and not to_zero
             self.stop_reason += f'; not braked to rest: {reason}'
@@ -295,7 +299,7 @@ class CommandState:
     def _moves_and_is_trusted(self) -> bool:
         return (
             self._latest is not None
-            and self.supervisor.condition is Condition.TRUSTED
+            and self.supervisor.condition in _BRAKING
             and bool(np.abs(self._latest[2]).max() > REST_SPEED)
         )
 

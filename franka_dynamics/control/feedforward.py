@@ -346,8 +346,9 @@ class FeedforwardController(CommandState):
         if not observation.valid and condition in (Condition.TRUSTED, Condition.ACQUIRING):
             return False  # a repeated or late message: no fault, and nothing to say
         if condition is not Condition.TRUSTED:
-            self._state_fault(condition, f'{condition.value}: {observation.reason}')
-            return False
+            if not (self.mode is Mode.BRAKING and condition is Condition.TOO_SLOW):
+                self._state_fault(condition, f'{condition.value}: {observation.reason}')
+            return self.mode is Mode.BRAKING and observation.valid
         if self.mode is Mode.SILENT and self.enabled and not self.conflict:
             self._first_torque = self._law.gravity_guard.first_torque()
             if self._first_torque is not FirstTorque.NOT_YET or self.output.last is not None:

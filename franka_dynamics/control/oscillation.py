@@ -4,9 +4,9 @@
 Gains and delay: what no loop is stable with, and what one that is not looks like.
 
 A damping torque -kd dq on an inertia M that comes a time T late is unstable from
-lambda T = pi / 2 on, with lambda the largest eigenvalue of M^-1 kd; stiffness only makes it worse
-([Franklin2019] has the one joint). How late a receiver is nobody tells the node, so a loop that
-swings without end is found by its swinging.
+lambda T = pi / 2 on, with lambda the largest eigenvalue of M^-1 kd; stiffness only makes it worse.
+How late a receiver is nobody tells the node, so a loop that swings without end is found by its
+swinging.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ MOST_LATENESS_S = 0.1
 # A stamp further ahead than this is of another clock, not of a plan.
 MOST_LEAD_S = 600.0
 # More points than anybody plans, and than can be checked between two joint states.
+_LONGEST_S = 86400.0
 MOST_POINTS = 10000
 # A reference that starts away from the arm would be a step.
 MOST_START_DISTANCE = 0.1  # rad or m
@@ -223,6 +224,11 @@ def _require_numbers(request: TrajectoryRequest) -> None:
     if request.accelerations is not None and request.velocities is None:
         raise ReferenceRefusedError(
             'The reference has accelerations but no velocities; a quintic needs both.'
+        )
+    if request.times[-1] > _LONGEST_S:
+        raise ReferenceRefusedError(
+            f'The reference ends {request.times[-1]:.4g} s after it begins; at most '
+            f'{_LONGEST_S:g} s, a day, are followed.'
         )
     steps = np.diff(request.times)
     if request.times[0] < 0.0 or (steps <= 0.0).any():

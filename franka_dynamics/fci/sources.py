@@ -215,7 +215,7 @@ class FeedforwardSource(_ModelledSource):
         if self.fault:
             self.reason = self.fault
             return None
-        if cycle.command is None and self.controller.mode is not Mode.RUNNING:
+        if cycle.command is None and self.controller.mode not in (Mode.RUNNING, Mode.BRAKING):
             self.reason = self.controller.stop_reason or cycle.observation.reason
             return None
         if cycle.command is None:  # a repeated state

@@ -83,3 +83,10 @@ def test_a_changed_file_is_read_anew(tmp_path):
     written(tmp_path, 'a: 2\n')
     os.utime(path, ns=(1, 1))  # a file system's clock may be coarser than this test
     assert read_mapping(path) == {'a': 2}
+
+
+def test_a_number_of_too_many_digits_is_refused_with_its_line(tmp_path):
+    path = tmp_path / 'arm.yaml'
+    path.write_text(f'name: mine\nmass: {"1" * 5000}\n')
+    with pytest.raises(DescriptionError, match='line 2: a number of 5000 digits'):
+        read_mapping(path)

@@ -402,3 +402,32 @@ def test_an_arm_that_is_pushed_on_is_stopped_all_the_same():
         loop.arm.step(loop.command)
         assert loop.arm.time < begun + 2.0 * LONGEST_BRAKING_S
     assert loop.controller.mode is Mode.STOPPING
+
+
+@pytest.mark.parametrize('every', [6, 10])
+def test_a_moving_arm_whose_topic_becomes_slow_is_braked(every):
+    # It was let go in full motion before, and coasted on.
+    settings = Settings(target='fci', kp=(60.0,) * 4 + (15.0,) * 3, kd=(6.0,) * 4 + (1.0,) * 3)
+    loop = Loop(settings, gravity_compensation=True).run(0.5)
+    follow_request(loop.controller, multisine(FER, 20.0, 0.4))
+    while np.abs(loop.arm.read().velocity).max() < 0.4:
+        loop.run(0.001)
+    fastest = np.abs(loop.arm.read().velocity).max()
+    controller = loop.controller
+    for k in range(2500):
+        reading, torque = loop.arm.read(), None
+        if k % every == 0:
+            state = (reading.time, reading.position, reading.velocity, reading.time)
+            torque = controller.cycle(*state, effort=reading.effort).command
+        if torque is None:
+            torque = controller.stop_step(LONGEST_STEP_S)
+        if torque is not None:
+            loop.command = torque
+        loop.arm.step(loop.command, fresh=torque is not None)
+        fastest = max(fastest, np.abs(reading.velocity).max())
+        if controller.mode is Mode.STOPPING:
+            break
+    assert 'too_slow' in controller.stop_reason
+    assert 'not braked to rest' not in controller.stop_reason
+    assert fastest < 1.5
+    assert np.abs(loop.arm.read().velocity).max() < 0.1

@@ -88,6 +88,7 @@ def with_value(rows, value):
         ),
         ({'joint_names': (*FER.joint_names[:6], FER.joint_names[5])}, r'lacks fer_joint7'),
         ({'positions': np.zeros((3, 6))}, r'positions have shape \(3, 6\), expected \(3, 7\)'),
+        ({'times': np.array([0.0, 1.0, 2.0**31])}, r'ends 2.147e\+09 s after .* a day'),
         ({'times': np.array([0.0, 1.0, 1.0])}, r'must increase .* point 3 has 1 s'),
         ({'times': np.array([-0.1, 1.0, 2.0])}, r'point 1 has -0.1 s'),
         ({'start': NOW - 10.0}, r'ended 8 s ago'),

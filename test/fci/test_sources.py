@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
@@ -234,6 +235,28 @@ def test_the_feedforward_then_torque_is_coriolis_alone():
     assert not source.controller.stopping
     source.begin()
     assert source.torque(state(20), 0.02, 0.02) is not None
+
+
+def test_a_repeated_state_does_not_end_the_brake():
+    source = FeedforwardSource(controller())
+    dq = np.array([0.5, 0.4, -0.3, 0.5, 0.2, -0.4, 0.3])
+
+    def torque(i):
+        state = reading(1e-3 * i, FR3.home + 1e-3 * i * dq, dq)
+        return source.torque(state, 1e-3 * i, 1e-3 * i)
+
+    for i in range(4):
+        state = reading(1e-3 * i, FR3.home + 1e-3 * i * dq, dq)
+        source.observe(state, 1e-3 * i, 1e-3 * i)
+    source.begin()
+    for i in range(4, 20):
+        torque(i)
+    source.controller.stop('a reason')
+    assert source.controller.mode is Mode.BRAKING
+    braking = torque(20)
+    np.testing.assert_array_equal(torque(20), braking)
+    assert source.controller.mode is Mode.BRAKING
+    assert torque(21) is not None
 
 
 def test_a_state_that_jumps_then_the_feedforward_gives_up():

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the node ends: signals, transitions, kills; and who may command beside it."""
 
+import os
 import signal
+import subprocess
+import sys
 
 from lifecycle_msgs.msg import Transition
 import numpy as np
@@ -207,3 +210,30 @@ def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'it goes on')
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_a_node_is_imported_ends_it_in_order(number):
+    # Given an import that takes its time.
+    script = """
+import sys, time
+class Slow:
+    def find_spec(self, name, path, target=None):
+        if name.endswith('feedforward_node'):
+            print('importing', flush=True)
+            time.sleep(600)
+sys.meta_path.insert(0, Slow())
+from franka_dynamics.ros.start import feedforward_node
+feedforward_node()
+"""
+    with subprocess.Popen(
+        [sys.executable, '-c', script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+    ) as process:
+        assert process.stdout.readline() == 'importing\n'
+        process.send_signal(number)
+        assert process.communicate() == ('', '')
+    assert process.returncode == 0

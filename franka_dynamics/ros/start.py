@@ -1,0 +1,37 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The nodes as commands.
+
+What a node needs takes a second to import. A signal that comes meanwhile ends the process at
+once, with exit status 0: nothing has been commanded yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+import os
+import signal
+
+# As of node_process, which is one of those that take long to import.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+def _command(module: str) -> Callable[[], int]:
+    def main() -> int:
+        for number in _SIGNALS:
+            signal.signal(number, lambda *_: os._exit(0))
+        status: int = import_module(f'franka_dynamics.ros.{module}').main()
+        return status
+
+    return main
+
+
+fci_node = _command('fci_node')
+feedforward_node = _command('feedforward_node')
+gazebo_direct_node = _command('gazebo_direct_node')
+keeper_node = _command('keeper_node')
+reference_player_node = _command('reference_player_node')
+simulator_node = _command('simulator_node')
+trajectory_action_node = _command('trajectory_action_node')
