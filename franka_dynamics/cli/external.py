@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from ._arm_options import add_hand_option, load_arm
-from ._options import add_gravity_option
+from ._options import add_gravity_option, output_file, output_folder
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('bag', metavar='BAG', help='a rosbag2 folder, or one bag file')
     parser.add_argument(
         '--output',
-        type=Path,
+        type=_output,
         required=True,
         metavar='PATH',
         help='a .csv, .h5, .hdf5 or .parquet file, or the folder of a new rosbag2',
@@ -61,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='NM_PER_UNIT',
         help='what one unit of effort is, for all joints or joint by joint, where it is no N m',
     )
+
+
+def _output(text: str) -> Path:
+    """Return the path of a table, or of the folder of a bag."""
+    return output_file(text) if Path(text).suffix else output_folder(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
