@@ -134,19 +134,22 @@ public:
     if (const char * reason = refuse(settings)) {
       return reason;
     }
-    settings_ = settings;
+    if (mode_ == Mode::running && !changed_) {
+      before_ = law_;
+      changed_ = true;
+    }
+    law_.settings = settings;
     const auto given = [](const Vector & gains) {
         return std::any_of(gains.begin(), gains.end(), [](double gain) {return gain > 0.0;});
       };
-    has_gains_ = given(settings.kp) || given(settings.kd);
-    terms_.configure(settings);
-    friction_.restart();
-    blend_asked_ = started_;
+    law_.has_gains = given(settings.kp) || given(settings.kd);
+    law_.terms.configure(settings);
+    law_.friction.restart();
     return nullptr;
   }
 
-  const Settings & settings() const noexcept {return settings_;}
-  const TermModel & terms() const noexcept {return terms_;}
+  const Settings & settings() const noexcept {return law_.settings;}
+  const TermModel & terms() const noexcept {return law_.terms;}
   const Vector & last() const noexcept {return last_;}
   bool stopping() const noexcept {return mode_ == Mode::stopping;}
   bool braking() const noexcept {return mode_ == Mode::braking;}
@@ -164,10 +167,10 @@ public:
   {
     mode_ = Mode::silent;
     fault_ = nullptr;
-    started_ = blending_ = blend_asked_ = desires_ = follows_ = false;
+    started_ = blending_ = blend_asked_ = changed_ = desires_ = follows_ = false;
     last_.fill(0.0);
     last_gravity_.fill(0.0);
-    friction_.restart();
+    law_.friction.restart();
   }
 
   /// The torque for one joint state, which is also what was published last.
@@ -185,8 +188,8 @@ public:
     if (!within_range(q)) {
       return fail("a joint is out of its range", Outcome::out_of_range);
     }
-    if (settings_.friction) {
-      friction_.follow(stamp, q);
+    if (law_.settings.friction) {
+      law_.friction.follow(stamp, q);
     }
     q_ = q;
     dq_ = dq;
@@ -197,6 +200,9 @@ public:
     if (mode_ == Mode::silent) {
       begin(q);
     }
+    // By what the torque would follow, had law and reference not changed.
+    const Reference was = held_;
+    const bool desired_before = desires_, begins = reference && !follows_;
     const Reference * desired_state = desired(reference);
     if (mode_ == Mode::running && desired_state && too_far(q, desired_state->q)) {
       fault_ = "a joint is further from its reference than max_tracking_error";
@@ -206,29 +212,25 @@ public:
       }
     }
     Vector gravity, ours{}, coriolis, total{};
-    terms_.gravity(q, gravity);
-    if (settings_.gravity) {
-      terms_.gravity_left_to_us(q, gravity, ours);
+    law_.terms.gravity(q, gravity);
+    if (law_.settings.gravity) {
+      law_.terms.gravity_left_to_us(q, gravity, ours);
     }
-    terms_.coriolis(q, dq, coriolis);
+    law_.terms.coriolis(q, dq, coriolis);
     if (mode_ == Mode::braking) {
-      if (!braking_.torque(stamp, q, dq, terms_, total)) {
+      if (!braking_.torque(stamp, q, dq, law_.terms, total)) {
         stop();
         return Outcome::silent;
       }
       add(total, coriolis);
       add(total, ours);
     } else {
-      feedforward(q, desired_state, coriolis, total);
-      add(total, ours);
+      law_.torque(q, dq, desired_state, gravity, coriolis, total);
       if (torque) {
         add(total, *torque);
       }
-      if (has_gains_) {
-        if (!desired_state) {
-          hold(q);
-        }
-        feedback(q, dq, desired_state, total);
+      if (law_.has_gains && !desired_state) {
+        hold(q);
       }
     }
     if (!all_finite(total)) {
@@ -237,13 +239,27 @@ public:
     if (!started_) {
       for (std::size_t i = 0; i < kJoints; ++i) {
         last_[i] = TorqueLimiter::within_limit(
-          i, settings_.target.start_at_gravity ? ours[i] : 0.0);
+          i, law_.settings.target.start_at_gravity ? ours[i] : 0.0);
       }
       started_ = true;
       command_stamp_ = stamp;
     }
     if (mode_ == Mode::running) {
-      glide(stamp, total);
+      Vector otherwise{};
+      const bool fresh = changed_ || begins;
+      if (fresh) {
+        const Law & before = changed_ ? before_ : law_;
+        Vector weight, turning;
+        before.terms.gravity(q, weight);
+        before.terms.coriolis(q, dq, turning);
+        const Reference * then = begins ? (desired_before ? &was : nullptr) : desired_state;
+        before.torque(q, dq, then, weight, turning, otherwise);
+        if (torque) {
+          add(otherwise, *torque);
+        }
+      }
+      glide(stamp, total, fresh ? &otherwise : nullptr);
+      changed_ = false;
     }
     last_ = TorqueLimiter::limit(total, last_, stamp - command_stamp_);
     command_stamp_ = stamp;
@@ -274,7 +290,7 @@ public:
       mode_ = Mode::silent;  // nothing was commanded, so there is nothing to take back
       return;
     }
-    const bool hold = settings_.target.stop_at_gravity && !to_zero;
+    const bool hold = law_.settings.target.stop_at_gravity && !to_zero;
     for (std::size_t i = 0; i < kJoints; ++i) {
       stop_goal_[i] = TorqueLimiter::within_limit(i, hold ? last_gravity_[i] : 0.0);
     }
@@ -313,6 +329,53 @@ public:
 private:
   enum class Mode {silent, running, braking, stopping};
 
+  /// What makes a torque of a state and a reference.
+  struct Law
+  {
+    Settings settings{};
+    TermModel terms{};
+    Friction friction{};
+    bool has_gains = false;
+
+    /// Gravity left to us, what `scale` applies to (Coriolis, inertia, friction) and feedback;
+    /// `reference` may be null.
+    void torque(
+      const Vector & q, const Vector & dq, const Reference * reference, const Vector & gravity,
+      const Vector & coriolis, Vector & total) const noexcept
+    {
+      const bool there = settings.at_reference && reference;
+      Vector part;
+      total.fill(0.0);
+      if (settings.coriolis) {
+        total = coriolis;
+        if (there) {
+          terms.coriolis(reference->q, reference->dq, total);
+        }
+      }
+      if (settings.inertia && reference) {
+        terms.inertia(there ? reference->q : q, reference->ddq, part);
+        add(total, part);
+      }
+      if (settings.friction && reference) {
+        // At the desired velocity: from the measured one, friction would be driven by noise.
+        friction.feedforward(reference->dq, part);
+        add(total, part);
+      }
+      for (double & each : total) {
+        each *= settings.scale;
+      }
+      if (settings.gravity) {
+        terms.gravity_left_to_us(q, gravity, part);
+        add(total, part);
+      }
+      for (std::size_t i = 0; has_gains && i < kJoints; ++i) {
+        total[i] += reference ?
+          settings.kp[i] * (reference->q[i] - q[i]) + settings.kd[i] * (reference->dq[i] - dq[i]) :
+          -settings.kd[i] * dq[i];
+      }
+    }
+  };
+
   static constexpr double kSlack = 0.2;  // how far past a limit an encoder may read [rad]
   // An arm that was moved further while nothing was commanded was somebody else's [rad].
   static constexpr double kMovedSince = 0.1;
@@ -345,13 +408,14 @@ private:
 
   void begin(const Vector & q) noexcept
   {
-    for (std::size_t i = 0; started_ && settings_.target.start_at_gravity && i < kJoints; ++i) {
+    for (std::size_t i = 0; started_ && law_.settings.target.start_at_gravity && i < kJoints; ++i) {
       if (std::abs(q[i] - rest_[i]) > kMovedSince) {
         started_ = false;
       }
     }
     mode_ = Mode::running;
     blend_asked_ = true;
+    changed_ = false;
   }
 
   void forget_reference() noexcept {desires_ = follows_ = false;}
@@ -368,8 +432,6 @@ private:
     if (mode_ != Mode::running) {
       return nullptr;
     }
-    // A stream follows on itself; its beginning may be a step, which is to be faded out.
-    blend_asked_ = blend_asked_ || (reference && !follows_);
     follows_ = reference != nullptr;
     if (reference) {
       hold(reference->q);
@@ -381,7 +443,7 @@ private:
   bool too_far(const Vector & q, const Vector & desired) const noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
-      const double bound = settings_.max_tracking_error[i];
+      const double bound = law_.settings.max_tracking_error[i];
       if (bound > 0.0 && !(std::abs(q[i] - desired[i]) <= bound)) {
         return true;
       }
@@ -389,71 +451,32 @@ private:
     return false;
   }
 
-  /// What `scale` applies to: Coriolis, inertia and friction torque.
-  void feedforward(
-    const Vector & q, const Reference * reference, const Vector & coriolis,
-    Vector & total) noexcept
+  /// Fade out the difference that a start or a change would be as a step: from what was published
+  /// at a start; from what would follow from this state by what held until now, `before`, at a
+  /// change.
+  void glide(double stamp, Vector & desired, const Vector * before) noexcept
   {
-    const bool there = settings_.at_reference && reference;
-    Vector part;
-    if (settings_.coriolis) {
-      total = coriolis;
-      if (there) {
-        terms_.coriolis(reference->q, reference->dq, total);
-      }
-    }
-    if (settings_.inertia && reference) {
-      terms_.inertia(there ? reference->q : q, reference->ddq, part);
-      add(total, part);
-    }
-    if (settings_.friction && reference) {
-      // At the desired velocity: from the measured one, friction would be driven by noise.
-      friction_.feedforward(reference->dq, part);
-      add(total, part);
-    }
-    for (double & torque : total) {
-      torque *= settings_.scale;
-    }
-  }
-
-  void feedback(
-    const Vector & q, const Vector & dq, const Reference * reference, Vector & total) const noexcept
-  {
-    for (std::size_t i = 0; i < kJoints; ++i) {
-      total[i] += reference ?
-        settings_.kp[i] * (reference->q[i] - q[i]) + settings_.kd[i] * (reference->dq[i] - dq[i]) :
-        -settings_.kd[i] * dq[i];
-    }
-  }
-
-  /// Fade out the difference that a start or a change of settings would be as a step.
-  void glide(double stamp, Vector & desired) noexcept
-  {
-    if (blend_asked_) {
+    const double ramp = law_.settings.ramp_time;
+    const double passed = ramp > 0.0 ? (stamp - since_) / ramp : 1.0;
+    const double left = blending_ && passed < 1.0 ? 1.0 - passed : 0.0;
+    if (!blend_asked_ && !before) {
+      blending_ = left > 0.0;
       for (std::size_t i = 0; i < kJoints; ++i) {
-        difference_[i] = last_[i] - desired[i];
+        desired[i] += left * difference_[i];
       }
-      since_ = stamp;
-      blending_ = true;
-      blend_asked_ = false;
-    }
-    if (!blending_) {
-      return;
-    }
-    const double passed =
-      settings_.ramp_time > 0.0 ? (stamp - since_) / settings_.ramp_time : 1.0;
-    if (passed >= 1.0) {
-      blending_ = false;
       return;
     }
     for (std::size_t i = 0; i < kJoints; ++i) {
-      desired[i] += (1.0 - passed) * difference_[i];
+      difference_[i] = blend_asked_ ? last_[i] - desired[i] :
+        left * difference_[i] + ((*before)[i] - desired[i]);
+      desired[i] += ramp > 0.0 ? difference_[i] : 0.0;
     }
+    since_ = stamp;
+    blending_ = true;
+    blend_asked_ = false;
   }
 
-  Settings settings_{};
-  TermModel terms_{};
-  Friction friction_{};
+  Law law_{}, before_{};
   Braking braking_{};
   Reference held_{};
   Vector q_{}, dq_{}, rest_{};
@@ -461,7 +484,8 @@ private:
   double stamp_ = 0.0, command_stamp_ = 0.0, since_ = 0.0;
   const char * fault_ = nullptr;
   Mode mode_ = Mode::silent;
-  bool started_ = false, blending_ = false, blend_asked_ = false, has_gains_ = false;
+  bool started_ = false, blending_ = false, blend_asked_ = false;
+  bool changed_ = false;  // whether there is another law, `before_`, since the last update
   bool desires_ = false, follows_ = false;  // whether something is desired; whether by a reference
 };
 
