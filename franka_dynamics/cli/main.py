@@ -22,7 +22,7 @@ from typing import Any
 
 from ._interrupts import interrupts_noted
 from .. import __version__
-from ..errors import FrankaDynamicsError, MissingDependencyError
+from ..errors import FrankaDynamicsError, MissingDependencyError, SettingsError
 
 INPUT_AT_FAULT = 2
 READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
@@ -230,6 +230,8 @@ def current_words(argv: list[str]) -> list[str]:
     """Return the words with a former verb replaced by what it is called now, which is said."""
     first, second = (*argv[:2], '', '')[:2]
     now = FORMER.get(first, '')
+    if first == 'five-bar':  # until version 0.2.0, too
+        raise SettingsError("'five-bar' is an example now: python examples/12_five_bar.py")
     if first == 'node' and second in _TRANSITIONS:
         first, now = f'node {second}', f'node state {second}'
     elif first == 'identify' and not (second in WORDS['identify'] or second in ('-h', '--help')):

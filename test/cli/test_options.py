@@ -44,6 +44,11 @@ def test_a_former_verb_answers_and_names_what_it_is_called_now(capsys):
     assert "'identify arm'" in capsys.readouterr().err
 
 
+def test_the_verb_that_became_an_example_names_it(capsys):
+    assert main(['five-bar', '--samples', '21']) == 2
+    assert 'python examples/12_five_bar.py' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize('former', FORMER)
 def test_every_former_verb_has_a_parser_of_what_it_is_now(former):
     assert FORMER[former] in VERBS
