@@ -15,18 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from .command_state import ClearedBy, CommandState
+from .braking import Braking, REST_SPEED
 from .control_law import ControlLaw
-from .cycle_result import Cycle, Mode
+from .cycle_result import Counters, Cycle, Mode
+from .fault_latch import ClearedBy, FaultLatch
 from .gravity_monitor import FirstTorque, GravityMonitor
-from .limits import all_finite, LimitedTorque
+from .limits import all_finite, CommandOutput, LimitedTorque
 from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
 from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .running_crosscheck import RunningCrosscheck
-from .settings import Settings, Start
+from .settings import Settings, Start, Stop
 from .smoothing import StreamedMotion
-from .supervision import Observation, SupervisionLimits
+from .supervision import Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError
@@ -37,7 +38,23 @@ from ..typing import Array
 _MOVED_SINCE = 0.1
 
 
-class FeedforwardController(CommandState):
+# What no arm does while its sensors and their driver are sound.
+_LATCHING = frozenset(
+    {
+        Condition.NOT_FINITE,
+        Condition.OUT_OF_RANGE,
+        Condition.JUMPED,
+        Condition.CONTRADICTORY,
+        Condition.INTERLEAVED,
+    }
+)
+
+
+# States that an arm may be braked with: those of a topic that is only slow, too.
+_BRAKING = frozenset({Condition.TRUSTED, Condition.TOO_SLOW})
+
+
+class FeedforwardController:
     """
     Computes feedforward torques for one arm, with every guard that can stop it.
 
@@ -74,7 +91,25 @@ class FeedforwardController(CommandState):
         crosscheck: RunningCrosscheck | None = None,
         take_over: bool = False,
     ) -> None:
-        super().__init__(description, supervision or SupervisionLimits())
+        supervision = supervision or SupervisionLimits()
+        self.description = description
+        self.supervisor = StateSupervisor(description, supervision)
+        self.reference = ReferenceSource()
+        self.counters = Counters(largest_share=np.zeros(description.n))
+        self.faults = FaultLatch(supervision.max_restarts)
+        self.mode = Mode.SILENT
+        self.stop_reason = ''
+        self.enabled = False
+        self._effort = description.limit('effort')
+        self.output = CommandOutput(self._effort, description.limit('effort_rate'))
+        self._braking = Braking(description)
+        self._zero = np.zeros(description.n)
+        self._last_gravity = self._zero  # the part of the last torque that held the arm
+        self._latest: tuple[float, Array, Array] | None = None
+        self._arrival = 0.0
+        self._stop_goal, self._stop_holds = self._zero, False
+        self._stopped_by_state = False
+        self._rest: Array | None = None  # where the arm was left by the last stop
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._take_over = take_over
         self._swings = OscillationWatch(self._effort)
@@ -325,6 +360,154 @@ class FeedforwardController(CommandState):
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
         return self._law.trajectory_efforts(trajectory)
+
+    # Whether torques are commanded, and how they are taken back ----------------------------
+
+    @property
+    def conflict(self) -> str:
+        """The fault that keeps this silent, or an empty text."""
+        return self.faults.reason
+
+    @property
+    def holds_gravity(self) -> bool:
+        """Whether the last stop sequence ends, or ended, at the gravity torque."""
+        return self._stop_holds
+
+    @property
+    def latest(self) -> tuple[float, Array, Array] | None:
+        """Stamp [s], positions and velocities, shape (n,), of the last valid joint state."""
+        return self._latest
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the stop sequence is under way, which needs no state."""
+        return self.mode is Mode.STOPPING
+
+    def enable(self) -> None:
+        """Allow commands; they begin once the state is trusted."""
+        self.enabled = True
+        self.faults.activated()
+        self._stopped_by_state = False
+        self.counters = Counters(largest_share=np.zeros(self.description.n))
+
+    def disable(self, reason: str, *, brake: bool = True) -> None:
+        """Stop, and stay silent until enabled again."""
+        self.enabled = False
+        self.stop(reason, brake=brake)
+
+    def stop(self, reason: str, *, to_zero: bool = False, brake: bool = True) -> None:
+        """
+        Take the torque back: braking first if the arm moves, then by the stop sequence.
+
+        Braking needs states that are trusted and so goes on with the cycles; the stop sequence
+        needs none. It ends at the target's own resting torque, or at zero where that would be
+        wrong because somebody else carries the arm.
+
+        Parameters
+        ----------
+        reason : str
+            What is logged and diagnosed.
+        to_zero : bool
+            Whether the torque must go, because somebody else carries the arm; then nothing
+            brakes.
+        brake : bool
+            Whether to brake at all.
+
+        """
+        if self.mode is Mode.RUNNING and self.output.last is None:
+            self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
+        elif self.mode is Mode.RUNNING:
+            self._stop_holds = self._law.settings.profile.stop is Stop.HOLD_GRAVITY and not to_zero
+            self.stop_reason = reason
+            self.counters.stops += 1
+            self.reference.clear()
+            if brake and not to_zero and self._moves_and_is_trusted():
+                self.mode = Mode.BRAKING
+                self._braking.begin()
+            else:
+                self._begin_stop_sequence()
+        elif self.mode is Mode.BRAKING and (
+            to_zero or not brake or self.supervisor.condition not in _BRAKING
+        ):
+            self._stop_holds = self._stop_holds and not to_zero
+            self.stop_reason += f'; not braked to rest: {reason}'
+            self._begin_stop_sequence()
+
+    def inhibit(
+        self,
+        reason: str,
+        until: ClearedBy,
+        *,
+        to_zero: bool = False,
+        touched_by: frozenset[str] = frozenset(),
+    ) -> None:
+        """Latch a fault: stop, and stay silent until it is cleared as `until` says."""
+        self.faults.latch(reason, until, touched_by)
+        self.stop(reason, to_zero=to_zero)
+
+    def clear_fault(self) -> tuple[bool, str]:
+        """Acknowledge the latched fault; return whether there is none now, and a sentence."""
+        return self.faults.acknowledge()
+
+    @property
+    def rest_torque(self) -> Array:
+        """Where a stop sequence from here would end, shape (n,) [N m]."""
+        if self.mode is Mode.RUNNING:
+            holds = self._law.settings.profile.stop is Stop.HOLD_GRAVITY
+        elif self.mode is Mode.BRAKING:
+            holds = self._stop_holds
+        else:
+            return self._stop_goal
+        return self.output.clipped(self._last_gravity) if holds else self._zero
+
+    def give_way(self, reason: str) -> None:
+        """Fall silent without a word, because somebody else has taken the torque back."""
+        self.faults.latch(reason, ClearedBy.ACTIVATION)
+        self.stop_reason = reason
+        self.counters.stops += 1
+        self.reference.clear()
+        self._rest = self._latest[1] if self._latest is not None else None
+        self.mode = Mode.SILENT
+
+    def stop_step(self, elapsed: float) -> Array | None:
+        """
+        Return the next torque of the stop sequence, or None when it has ended.
+
+        Parameters
+        ----------
+        elapsed : float
+            Time since the last published torque [s], by any clock.
+
+        """
+        if self.mode is not Mode.STOPPING:
+            return None
+        if self.output.last is None or np.array_equal(self.output.last, self._stop_goal):
+            self.mode = Mode.SILENT
+            return None
+        return self.output.step(self._stop_goal, elapsed)
+
+    def _begin_stop_sequence(self) -> None:
+        goal = self._last_gravity if self._stop_holds else self._zero
+        self._stop_goal = self.output.clipped(goal)
+        self._rest = self._latest[1] if self._latest is not None else None
+        self.mode = Mode.STOPPING
+
+    def _moves_and_is_trusted(self) -> bool:
+        return (
+            self._latest is not None
+            and self.supervisor.condition in _BRAKING
+            and bool(np.abs(self._latest[2]).max() > REST_SPEED)
+        )
+
+    def _state_fault(self, condition: Condition, reason: str) -> None:
+        """Stop because of the states; latch what no sound driver sends, and what comes often."""
+        commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self.output.last is not None
+        self.stop(reason)
+        if commanding and condition in _LATCHING:
+            self.faults.latch(reason, ClearedBy.ACKNOWLEDGEMENT)
+        elif commanding:
+            self._stopped_by_state = True
+            self.faults.note_stop(reason, self._arrival)
 
     # States at fault, changes of mode -----------------------------------------------------------
 

@@ -23,8 +23,8 @@ from .serialized_trajectory import read_trajectory, trajectory_mark
 from .state_log import ClockLog, ReferenceReports, StateLog
 from .state_watch import MissingStates
 from .term_publishers import TermPublishers
-from ..control.command_state import ClearedBy
 from ..control.cycle_result import Cycle, Durations, Mode
+from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.lease import CommandLease
 from ..control.limits import LONGEST_STEP_S

@@ -29,8 +29,8 @@ from .parameters import declare, live_table, specs, table, values
 from .qos import qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .two_threads import CycleCalls, NodePart
 from ..control.braking import LONGEST_BRAKING_S
-from ..control.command_state import ClearedBy
 from ..control.cycle_result import Mode
+from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
 from ..errors import FrankaDynamicsError, LeaseError

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import JointLimits
-from franka_dynamics.control.command_state import ClearedBy
 from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine

@@ -9,8 +9,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
-from franka_dynamics.control.command_state import ClearedBy, FaultLatch, RESTART_WINDOW_S
 from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.fault_latch import ClearedBy, FaultLatch, RESTART_WINDOW_S
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.gravity_monitor import FirstTorque, GravityGuard, GravityState
 from franka_dynamics.control.limits import LimitedTorque, LONGEST_STEP_S

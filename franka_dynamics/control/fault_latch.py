@@ -1,0 +1,103 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""At most one fault, what clears it, and how often an arm may start again by itself."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum
+
+RESTART_WINDOW_S = 60.0
+
+
+class ClearedBy(int, Enum):
+    """What clears a fault; a later one clears the earlier ones too."""
+
+    SETTINGS = 1  # a change of the settings it is about, or an acknowledgement
+    ACKNOWLEDGEMENT = 2
+    ACTIVATION = 3
+    CONFIGURATION = 4
+
+
+class FaultLatch:
+    """
+    At most one fault: the gravest that is present, and of equally grave ones the first.
+
+    Parameters
+    ----------
+    max_restarts : int
+        Stops within RESTART_WINDOW_S after which the controller may start again by itself; one
+        more latches.
+
+    """
+
+    def __init__(self, max_restarts: int) -> None:
+        self._max_restarts = max_restarts
+        self._stops: deque[float] = deque()
+        self._touched_by: frozenset[str] = frozenset()
+        self._until = ClearedBy.SETTINGS
+        self.reason = ''
+        self.latched = 0  # how often a fault was latched
+        self.restarts = 0  # how often the controller started again without being asked
+
+    def latch(self, reason: str, until: ClearedBy, touched_by: Iterable[str] = ()) -> None:
+        """
+        Latch a fault, unless a graver one is present or the same is.
+
+        Parameters
+        ----------
+        reason : str
+            One sentence for people.
+        until : ClearedBy
+            What clears it.
+        touched_by : iterable of str
+            With ClearedBy.SETTINGS, the names of the Settings whose change clears it.
+
+        """
+        if self.reason and until <= self._until:
+            return
+        self.reason, self._until, self._touched_by = reason, until, frozenset(touched_by)
+        self.latched += 1
+
+    def note_stop(self, reason: str, now: float) -> None:
+        """Count a stop that ends by itself at `now` (steady clock, [s]); too many latch."""
+        self._stops.append(now)
+        while self._stops and now - self._stops[0] > RESTART_WINDOW_S:
+            self._stops.popleft()
+        if len(self._stops) > self._max_restarts:
+            self.latch(
+                f'stopped {len(self._stops)} times within {RESTART_WINDOW_S:.0f} s, the '
+                f'last time because {reason}',
+                ClearedBy.ACKNOWLEDGEMENT,
+            )
+
+    def settings_changed(self, changed: Iterable[str]) -> None:
+        """Clear a fault that one of these settings is about."""
+        if self._until is ClearedBy.SETTINGS and not self._touched_by.isdisjoint(changed):
+            self.reason = ''
+
+    def acknowledge(self) -> tuple[bool, str]:
+        """Clear what a person may clear; return whether there is no fault now, and a sentence."""
+        if not self.reason:
+            self._stops.clear()
+            return True, 'there was no fault'
+        if self._until > ClearedBy.ACKNOWLEDGEMENT:
+            way = (
+                'deactivate and activate the node'
+                if self._until is ClearedBy.ACTIVATION
+                else 'clean the node up and configure it again'
+            )
+            return False, f'this fault is not cleared by acknowledging it; {way}: {self.reason}'
+        self._clear()
+        return True, 'cleared; the controller starts again once the states are trusted'
+
+    def activated(self) -> None:
+        """Clear what activation clears, and count restarts anew."""
+        if self._until <= ClearedBy.ACTIVATION:
+            self._clear()
+
+    def _clear(self) -> None:
+        self.reason = ''
+        self._until = ClearedBy.SETTINGS
+        self._stops.clear()
