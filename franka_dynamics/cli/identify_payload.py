@@ -8,7 +8,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_hand_option, load_arm
-from ._options import add_gravity_option, add_json_option, add_output_option, refuse
+from ._options import (
+    add_desk_option,
+    add_gravity_option,
+    add_json_option,
+    add_output_option,
+    refuse,
+)
 from ._recording_options import (
     add_recording_options,
     progress_bar,
@@ -17,8 +23,8 @@ from ._recording_options import (
 )
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription
+from ..arm.friction import COULOMB_WIDTH
 from ..control.settings import PAYLOAD_ORDER
-from ..identification.torque_model import COULOMB_WIDTH
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,12 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='where Coulomb friction has turned over (default: %(default)s)',
     )
     add_output_option(parser, 'write a ROS parameter file for the feedforward node')
+    add_desk_option(parser)
     add_json_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the payload with standard deviations and write what was asked for."""
-    from ..arm.payload import payload_parameter_file
+    from ..arm.payload import desk_json, payload_parameter_file
     from ..files import write_text
     from ..identification.payload import identify_payload
 
@@ -99,6 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
         comment = f'Identified by franka-dynamics from {", ".join(arguments.loaded)}'
         write_text(arguments.output, payload_parameter_file(found.payload, comment))
         console.print(f'parameter file: {arguments.output}')
+    if arguments.desk:
+        write_text(arguments.desk, desk_json(found.payload, 'identified'))
+        console.print(f'for Desk: {arguments.desk}')
     return 0
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .torque_model import (
-    COULOMB_WIDTH,
     DRIVE_FRICTION_PART,
     FRICTION_PART,
     SLIP_REACHES,
     TorqueModel,
 )
 from ..arm import ArmDescription
+from ..arm.friction import COULOMB_WIDTH
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
 from ..typing import Array

@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike
 from .prior import Prior, pseudo_inertia_basis
 from .samples import filter_inflation, QRFactors, residual_inflation, total
 from .solve import Equations, Estimate, Noise, reweighted, solve
-from .torque_model import COULOMB_WIDTH, TorqueModel
+from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
+from ..arm.friction import COULOMB_WIDTH
 from ..arm.payload import payload_array
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
+from ..arm.friction import COULOMB_WIDTH
 from ..arm.slip_states import middle_slip_states
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
@@ -19,8 +20,6 @@ from ..recordings.preprocessing import Motion
 from ..typing import Array
 
 VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
-# Where Coulomb friction has turned over [rad/s], in plans and in fits alike.
-COULOMB_WIDTH = 0.01
 # One slip element for the pre-sliding of bearings and seals, one for the wind-up of the drive
 # [rad]. An element longer than 0.3 rad is a spring to most motions, which is mistaken for gravity:
 # on a real FER, 0.6 rad predicts a left-out stretch with 0.5 N m instead of 0.2.

@@ -205,11 +205,6 @@ def paragraph(text: str, style: str = '') -> str:
     return f'<p class="{style}">{escape(text)}</p>' if style else f'<p>{escape(text)}</p>'
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str = '') -> str:
-    """Return a table of texts as HTML."""
-    return Table(caption, headings, list(rows)).html()
-
-
 def picture(figure: Any, description: str) -> str:
     """Return a matplotlib figure as an image within the page; `description` is its alt text."""
     data = io.BytesIO()

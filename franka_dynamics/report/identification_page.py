@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .elements import (
-    broken,
     figure_of_size,
     heading,
     MEASURED,
@@ -19,6 +19,7 @@ from .elements import (
     picture,
     PREDICTED,
     RESIDUAL,
+    torque_figure,
 )
 from .identification import headline, parameter_table, tables, verdict, warning_lines
 from .table import Head, Table
@@ -27,39 +28,11 @@ from ..identification.link_room import CENTER_MARGIN_M
 from ..recordings.preprocessing import Motion
 
 
-def torque_figure(result: Identification, motion: Motion, title: str) -> Any:
-    """Return measured and predicted torque [N m] and residual of one recording."""
-    effort, joint_names = motion.effort * result.effort_scale, result.start.joint_names
+def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
+    """Return measured and identified torque [N m] and what is left of one recording."""
     predicted = result.model.torque(motion, result.consistent.theta)
-    n = motion.q.shape[1]
-    figure = figure_of_size((12.0, 1.6 * n + 0.8))
-    axes = figure.subplots(n, 2, sharex=True, squeeze=False)
-    time = broken(motion.time, motion.piece)
-    for row, name, measured, model in zip(axes, joint_names, effort.T, predicted.T):
-        row[0].plot(
-            time,
-            broken(measured, motion.piece),
-            color=MEASURED,
-            lw=1.6,
-            label='measured, filtered',
-        )
-        row[0].plot(
-            time, broken(model, motion.piece), color=PREDICTED, lw=1.0, ls='--', label='identified'
-        )
-        row[1].axhline(0.0, color='#aaaaaa', lw=0.6)
-        row[1].plot(time, broken(measured - model, motion.piece), color=RESIDUAL, lw=1.0)
-        row[0].set_ylabel(f'{name}\n[N m]', fontsize=8)
-        for axis in row:
-            axis.tick_params(labelsize=8)
-            axis.grid(alpha=0.25)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc='outside upper right', ncols=2, fontsize=8
-    )
-    axes[0, 1].set_title('measured - identified', fontsize=10)
-    for axis in axes[-1]:
-        axis.set_xlabel('time [s]', fontsize=9)
-    figure.suptitle(title, fontsize=11, x=0.02, ha='left')
-    return figure
+    scaled = replace(motion, effort=motion.effort * result.effort_scale)
+    return torque_figure(scaled, predicted, 'identified', result.start.joint_names, name)
 
 
 def parameter_figure(result: Identification) -> Any:
@@ -160,7 +133,8 @@ def identification_page(result: Identification, motions: Iterable[Motion] = ()) 
         heading('Torques'),
         *(
             picture(
-                torque_figure(result, motion, name), f'measured and predicted torques of {name}'
+                recording_figure(result, motion, name),
+                f'measured and predicted torques of {name}',
             )
             for (name, _), motion in zip(result.recorded.bags, motions)
         ),

@@ -18,7 +18,7 @@ from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import fit, friction_column
-from franka_dynamics.report.identification_page import torque_figure
+from franka_dynamics.report.identification_page import recording_figure
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
 from ..arms import drawn_around
@@ -376,7 +376,7 @@ def test_efforts_that_were_scaled_are_drawn_in_newton_metres(simulate):
     motion = prepare(replace(recording, effort=recording.effort / 10.0))
     options = IdentificationOptions(friction='viscous_coulomb', effort_scale=(10.0,) * 7)
     result = identify([motion], FER, [FER], options)
-    axes = torque_figure(result, motion, 'scaled').axes
+    axes = recording_figure(result, motion, 'scaled').axes
     for row in range(7):
         measured, predicted = (line.get_ydata() for line in axes[2 * row].lines)
         np.testing.assert_allclose(measured, predicted, rtol=0.0, atol=1.0)

@@ -28,13 +28,17 @@ def bags(simulate, tmp_path):
 
 def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, capsys):
     out, figures = tmp_path / 'payload.yaml', tmp_path / 'all.json'
-    assert main(['identify', 'payload', *bags, '--output', str(out), '--json', str(figures)]) == 0
+    desk = tmp_path / 'endeffector-config.json'
+    outputs = ['--output', str(out), '--json', str(figures), '--desk', str(desk)]
+    assert main(['identify', 'payload', *bags, *outputs]) == 0
     payload = yaml.safe_load(out.read_text())['/**']['ros__parameters']['payload']
     np.testing.assert_allclose(payload[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.01)
     data = json.loads(figures.read_text())
     np.testing.assert_allclose(data['payload'], payload, rtol=1e-8, atol=1e-12)
     score = (np.array(data['estimate']) - payload_array(ONE_KG)) / data['deviations']
     assert np.abs(score).max() < 4.0
+    content = json.loads(desk.read_text())
+    np.testing.assert_allclose([content['mass'], *content['centerOfMass']], payload[:4], rtol=1e-8)
     assert 'payload: [' in capsys.readouterr().out
 
 
