@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .rosbag import choose_topic, FIX, JOINT_STATE, JointSelection, open_bag, select_joints
+from .unclosed import REMARK, unclosed_file
 from ..arm import ArmDescription
 from ..errors import MissingDependencyError, RecordingError
 
@@ -160,6 +161,8 @@ def read_recording(
             if progress is not None and count % 256 == 0:
                 progress(count, expected)
     recording = messages.recording(str(bag), chosen, expected, stamps)
+    if unclosed_file(bag) is not None:
+        recording = replace(recording, remarks=(*recording.remarks, REMARK))
     if progress is not None:
         progress(len(recording), len(recording))
     return recording

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .unclosed import closed_copy, unclosed_file
 from ..arm import available_arms, load
 from ..arm.arm_file import ALIASES
 from ..errors import MissingDependencyError, RecordingError
@@ -50,7 +51,8 @@ def open_bag(bag: Path) -> Iterator[Any]:
             f'{bag} does not exist; give the folder of a rosbag2, or a single '
             f'{", ".join(_FILES)} file.'
         )
-    if bag.is_dir() and not (bag / 'metadata.yaml').is_file():
+    unclosed = unclosed_file(bag)
+    if unclosed is None and bag.is_dir() and not (bag / 'metadata.yaml').is_file():
         raise RecordingError(
             f'{bag} has no metadata.yaml, so it is no rosbag2 or was not closed. {FIX}.'
         )
@@ -62,7 +64,10 @@ def open_bag(bag: Path) -> Iterator[Any]:
     try:
         # JointState has been the same in every ROS 2 release, whichever recorded the bag.
         types = get_typestore(Stores.ROS2_JAZZY)
-        with AnyReader([bag], default_typestore=types) as reader:
+        with (
+            nullcontext(bag) if unclosed is None else closed_copy(unclosed) as path,
+            AnyReader([path], default_typestore=types) as reader,
+        ):
             yield reader
     except (RecordingError, MissingDependencyError):
         raise

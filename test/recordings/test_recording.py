@@ -269,17 +269,34 @@ def test_given_a_bag_cut_short_when_read_then_it_says_so(
 
 
 @pytest.mark.parametrize(
-    'metadata', [b'', b'rosbag2_bagfile_information:\n  version: 9\n', b'{', b'\xff\xfe', None]
+    'metadata', [b'', b'rosbag2_bagfile_information:\n  version: 9\n', b'{', b'\xff\xfe']
 )
 def test_given_broken_metadata_when_read_then_it_says_so(simulate, tmp_path, metadata):
     bag = tmp_path / 'bag'
     write_recording(simulate(FER, duration=2.0), bag)
-    if metadata is None:
-        (bag / 'metadata.yaml').unlink()
-    else:
-        (bag / 'metadata.yaml').write_bytes(metadata)
+    (bag / 'metadata.yaml').write_bytes(metadata)
     with pytest.raises(RecordingError, match=r'ros2 bag reindex'):
         read_recording(bag, FER.joint_names)
+
+
+@pytest.mark.parametrize('kept', [0.3, 0.6, 1.0])
+@pytest.mark.parametrize('single_file', [False, True])
+def test_a_bag_of_a_killed_recorder_is_read_as_far_as_it_goes(
+    simulate, tmp_path, kept, single_file
+):
+    whole, bag = simulate(FER, duration=30.0, rate=1000.0), tmp_path / 'bag'
+    write_recording(whole, bag)
+    (bag / 'metadata.yaml').unlink()
+    (file,) = bag.iterdir()
+    data = file.read_bytes()
+    file.write_bytes(data[: int(kept * len(data)) - 1])
+    read = read_recording(file if single_file else bag, FER.joint_names)
+    count = len(read)
+    # A chunk of a megabyte is lost at most.
+    assert (kept - 0.15) * len(whole) < count <= len(whole)
+    assert_same_states(read, whole.part(slice(0, count)))
+    assert 'the recorder was killed' in read.remarks[-1]
+    assert [path.name for path in bag.iterdir()] == [file.name]
 
 
 def test_paths_that_are_no_bags_are_refused_each_by_its_reason(tmp_path):

@@ -1,0 +1,71 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An MCAP file whose recorder was killed, read as far as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+import shutil
+import struct
+import tempfile
+from typing import BinaryIO
+
+# Records of MCAP, https://mcap.dev/spec: an operation, a length, that many bytes.
+_MAGIC = b'\x89MCAP0\r\n'
+_RECORD = struct.Struct('<BQ')
+_DATA_END, _FOOTER = 0x0F, 0x02
+_END = (
+    _RECORD.pack(_DATA_END, 4)
+    + bytes(4)  # no checksum
+    + _RECORD.pack(_FOOTER, 20)
+    + bytes(20)  # no summary: readers go through the file instead
+    + _MAGIC
+)
+REMARK = 'the recorder was killed before it closed the bag: read as far as it was written'
+
+
+def unclosed_file(bag: Path) -> Path | None:
+    """Return the MCAP file of a bag, a folder or that file, that was not closed; None if none."""
+    if bag.is_dir():
+        found = [] if (bag / 'metadata.yaml').exists() else list(bag.glob('*.mcap'))
+    else:
+        found = [bag] if bag.suffix == '.mcap' and bag.is_file() else []
+    if len(found) != 1:
+        return None
+    with found[0].open('rb') as file:
+        begins = file.read(len(_MAGIC)) == _MAGIC
+        size = file.seek(0, 2)
+        file.seek(max(0, size - len(_MAGIC)))
+        ends = size > len(_MAGIC) and file.read() == _MAGIC
+    return found[0] if begins and (bag.is_dir() or not ends) else None
+
+
+@contextmanager
+def closed_copy(path: Path) -> Iterator[Path]:
+    """Yield a copy with an end, without the record that was being written; it is then removed."""
+    with tempfile.TemporaryDirectory(prefix='franka-dynamics-bag-') as folder:
+        copy = Path(folder) / path.name
+        with path.open('rb') as file:
+            end = _end_of_records(file)
+            file.seek(0)
+            with copy.open('wb') as written:
+                shutil.copyfileobj(file, written)
+                written.truncate(end)
+                written.seek(end)
+                written.write(_END)
+        yield copy
+
+
+def _end_of_records(file: BinaryIO) -> int:
+    """Return where the last complete record of data ends."""
+    size = file.seek(0, 2)
+    end = file.seek(len(_MAGIC))
+    while len(head := file.read(_RECORD.size)) == _RECORD.size:
+        operation, length = _RECORD.unpack(head)
+        after = end + _RECORD.size + length
+        if operation in (_DATA_END, _FOOTER) or after > size:
+            break
+        end = file.seek(after)
+    return end
