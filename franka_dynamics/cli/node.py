@@ -9,11 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import SettingsError
-
 TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
-# A simulated arm on a busy machine may be slower than its own clock by this much.
-_SLOWER, _PATIENCE_S = 20.0, 10.0
 
 
 class _Action(NamedTuple):
@@ -53,17 +49,12 @@ def _state(client: Any, arguments: argparse.Namespace) -> str:
 
 
 def _play(client: Any, arguments: argparse.Namespace) -> str:
-    from ..ros.node_client import read_trajectory
+    from ..ros.node_client import patience_with, read_trajectory_file
 
-    path = arguments.file
-    try:
-        motion = read_trajectory(path.read_text(encoding='utf-8'), str(path))
-    except OSError as error:
-        raise SettingsError(f'{path} cannot be read: {error.strerror}.') from error
+    motion = read_trajectory_file(arguments.file)
     last = motion.points[-1].time_from_start
-    seconds = last.sec + 1e-9 * last.nanosec
-    print(f'{len(motion.points)} points, {seconds:g} s ...', flush=True)
-    return str(client.play(motion, _SLOWER * seconds + _PATIENCE_S))
+    print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
+    return str(client.play(motion, patience_with(motion)))
 
 
 _PARAMETER = ('parameter', {'metavar': 'PARAMETER', 'help': 'its name'})

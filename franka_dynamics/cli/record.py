@@ -5,23 +5,29 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from datetime import datetime
+import os
 from pathlib import Path
 import shlex
+import time
 from typing import TYPE_CHECKING
 
 from ._arm_options import add_arm_options, arm_as_given, load_arm, this_command
 from ._interrupts import until_interrupted
-from ._options import add_topic_options, output_folder
-from ._say import terminal
+from ._options import add_topic_options, output_folder, refuse
+from ._say import say, terminal
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, OutputError, SettingsError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..ros.recording_session import Progress
 
 SUMMARY = 'Record joint states, commands and diagnostics of a running system; say if it is usable.'
 _SLOWER = 20.0  # times than the clock, at most
+_REFRESH_S = 0.25
 _DISCOVERY_S = 5.0  # who publishes may not be found sooner on a busy machine
 
 
@@ -43,6 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='S',
         help="end by itself after so long by the joint states' stamps [s] (default: at Ctrl-C)",
     )
+    parser.add_argument(
+        '--with',
+        dest='motion',
+        type=Path,
+        metavar='MOTION',
+        help='play this trajectory (of identify plan) on the node, and end with it',
+    )
     add_topic_options(parser)
     parser.add_argument(
         '--node',
@@ -54,15 +67,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record until interrupted; exit 1 if the recording cannot be used."""
-    from rich.live import Live
-    from rich.text import Text
-
     if arguments.duration is not None and not 0.0 < arguments.duration <= 86400.0:
         raise SettingsError(
             f'--duration is {arguments.duration}; it must be above 0 and at most 86400 s.'
         )
+    if arguments.motion is not None:
+        refuse(arguments, '--with MOTION: it ends with the motion', duration='--duration')
+    from ..ros.node_client import NodeClientError, PlayedBeside, read_trajectory_file
     from ..ros.recording_session import record
 
+    motion = None if arguments.motion is None else read_trajectory_file(arguments.motion)
     arm = load_arm(arguments)
     bag = arguments.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
     if bag.exists():
@@ -71,22 +85,19 @@ def run(arguments: argparse.Namespace) -> int:
             'place with --output.'
         )
     console = terminal()
-    # A bag that is not closed cannot be read: whatever ends this, the loop ends first.
-    with (
-        until_interrupted() as unasked,
-        Live(console=console, refresh_per_second=4, transient=True) as live,
-    ):
+    refused = ''
+    # A bag that is not closed has no index: whatever ends this, the loop ends first.
+    with until_interrupted() as unasked, _ProgressLine(console) as line, ExitStack() as playing:
+        played: PlayedBeside | None = None
 
         def go_on(progress: Progress) -> bool:
-            live.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-            # By the arm's own stamps: a simulated arm may be slower than the clock.
-            wanted = arguments.duration
-            long_enough = wanted is not None and (
-                progress.span >= wanted
-                or progress.seconds
-                > (_SLOWER * wanted if progress.states else max(_DISCOVERY_S, wanted))
-            )
-            return unasked() and not long_enough
+            nonlocal played
+            line.show(f'recording {bag}: {progress}')
+            if motion is not None and played is None and progress.states:
+                played = playing.enter_context(PlayedBeside(arguments.node, motion))
+            if played is not None and played.ended:
+                return False
+            return unasked() and not _long_enough(arguments.duration, progress)
 
         progress = record(
             bag,
@@ -96,11 +107,66 @@ def run(arguments: argparse.Namespace) -> int:
             _absolute(arguments.node),
             go_on,
         )
-    console.print(
-        f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s, '
-        f'{progress.rate:.0f} Hz',
-    )
-    return _judge(arm, bag, arguments, progress)
+        if played is not None:
+            try:
+                say(console, f'{arguments.motion}: {played.result()}')
+            except NodeClientError as error:
+                refused = str(error)
+    counted = f'{progress.states} joint states in {progress.seconds:.1f} s'
+    say(console, f'{bag}: {counted}, {progress.rate:.0f} Hz')
+    status = _judge(arm, bag, arguments, progress)
+    if refused:
+        say(console, f'{arguments.motion} was not played to its end: {refused}', 'error')
+        return 1
+    return status
+
+
+def _long_enough(wanted: float | None, progress: Progress) -> bool:
+    """Return whether so many seconds are recorded, by the arm's own stamps: they may be slow."""
+    if wanted is None:
+        return False
+    patience = _SLOWER * wanted if progress.states else max(_DISCOVERY_S, wanted)
+    return progress.span >= wanted or progress.seconds > patience
+
+
+class _ProgressLine:
+    """
+    A line that is written over and over, in the foreground of a terminal alone.
+
+    In a shell's background it would print over what is typed, and Ctrl-C does not reach it.
+    """
+
+    def __init__(self, console: Console) -> None:
+        from rich.live import Live
+
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._shown = 0.0
+
+    def __enter__(self) -> _ProgressLine:
+        if self._in_foreground():
+            self._live.start()
+        elif self._console.is_terminal:
+            say(self._console, f'recording in the background; kill -INT {os.getpid()} ends it')
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def show(self, text: str) -> None:
+        """Show how far it is, four times a second."""
+        from rich.text import Text
+
+        now = time.monotonic()
+        if self._live.is_started and now - self._shown > _REFRESH_S and self._in_foreground():
+            self._shown = now
+            self._live.update(Text(f'{text}; Ctrl-C ends'), refresh=True)
+
+    def _in_foreground(self) -> bool:
+        try:
+            return self._console.is_terminal and os.tcgetpgrp(1) == os.getpgrp()
+        except OSError:
+            return False
 
 
 def _absolute(topic: str) -> str:

@@ -229,10 +229,9 @@ def _announce(console: Console, arguments: argparse.Namespace) -> None:
     )
     for line in (
         'node monitor',
-        f'bag record {arm} --duration 20',
         'node set scale 0.5',
         f'identify plan {arm} --output excitation.yaml',
-        'node play excitation.yaml',
+        f'bag record {arm} --with excitation.yaml',
     ):
         console.print(f'  {command} {line}', soft_wrap=True)
 

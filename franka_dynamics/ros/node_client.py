@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
 import time
 from typing import Any
 import uuid
@@ -23,10 +26,11 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
+from .messages import seconds
 from .node_process import guest_node
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
 from .statuses import ReferenceReports
-from ..errors import FrankaDynamicsError
+from ..errors import FrankaDynamicsError, SettingsError
 
 _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
 # A server that has not found a new client yet throws its answer away.
@@ -257,6 +261,79 @@ class NodeClient:
             raise NodeClientError(f'{self._name} has {service} but gives no answer.')
         finally:
             self._node.destroy_client(client)
+
+
+class PlayedBeside:
+    """
+    A motion that a node plays while this thread does something else; use as a context manager.
+
+    Leaving it does not wait for the motion's end, and does not end the motion.
+
+    Parameters
+    ----------
+    name : str
+        The node.
+    motion : JointTrajectory
+        What it is to follow.
+
+    """
+
+    def __init__(self, name: str, motion: JointTrajectory) -> None:
+        self._left = Event()
+        self._pool = ThreadPoolExecutor(1)
+        self._playing = self._pool.submit(self._play, name, motion)
+
+    def __enter__(self) -> PlayedBeside:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._left.set()
+        self._pool.shutdown()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is known how the motion ended."""
+        return self._playing.done()
+
+    def result(self) -> str:
+        """Return how the motion ended, or raise NodeClientError as `NodeClient.play` does."""
+        self._left.set()
+        return self._playing.result()
+
+    def _play(self, name: str, motion: JointTrajectory) -> str:
+        with NodeClient(name, meanwhile=self._require_stay) as client:
+            return client.play(motion, patience_with(motion))
+
+    def _require_stay(self) -> None:
+        if self._left.is_set():
+            raise NodeClientError('nobody waited for its end')
+
+
+# A simulated arm on a busy machine may be slower than its own clock by this much.
+_SLOWER, _BEGIN_S = 20.0, 10.0
+
+
+def patience_with(motion: JointTrajectory) -> float:
+    """Return how long to wait for a motion's end at most [s]."""
+    return _SLOWER * seconds(motion.points[-1].time_from_start) + _BEGIN_S
+
+
+def read_trajectory_file(path: Path) -> JointTrajectory:
+    """
+    Return the message that a file such as `identify plan` writes stands for.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot be read.
+    NodeClientError
+        If it is no trajectory.
+
+    """
+    try:
+        return read_trajectory(path.read_text(encoding='utf-8'), str(path))
+    except OSError as error:
+        raise SettingsError(f'{path} cannot be read: {error.strerror}.') from error
 
 
 def read_trajectory(text: str, source: str) -> JointTrajectory:

@@ -157,28 +157,20 @@ def through(shell, page, instead, system=()):
     """
     Run a page's commands in their order; those that stay are joined where they end.
 
-    A system that was started is ended with the recorder: what is left reads files.
+    A system that was started is ended once it was recorded: what is left reads files.
     """
-    said, behind = {}, []
+    said = {}
     for words in commands(page):
         assert words[0] == 'franka-dynamics'
-        words = words[1:]
-        stays = words[-1] == '&'
-        words = words[:-1] if stays else words
+        words = [word for word in words[1:] if word != '&']
         if words[0] in instead:
             instead[words[0]]()
-        elif stays:
-            behind.append(shell.start(words))
-            # A recorder is to be there before the motion is.
-            bag = shell.folder / words[words.index('--output') + 1]
-            until(lambda bag=bag: (bag / f'{bag.name}.mcap').exists(), 'the recorder', shell)
         else:
             if verb(words) in ('bag replay', 'identify arm', 'arm compare', 'arm check'):
-                for joined in (behind, system):
-                    while joined:
-                        process = joined.pop()
-                        process.send_signal(signal.SIGINT)
-                        assert process.wait(TIMEOUT_S) == 0, shell.logs()
+                while system:
+                    process = system.pop()
+                    process.send_signal(signal.SIGINT)
+                    assert process.wait(TIMEOUT_S) == 0, shell.logs()
             shorter = SHORTER.get(verb(words), [])
             # An arm that stands still is told from one that moves in less than ten seconds.
             shorter = ['--duration', '4'] if '--duration' in words else shorter

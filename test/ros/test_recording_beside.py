@@ -1,0 +1,110 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`bag record`: with a motion that it plays, and in a shell's background."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.recordings.recording import read_recording
+
+from .conftest import TIMEOUT_S
+
+pytest.importorskip('mujoco')
+pytest.importorskip('rosbags')
+
+FER = load('fer')
+COMMAND = [sys.executable, '-m', 'franka_dynamics', 'bag', 'record', '--arm', 'fer']
+
+
+def motion_file(path, joint_names=FER.joint_names):
+    request = multisine(FER, 2.0, 0.2)
+    points = [
+        {
+            'positions': [float(x) for x in position],
+            'time_from_start': {'sec': int(1 + t), 'nanosec': round((t % 1.0) * 1e9)},
+        }
+        for t, position in zip(request.times, request.positions)
+    ]
+    path.write_text(yaml.safe_dump({'joint_names': list(joint_names), 'points': points}))
+    return path
+
+
+@pytest.fixture
+def holding(start_arm, start_node, probe):
+    """Start a simulated arm and the node that holds it."""
+    start_arm()
+    start_node(target='mujoco', kp=[50.0] * 7, kd=[5.0] * 7)
+    probe.until(lambda: probe.says('simulator: Simulated arm', 'open'), 'the brakes to open')
+
+
+def test_a_recording_with_a_motion_ends_with_it(holding, tmp_path):
+    bag = tmp_path / 'bag'
+    done = subprocess.run(
+        [*COMMAND, '--with', str(motion_file(tmp_path / 'motion.yaml')), '--output', str(bag)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert 'motion.yaml: finished' in done.stdout, done.stdout + done.stderr
+    moved = read_recording(bag, FER.joint_names)
+    assert moved.duration > 2.0
+    assert (abs(moved.dq).max(axis=0) > 0.02).all()
+
+
+def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path):
+    names = [f'other_{name}' for name in FER.joint_names]
+    motion = motion_file(tmp_path / 'motion.yaml', names)
+    done = subprocess.run(
+        [*COMMAND, '--with', str(motion), '--output', str(tmp_path / 'bag')],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 1
+    assert 'was not played to its end: the motion was refused' in ' '.join(done.stdout.split())
+
+
+def test_in_a_shells_background_no_line_is_written_over_and_it_says_how_it_ends(holding, tmp_path):
+    """A job of a terminal that another process group has in the foreground."""
+    terminal, screen = pty.openpty()
+    program = (
+        'import os, subprocess, sys, termios; os.setsid(); '
+        'import fcntl; fcntl.ioctl(0, termios.TIOCSCTTY, 0); '
+        f'job = subprocess.Popen({[*COMMAND, "--output", str(tmp_path / "bag")]!r}, '
+        'process_group=0); sys.exit(job.wait())'
+    )
+    shell = subprocess.Popen(
+        [sys.executable, '-c', program], stdin=screen, stdout=screen, stderr=screen
+    )
+    os.close(screen)
+    shown, give_up = '', time.monotonic() + TIMEOUT_S
+
+    def read():
+        assert time.monotonic() < give_up, shown
+        try:
+            ready = select.select([terminal], [], [], 0.1)[0]
+            return os.read(terminal, 4096).decode(errors='replace') if ready else ''
+        except OSError:
+            return ''  # Linux's way to say that nobody writes any more
+
+    while 'kill -INT' not in shown:
+        shown += read()
+    until = time.monotonic() + 3.0  # a dozen lines, were they written
+    while time.monotonic() < until:
+        shown += read()
+    os.kill(int(shown.partition('kill -INT ')[2].split()[0]), signal.SIGINT)
+    while shell.poll() is None:
+        shown += read()
+    os.close(terminal)
+    assert 'usable so far' not in shown and 'Ctrl-C ends' not in shown
+    assert 'joint states in' in shown
