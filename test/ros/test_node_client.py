@@ -73,3 +73,20 @@ def test_the_node_repeats_the_mark_of_a_motion(node_world):
     world.probe.until(refused, 'the refusal')
     pairs = {pair.key: pair.value for pair in told[0].status[0].values}
     assert (pairs['state'], pairs['frame_id']) == ('refused', 'x' * 64)
+
+
+def test_a_value_of_another_type_is_refused_in_words(node_world):
+    world = node_world(robot_type='fer', target='fci')
+    world.arm.until(lambda: len(world.commands) > 50, 'commands')
+    with NodeClient('feedforward') as client:
+        assert client.set('scale', '1') == 1.0
+        assert client.set('kp', '[1, 2, 3, 4, 5, 6, 7.5]') == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]
+        assert client.get('kp')[-1] == 7.5
+        for name, value, words in (
+            ('kp', 'stiff', "kp takes a list of numbers, such as .* 'stiff' is none"),
+            ('scale', 'true', "scale takes a number; 'true' is none"),
+            ('terms.coriolis', '1', "takes true or false; '1' is none"),
+            ('skale', '1', "has no parameter 'skale'"),
+        ):
+            with pytest.raises(NodeClientError, match=words):
+                client.set(name, value)
