@@ -84,7 +84,7 @@ def test_a_value_of_another_type_is_refused_in_words(node_world):
         assert client.get('kp')[-1] == 7.5
         for name, value, words in (
             ('kp', 'stiff', "kp takes a list of numbers, such as .* 'stiff' is none"),
-            ('scale', 'true', "scale takes a number; 'true' is none"),
+            ('scale', 'true', "scale takes a number; 'True' is none"),
             ('terms.coriolis', '1', "takes true or false; '1' is none"),
             ('skale', '1', "has no parameter 'skale'"),
         ):
