@@ -59,7 +59,7 @@ def open_bag(bag: Path) -> Iterator[Any]:
     if bag.is_file() and bag.suffix not in _FILES:
         raise RecordingError(
             f'{bag} is none of {", ".join(_FILES)}; give the folder of a rosbag2, or a single '
-            'file of those kinds (import-recording reads logs of other kinds).'
+            'file of those kinds (`bag import` reads logs of other kinds).'
         )
     try:
         # JointState has been the same in every ROS 2 release, whichever recorded the bag.

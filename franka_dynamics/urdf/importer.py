@@ -147,10 +147,18 @@ def _choose_joints(
 
 
 def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the joints before the first that is a gripper's by its own or its link's name."""
+    """
+    Return the joints before the first that is a gripper's by its own or its link's name.
+
+    A link that is called a gripper tells of sliding joints alone: a turning one is the wrist that
+    carries it.
+    """
     for i, name in enumerate(chain):
-        names = f'{name} {document.joints[name].child}'.lower()
-        if any(word in names for word in _GRIPPER_WORDS):
+        joint = document.joints[name]
+        link = joint.child.lower()
+        if joint.kind != 'prismatic':
+            link = link.replace('gripper', '')
+        if any(word in f'{name.lower()} {link}' for word in _GRIPPER_WORDS):
             return chain[:i]
     return chain
 

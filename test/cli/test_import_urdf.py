@@ -113,6 +113,13 @@ def test_a_gripper_is_carried_by_the_last_link_and_noted(tmp_path, capsys):
     np.testing.assert_allclose(load(tmp_path / 'a.yaml').links[-1].mass, 4.0, rtol=0.0, atol=1e-14)
 
 
+def test_a_wrist_that_carries_a_gripper_is_the_arms(tmp_path, capsys):
+    text = six_axes().replace('"r_axis6"', '"wrist_roll"').replace('"link6"', '"gripper_link"')
+    assert run(tmp_path, text) == 0
+    assert 'taken for a gripper' not in capsys.readouterr().out
+    assert load(tmp_path / 'a.yaml').joint_names[-1] == 'wrist_roll'
+
+
 def test_joints_without_limits_get_none_and_a_note(tmp_path, capsys):
     free = six_axes(limits='').replace('type="revolute"', 'type="continuous"')
     assert run(tmp_path, free) == 0
