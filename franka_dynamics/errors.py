@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every error this package raises on purpose, under one base class."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 _SHOWN, _MOST_SHOWN = 60, 12
@@ -11,6 +12,13 @@ _SHOWN, _MOST_SHOWN = 60, 12
 def shortened(text: str, most: int = _SHOWN) -> str:
     """Return a text as it can be quoted in a sentence: whole, or its beginning and its length."""
     return text if len(text) <= most else f'{text[:most]}... ({len(text)} characters)'
+
+
+def nearest(text: str, names: Iterable[str]) -> str:
+    """Return the name that somebody may have meant, capitals or not; empty if none is near."""
+    by_small = {name.lower(): name for name in names}
+    near = get_close_matches(text.lower(), by_small, 1)
+    return by_small[near[0]] if near else ''
 
 
 def listed(names: Sequence[str]) -> str:

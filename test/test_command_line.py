@@ -77,3 +77,22 @@ def test_where_ros_is_missing_one_sentence_says_so(words):
     assert (done.returncode, done.stderr.count('\n')) == (INPUT_AT_FAULT, 1), done.stderr
     name = ' '.join(words.split()[: 2 if words.split()[0] in ('bag', 'node') else 1])
     assert f'franka-dynamics {name} needs ROS 2' in done.stderr
+
+
+@pytest.mark.parametrize(
+    ('words', 'meant'),
+    [
+        (['demoo'], 'did you mean demo?'),
+        (['arm', 'chek'], 'did you mean check?'),
+        (['demo', '--arm', 'FR3'], 'did you mean fr3?'),
+        (['arm', 'show', '--arm', 'FR3'], 'Did you mean fr3?'),
+        (['arm', 'show', '--arm', 'pandda'], 'Did you mean panda?'),
+        (['arm', 'show', '--arm', 'ur5'], 'panda is the fer'),
+    ],
+)
+def test_a_word_near_another_is_told_that_one(words, meant, capsys):
+    try:
+        assert main(words) == INPUT_AT_FAULT
+    except SystemExit as ended:
+        assert ended.code == INPUT_AT_FAULT
+    assert meant in capsys.readouterr().err

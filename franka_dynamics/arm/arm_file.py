@@ -26,7 +26,7 @@ from .hand_file import (
 )
 from .inertia import LinkInertia
 from .strict_yaml import YamlTable
-from ..errors import DescriptionError, FrictionError, UnknownArmError
+from ..errors import DescriptionError, FrictionError, nearest, UnknownArmError
 from ..resources import share_directory
 from ..spatial import JointKind, pose_from_xyz_rpy
 
@@ -210,9 +210,13 @@ def _arm_file(arm: str | Path) -> Path:
         return path
     path = share_directory() / 'config' / 'arms' / f'{ALIASES.get(text, text)}.yaml'
     if not path.is_file():
+        names = available_arms()
+        near = nearest(text, (*names, *ALIASES))
+        also = ', '.join(f'{alias} is the {arm}' for alias, arm in ALIASES.items())
         raise UnknownArmError(
-            f'There is no arm {text!r}; shipped are {", ".join(available_arms())}. An arm of your '
-            'own is given by the path of its YAML file.'
+            f'There is no arm {text!r}; shipped are {", ".join(names)}; {also}. '
+            f'{f"Did you mean {near}? " if near else ""}'
+            'An arm of your own is given by the path of its YAML file.'
         )
     return path
 

@@ -17,12 +17,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 import os
+import re
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from ._interrupts import interrupts_noted
 from .. import __version__
-from ..errors import FrankaDynamicsError, MissingDependencyError, SettingsError
+from ..errors import FrankaDynamicsError, MissingDependencyError, nearest, SettingsError
 
 INPUT_AT_FAULT = 2
 READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
@@ -113,7 +114,17 @@ def _found(name: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-class _Parser(argparse.ArgumentParser):
+class _SuggestingParser(argparse.ArgumentParser):
+    """A parser that names the choice somebody may have meant, as Python's own does from 3.14."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the usage and what is wrong."""
+        chosen = re.search(r"invalid choice: '(.*?)' .choose from (.*).$", message, re.S)
+        near = chosen and nearest(chosen[1], re.findall(r'[\w-]+', chosen[2]))
+        super().error(f'{message}; did you mean {near}?' if near else message)
+
+
+class _Parser(_SuggestingParser):
     """The parser of the first word, whose help is one screen."""
 
     def format_help(self) -> str:
@@ -138,7 +149,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog='franka-dynamics',
         metavar='WORD',
         required=True,
-        parser_class=argparse.ArgumentParser,
+        parser_class=_SuggestingParser,
     )
     groups = {}
     for word, target in WORDS.items():
