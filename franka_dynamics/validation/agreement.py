@@ -85,38 +85,6 @@ class FaultLocation:
         )
 
 
-def localize_fault(
-    model: DynamicsModel,
-    reference: DynamicsModel,
-    states: JointStates,
-    *,
-    tolerance: float,
-    name: str = 'the model',
-) -> FaultLocation:
-    """
-    Compare one model's links with a trusted model's.
-
-    Parameters
-    ----------
-    model, reference : DynamicsModel
-        Of arms with the same number of joints.
-    states : JointStates
-        A stack of states.
-    tolerance : float
-        Largest difference allowed, of max(1, |value|).
-    name : str
-        What sentences call the model.
-
-    """
-    differences = []
-    for quantity in PER_LINK:
-        expected = evaluate(reference, quantity, states)
-        differences.append(
-            _per_link(evaluate(model, quantity, states), expected, reference.description.n)
-        )
-    return FaultLocation(name, tolerance, *differences)
-
-
 def localize_faults(
     models: Mapping[str, DynamicsModel],
     states: JointStates,

@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+import math
+from typing import Any
 
 import numpy as np
 
 from ..arm import (
     ArmDescription,
-    Joint,
     JointKind,
     JointLimits,
     LinkInertia,
@@ -23,6 +24,8 @@ from ..typing import Array
 
 ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad'}
 _LINEAR = ('', '/s', '/s^2', '/s^3')
+# A field's name, a place in a tuple, or one in an array.
+Key = str | int | tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,20 +97,31 @@ INERTIA_FORMS = (
 
 def geometry_parameters(description: ArmDescription) -> list[Parameter]:
     """Return base, joints' rows and rotors, and flange, in order from base to tip."""
-    parameters = [*_base_parameters()]
+    parameters = [
+        _field('base', f'position {axis}', 'm', 'base', (i, 3)) for i, axis in enumerate('xyz')
+    ]
+    parameters += [_base_angle(axis) for axis in range(3)]
     for i, joint in enumerate(description.joints):
-        parameters.extend(_row_parameter(i, joint.name, name) for name in ROW_UNITS)
-        parameters.append(_rotor_parameter(i, joint.name, joint.kind))
-    parameters.extend(_flange_parameter(name) for name in ROW_UNITS)
-    return parameters
+        parameters += _row_parameters(joint.name, 'joints', i, 'row')
+        unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
+        path = ('joints', i, 'rotor_inertia')
+        parameters.append(_field(joint.name, 'rotor inertia', unit, *path, linear=True))
+    # The flange moves no mass of its own: a load on it is already in the last link.
+    return parameters + _row_parameters('flange', 'flange', identifiable=False)
 
 
 def limit_parameters(description: ArmDescription) -> list[Parameter]:
     """Return all limits of all joints; no torque depends on them."""
     return [
-        _limit_parameter(i, joint.name, field.name, joint.kind)
+        _field(
+            joint.name,
+            f'limit {part.name}',
+            _limit_unit(part.name, joint.kind),
+            *('joints', i, 'limits', part.name),
+            identifiable=False,
+        )
         for i, joint in enumerate(description.joints)
-        for field in fields(JointLimits)
+        for part in fields(JointLimits)
     ]
 
 
@@ -145,111 +159,60 @@ def _friction_parameter(description: ArmDescription, name: str, at: tuple[int, .
     by_element = name == 'reach'
     place = 'arm' if by_element or not at else description.joint_names[at[-1]]
     element = at if by_element else at[:-1]
+    label = f'friction {name}{"".join(f"[{k + 1}]" for k in element)}'
+    return _field(place, label, '', 'friction', name, *([at] if at else []))
 
-    def write(arm: ArmDescription, value: float) -> ArmDescription:
-        values = np.array(getattr(arm.friction, name))
-        values[at] = value
-        changed = {name: values if at else float(values)}
-        return replace(arm, friction=replace(arm.friction, **changed))  # type: ignore[type-var]
 
+def _field(place: str, name: str, unit: str, *path: Key, **flags: bool) -> Parameter:
+    """Return the parameter at a path of fields, places in tuples and places in arrays."""
     return Parameter(
-        place,
-        f'friction {name}{"".join(f"[{k + 1}]" for k in element)}',
-        '',
-        lambda arm: float(np.asarray(getattr(arm.friction, name))[at]),
-        write,
+        place, name, unit, lambda arm: _get(arm, path), lambda arm, v: _set(arm, path, v), **flags
     )
 
 
-def _base_parameters() -> list[Parameter]:
-    """Return the base's pose as an arm file has it: xyz and fixed-axis roll, pitch, yaw."""
-
-    def translation(axis: int) -> Parameter:
-        def write(arm: ArmDescription, value: float) -> ArmDescription:
-            base = np.array(arm.base)
-            base[axis, 3] = value
-            return replace(arm, base=base)
-
-        return Parameter(
-            'base', f'position {"xyz"[axis]}', 'm', lambda arm: float(arm.base[axis, 3]), write
-        )
-
-    def angle(axis: int) -> Parameter:
-        def write(arm: ArmDescription, value: float) -> ArmDescription:
-            angles = rpy_from_rotation(arm.base[:3, :3])
-            angles[axis] = value
-            base = np.array(arm.base)
-            base[:3, :3] = rpy(*angles)
-            return replace(arm, base=base)
-
-        return Parameter(
-            'base',
-            ('roll', 'pitch', 'yaw')[axis],
-            'rad',
-            lambda arm: float(rpy_from_rotation(arm.base[:3, :3])[axis]),
-            write,
-            angle=True,
-        )
-
-    return [*(translation(axis) for axis in range(3)), *(angle(axis) for axis in range(3))]
+def _get(thing: Any, path: Sequence[Key]) -> float:
+    for key in path:
+        thing = getattr(thing, key) if isinstance(key, str) else thing[key]
+    return math.nan if thing is None else float(thing)
 
 
-def _row_parameter(joint: int, place: str, name: str) -> Parameter:
+def _set(thing: Any, path: Sequence[Key], value: float) -> Any:
+    if not path:
+        return value
+    key, rest = path[0], path[1:]
+    if isinstance(key, str):
+        return replace(thing, **{key: _set(getattr(thing, key), rest, value)})
+    if isinstance(key, int):
+        return (*thing[:key], _set(thing[key], rest, value), *thing[key + 1 :])
+    changed = np.array(thing)
+    changed[key] = value
+    return changed
+
+
+def _row_parameters(place: str, *path: Key, identifiable: bool = True) -> list[Parameter]:
+    return [
+        _field(place, name, unit, *path, name, angle=unit == 'rad', identifiable=identifiable)
+        for name, unit in ROW_UNITS.items()
+    ]
+
+
+def _base_angle(axis: int) -> Parameter:
+    """Return an angle of the base as an arm file has it: fixed-axis roll, pitch, yaw."""
+
     def write(arm: ArmDescription, value: float) -> ArmDescription:
-        row = replace(arm.joints[joint].row, **{name: value})
-        return _with_joint(arm, joint, replace(arm.joints[joint], row=row))
+        angles = rpy_from_rotation(arm.base[:3, :3])
+        angles[axis] = value
+        base = np.array(arm.base)
+        base[:3, :3] = rpy(*angles)
+        return replace(arm, base=base)
 
     return Parameter(
-        place,
-        name,
-        ROW_UNITS[name],
-        lambda arm: float(getattr(arm.joints[joint].row, name)),
+        'base',
+        ('roll', 'pitch', 'yaw')[axis],
+        'rad',
+        lambda arm: float(rpy_from_rotation(arm.base[:3, :3])[axis]),
         write,
-        angle=ROW_UNITS[name] == 'rad',
-    )
-
-
-def _rotor_parameter(joint: int, place: str, kind: JointKind) -> Parameter:
-    def write(arm: ArmDescription, value: float) -> ArmDescription:
-        return _with_joint(arm, joint, replace(arm.joints[joint], rotor_inertia=value))
-
-    return Parameter(
-        place,
-        'rotor inertia',
-        'kg m^2' if kind is JointKind.REVOLUTE else 'kg',
-        lambda arm: arm.joints[joint].rotor_inertia,
-        write,
-        linear=True,
-    )
-
-
-def _flange_parameter(name: str) -> Parameter:
-    def write(arm: ArmDescription, value: float) -> ArmDescription:
-        return replace(arm, flange=replace(arm.flange, **{name: value}))
-
-    # The flange moves no mass of its own: a load on it is already in the last link.
-    return Parameter(
-        'flange',
-        name,
-        ROW_UNITS[name],
-        lambda arm: float(getattr(arm.flange, name)),
-        write,
-        angle=ROW_UNITS[name] == 'rad',
-        identifiable=False,
-    )
-
-
-def _limit_parameter(joint: int, place: str, name: str, kind: JointKind) -> Parameter:
-    def read(arm: ArmDescription) -> float:
-        value = getattr(arm.joints[joint].limits, name)
-        return float('nan') if value is None else float(value)
-
-    def write(arm: ArmDescription, value: float) -> ArmDescription:
-        limits = replace(arm.joints[joint].limits, **{name: value})
-        return _with_joint(arm, joint, replace(arm.joints[joint], limits=limits))
-
-    return Parameter(
-        place, f'limit {name}', _limit_unit(name, kind), read, write, identifiable=False
+        angle=True,
     )
 
 
@@ -273,9 +236,7 @@ def _inertia_parameter(place: str, link: int, form: InertiaForm, k: int) -> Para
     def write(arm: ArmDescription, value: float) -> ArmDescription:
         numbers = form.numbers(arm.links[link])
         numbers[k] = value
-        links = list(arm.links)
-        links[link] = form.link(numbers)
-        return replace(arm, links=tuple(links))
+        return replace(arm, links=(*arm.links[:link], form.link(numbers), *arm.links[link + 1 :]))
 
     name, unit = form.names()[k]
     # About the frame origin all ten are linear (Gautier and Khalil 1990, eq. 3),
@@ -288,9 +249,3 @@ def _inertia_parameter(place: str, link: int, form: InertiaForm, k: int) -> Para
         write,
         linear=k > 3 or (form.moment and form.origin),
     )
-
-
-def _with_joint(description: ArmDescription, index: int, joint: Joint) -> ArmDescription:
-    joints = list(description.joints)
-    joints[index] = joint
-    return replace(description, joints=tuple(joints))

@@ -57,29 +57,25 @@ class PinocchioUrdf:
         missing = [name for name in joint_names if not self.model.existJointName(name)]
         if missing:
             raise UrdfError(f'Pinocchio finds no joint {", ".join(missing)} in the URDF.')
-        self._held = _nearest_to_zero(self.model)
+        others = [i for i, name in enumerate(self.model.names) if i and name not in joint_names]
+        held = _nearest_to_zero(self.model)
+        self.model = pin.buildReducedModel(self.model, others, held)
         self.model.gravity.linear = gravity_vector(gravity)
         self.data = self.model.createData()
         self._joints = [self.model.joints[self.model.getJointId(name)] for name in joint_names]
+        self._order = [joint.idx_v for joint in self._joints]
 
-    def inverse_dynamics(
-        self,
-        q: ArrayLike,
-        dq: ArrayLike,
-        ddq: ArrayLike,
-    ) -> NDArray[np.float64]:
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> NDArray[np.float64]:
         """Return M ddq + C dq + g for a stack of states, shape (count, n) [N m]."""
         torques = []
-        # A joint that is held has no velocity and no acceleration; its own torque is not asked.
-        for state in zip(*(np.asarray(values, dtype=float) for values in (q, dq, ddq))):
-            velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
-            for joint, _, rate, acceleration_of_joint in zip(self._joints, *state):
-                velocity[joint.idx_v] = rate
-                acceleration[joint.idx_v] = acceleration_of_joint
-            torque = pin.rnea(
-                self.model, self.data, self._position(state[0]), velocity, acceleration
-            )
-            torques.append([torque[joint.idx_v] for joint in self._joints])
+        for positions, *rates in zip(
+            *(np.asarray(values, dtype=float) for values in (q, dq, ddq))
+        ):
+            velocity, acceleration = np.zeros((2, self.model.nv))
+            velocity[self._order], acceleration[self._order] = rates
+            at = self._position(positions)
+            torque = pin.rnea(self.model, self.data, at, velocity, acceleration)
+            torques.append(torque[self._order])
         return np.array(torques)
 
     def link_poses(self, q: ArrayLike, link: str) -> NDArray[np.float64]:
@@ -93,7 +89,7 @@ class PinocchioUrdf:
 
     def _position(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Pinocchio's configuration; a continuous joint is kept as cosine and sine."""
-        position = self._held.copy()
+        position = np.zeros(self.model.nq)
         for joint, value in zip(self._joints, q):
             position[joint.idx_q : joint.idx_q + joint.nq] = (
                 value if joint.nq == 1 else (np.cos(value), np.sin(value))
@@ -102,15 +98,11 @@ class PinocchioUrdf:
 
 
 def _nearest_to_zero(model: pin.Model) -> NDArray[np.float64]:
-    """Return the position at which joints outside the arm are held: zero, or the next limit."""
+    """Return zero, or the limit next to it, for every joint."""
+    low, high = model.lowerPositionLimit, model.upperPositionLimit
     q = pin.neutral(model)
-    for joint in list(model.joints)[1:]:
-        if joint.nq == 1:
-            low, high = (
-                limit[joint.idx_q]
-                for limit in (model.lowerPositionLimit, model.upperPositionLimit)
-            )
-            q[joint.idx_q] = min(max(0.0, low), high)
+    single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
+    q[single] = np.clip(0.0, low[single], high[single])
     return q
 
 
