@@ -30,40 +30,19 @@ class ModelTerms:
     coriolis: Array
 
 
-def model_terms(
-    description: ArmDescription, q: Array, dq: Array, *, gravity: ArrayLike = GRAVITY
-) -> ModelTerms:
-    """
-    Return the model's gravity and Coriolis torques at every recorded state.
-
-    The states are taken as they are, neither filtered nor resampled: row i is what a node that
-    hears message i computes from it.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, with its hand.
-    q, dq : ndarray, shape (N, n)
-        Positions [rad] and velocities [rad/s], such as a Recording's.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-
-    """
-    model = PinocchioModel(description, gravity)
-    held = np.array([model.gravity(row) for row in q])
-    both = np.array([model.nonlinear_effects(*rows) for rows in zip(q, dq)])
-    return ModelTerms(held, both - held)
-
-
 def recorded_terms(
     description: ArmDescription, recording: Recording, *, gravity: ArrayLike = GRAVITY
 ) -> ModelTerms:
     """
-    Return M, C dq and g of an arm at every message of a recording, as it was recorded.
+    Return the model's gravity and Coriolis torques at every message, as it was recorded.
 
-    `gravity` [m/s^2] is in the space frame; see `model_terms` for shapes and units.
+    The states are neither filtered nor resampled: row i is what a node that hears message i
+    computes from it. `gravity` [m/s^2] is in the space frame.
     """
-    return model_terms(description, recording.q, recording.dq, gravity=gravity)
+    model = PinocchioModel(description, gravity)
+    held = np.array([model.gravity(row) for row in recording.q])
+    both = [model.nonlinear_effects(*rows) for rows in zip(recording.q, recording.dq)]
+    return ModelTerms(held, np.array(both) - held)
 
 
 def predicted_torque(
@@ -80,16 +59,6 @@ def predicted_torque(
     )
 
 
-def whole_vector_error(residual: Array) -> float:
-    """Return E = sqrt(mean over samples of |residual|^2) of shape (N, n) [N m] (Metric E)."""
-    return float(np.sqrt(np.mean(np.sum(residual * residual, axis=1))))
-
-
-def joint_errors(residual: Array) -> Array:
-    """Return the root mean square of each column of a residual, shape (n,) [N m]."""
-    return np.asarray(np.sqrt(np.mean(residual * residual, axis=0)))
-
-
 @dataclass(frozen=True, eq=False)
 class ResidualRms:
     """Metric E of one prediction: over the whole vector and per joint [N m]."""
@@ -100,7 +69,8 @@ class ResidualRms:
     @classmethod
     def of(cls, residual: Array) -> ResidualRms:
         """Return the errors of measured minus predicted torque, shape (N, n)."""
-        return cls(whole_vector_error(residual), joint_errors(residual))
+        squares = residual * residual
+        return cls(float(np.sqrt(np.mean(squares.sum(axis=1)))), np.sqrt(np.mean(squares, axis=0)))
 
 
 @dataclass(frozen=True, eq=False)

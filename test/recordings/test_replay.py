@@ -13,11 +13,10 @@ from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import (
     fit,
     fit_all,
-    model_terms,
     predicted_torque,
     recorded_terms,
+    ResidualRms,
     tied,
-    whole_vector_error,
 )
 
 TERMS_ATOL = 1e-12  # N m; the crosscheck's own bound between Pinocchio and Newton-Euler
@@ -42,7 +41,7 @@ def test_a_real_arms_metric_e_has_its_published_value(
     result = fit(arm, motion)
     assert result.rigid.whole == pytest.approx(filtered, abs=1e-3)
     if unfiltered is not None:
-        left = whole_vector_error(motion.effort_unfiltered - predicted_torque(arm, motion))
+        left = ResidualRms.of(motion.effort_unfiltered - predicted_torque(arm, motion)).whole
         assert left == pytest.approx(unfiltered, abs=1e-3)
 
 
@@ -145,10 +144,10 @@ def test_terms_of_recorded_states_agree_with_the_dh_recursion(simulate, gravity,
     np.testing.assert_allclose(
         terms.coriolis, independent.coriolis(recording.q, recording.dq), rtol=0.0, atol=TERMS_ATOL
     )
-    alone = model_terms(arm, recording.q[5:6], recording.dq[5:6], gravity=gravity)
+    alone = recorded_terms(arm, recording.part(slice(5, 6)), gravity=gravity)
     np.testing.assert_array_equal(alone.coriolis[0], terms.coriolis[5])
 
 
 def test_the_residuals_measure_is_its_root_mean_squared_norm():
     residual = np.array([[3.0, 4.0], [0.0, 0.0]])
-    assert whole_vector_error(residual) == pytest.approx(np.sqrt(12.5), rel=1e-15)
+    assert ResidualRms.of(residual).whole == pytest.approx(np.sqrt(12.5), rel=1e-15)
