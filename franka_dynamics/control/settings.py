@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import Enum
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .parameter_schema import check, ParameterSpec, specs
 from ..arm import ArmDescription, LinkInertia
 from ..dynamics import GRAVITY
 from ..errors import InertiaError, SettingsError
@@ -280,19 +282,12 @@ class Settings:
                 'switched off with terms.gravity.'
             )
         self._require_gains(description)
-        if (self.tracking_errors(description.n) < 0.0).any() or not self.max_flange_error >= 0.0:
+        if (self.tracking_errors(description.n) < 0.0).any():
             raise SettingsError(
-                'max_tracking_error and max_flange_error must not be negative; got '
-                f'{list(self.max_tracking_error)} and {self.max_flange_error}.'
+                f'max_tracking_error must not be negative; got {list(self.max_tracking_error)}.'
             )
-        if not 0.0 <= self.scale <= 1.0:
-            raise SettingsError(f'scale must be within 0 and 1; got {self.scale}.')
-        if not 0.0 <= self.ramp_time <= 10.0:
-            raise SettingsError(f'ramp_time must be within 0 and 10 s; got {self.ramp_time}.')
-        if not 0.0 <= self.stream_period <= 0.5:
-            raise SettingsError(
-                f'stream_period must be within 0 and 0.5 s; got {self.stream_period}.'
-            )
+        for spec in _ranges():
+            check(spec, getattr(self, spec.name))
         if self.terms.friction and description.friction is None:
             raise SettingsError(
                 f'terms.friction is on, but {description.file or description.name} has no '
@@ -306,11 +301,6 @@ class Settings:
 
     def _require_load(self, description: ArmDescription) -> None:
         body = self.payload_inertia()
-        if not 0.0 <= self.max_payload <= _MOST_PAYLOAD_KG:
-            raise SettingsError(
-                f'max_payload must be within 0 and {_MOST_PAYLOAD_KG:g} kg; got '
-                f'{self.max_payload}.'
-            )
         limit = self.max_payload or description.rated_load
         if limit is not None and body.mass > limit:
             source = 'max_payload' if self.max_payload else f'the rated load of {description.name}'
@@ -332,6 +322,13 @@ class Settings:
                     f'{description.joint_names[joint]} ({share:g} times its torque limit); got '
                     f'{gain[joint]:g}.'
                 )
+
+
+@functools.cache
+def _ranges() -> tuple[ParameterSpec, ...]:
+    """Return the parameters of Settings that are one number within a range."""
+    found = (*specs('torque'), *specs('motion'))
+    return tuple(spec for spec in found if spec.kind == 'double')
 
 
 def _per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:

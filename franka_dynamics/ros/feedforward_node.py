@@ -25,7 +25,7 @@ from .live_parameters import LiveParameters
 from .model_source import DESCRIPTION_QOS, make_controller, resolve_model, ResolvedModel
 from .node_process import GuardedLifecycleNode, run_lifecycle_node
 from .node_settings import ROBOT_DESCRIPTION, settings_from
-from .parameters import declare, live_table, specs, table, values
+from .parameters import declare, live_table, table, values
 from .qos import qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .two_threads import CycleCalls, NodePart
 from ..control.braking import LONGEST_BRAKING_S
@@ -33,6 +33,7 @@ from ..control.cycle_result import Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
+from ..control.parameter_schema import specs
 from ..errors import FrankaDynamicsError, LeaseError
 
 NODE_NAME = 'feedforward'

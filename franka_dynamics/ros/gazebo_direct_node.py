@@ -27,10 +27,11 @@ from std_msgs.msg import Float64, Float64MultiArray
 from .messages import doubles
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm
-from .parameters import declare, specs, values
+from .parameters import declare, values
 from .qos import PUBLISHER_QOS, STATE_QOS
 from .serialized import RawJointStateReader
 from ..control.limits import finite_command
+from ..control.parameter_schema import specs
 from ..errors import CommandRefusedError, JointStateError
 from ..simulation.gazebo import start_of
 

@@ -18,7 +18,8 @@ from rcl_interfaces.srv import (
 )
 from rclpy.parameter import Parameter
 
-from .parameters import announcement, check, ParameterSpec, values
+from .parameters import announcement, values
+from ..control.parameter_schema import check, ParameterSpec
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _MOST_PER_REQUEST = 1000

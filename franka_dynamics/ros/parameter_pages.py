@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from .parameters import constraints, NODES, ParameterSpec, table
+from .parameters import constraints, NODES, table
+from ..control.parameter_schema import ParameterSpec
 
 GENERATOR = 'franka-dynamics node defaults --all .'
 _LICENSE = '# Copyright 2026 The franka_dynamics authors\n# SPDX-License-Identifier: Apache-2.0\n'

@@ -19,9 +19,9 @@ from franka_dynamics.arm.consistency import (
     NEAREST_WITHIN_ROUNDING,
     repaired,
 )
+from franka_dynamics.control.parameter_schema import specs
 from franka_dynamics.errors import DescriptionError, InertiaError, MissingDependencyError
 from franka_dynamics.ros.node_settings import load_arm
-from franka_dynamics.ros.parameters import specs
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 from franka_dynamics.urdf.xacro_writer import robot_text
 

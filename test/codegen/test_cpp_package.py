@@ -13,6 +13,7 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.limits import TorqueLimiter
+from franka_dynamics.control.parameter_schema import specs
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import DescriptionError, SettingsError
@@ -20,6 +21,8 @@ from franka_dynamics.errors import DescriptionError, SettingsError
 from .cpp_core import ATOL, compiled, needs_compiler, packed
 
 STATES = 8000
+# The largest that a number may be; the C++ package states it by itself.
+RANGES = {spec.name: spec.maximum for name in ('torque', 'motion') for spec in specs(name)}
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 INCLINED = (2.0, -3.0, -9.12)
 
@@ -99,7 +102,8 @@ def test_given_a_state_when_not_to_be_trusted_then_no_torque(built, joint, value
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        ({'scale': 1.5}, b'scale must be within 0 and 1'),
+        ({'scale': RANGES['scale']}, None),
+        ({'scale': RANGES['scale'] + 1e-9}, b'scale must be within 0 and 1'),
         ({'kp': (-1.0,)}, b'kp and kd must be'),
         ({'gravity_vector': (0.0, 0.0, -1.6)}, b'the target compensates gravity itself'),
         ({'payload': (-1.0, *[0.0] * 9)}, b'a mass cannot be negative'),
@@ -112,7 +116,8 @@ def test_given_a_state_when_not_to_be_trusted_then_no_torque(built, joint, value
         ({'kp': (1000.0,)}, b'25 and 3 times the joint'),
         ({'max_tracking_error': (-1.0,)}, b'max_tracking_error must not be negative'),
         ({'terms': Terms(friction=True)}, (b'compensates friction', b'had no friction model')),
-        ({'ramp_time': 11.0}, b'ramp_time must be within'),
+        ({'ramp_time': RANGES['ramp_time']}, None),
+        ({'ramp_time': RANGES['ramp_time'] + 1e-9}, b'ramp_time must be within'),
         ({'payload': PAYLOAD}, None),
     ],
 )

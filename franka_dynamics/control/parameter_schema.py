@@ -1,0 +1,103 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Parameters as config/parameters declares them: type, default, range, what may change when.
+
+The files there are in generate_parameter_library's schema. What it has no word for, parameters
+that are read at activation, is a validation of our own, `franka_dynamics::while_inactive<>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+import functools
+import re
+from typing import Any
+
+import yaml
+
+from ..errors import SettingsError, shortened
+from ..resources import share_directory
+
+_UNIT = re.compile(r'\[([^]]+)\]')
+_WHILE_INACTIVE = 'franka_dynamics::while_inactive<>'
+
+
+@dataclass(frozen=True)
+class ParameterSpec:
+    """
+    One parameter of a node.
+
+    `kind` is bool, integer, double, string, double_array or string_array. `choices` and
+    `minimum`/`maximum` are enforced where they are given. `while_inactive` allows changes only
+    while the node is not active.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    sentence: str
+    read_only: bool = False
+    while_inactive: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """What a number is counted in; empty for none."""
+        found = _UNIT.search(self.sentence) if self.kind in ('integer', 'double') else None
+        return found[1] if found else ''
+
+
+@functools.cache
+def specs(name: str) -> tuple[ParameterSpec, ...]:
+    """Return what a file of config/parameters declares, in its order."""
+    path = share_directory() / 'config' / 'parameters' / f'{name}.yaml'
+    return tuple(_specs(yaml.safe_load(path.read_text(encoding='utf-8'))[name]))
+
+
+def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec]:
+    for name, entry in group.items():
+        if not isinstance(entry.get('type'), str):
+            yield from _specs(entry, f'{prefix}{name}.')
+            continue
+        validation = entry.get('validation', {})
+        low, high = validation.get('bounds<>', (None, None))
+        yield ParameterSpec(
+            prefix + name,
+            'integer' if entry['type'] == 'int' else entry['type'],
+            entry['default_value'],
+            entry['description'],
+            entry.get('read_only', False),
+            _WHILE_INACTIVE in validation,
+            validation.get('gt_eq<>', (low,))[0],
+            validation.get('lt_eq<>', (high,))[0],
+            tuple(validation.get('one_of<>', ((),))[0]),
+        )
+
+
+def check(spec: ParameterSpec, value: Any) -> None:
+    """
+    Refuse a value outside a parameter's choices or range; NaN is outside every range.
+
+    Raises
+    ------
+    SettingsError
+        Naming parameter, value and what is allowed.
+
+    """
+    if spec.choices and value not in spec.choices:
+        raise SettingsError(
+            f'{spec.name} is {shortened(repr(value))}; the choices are '
+            f'{", ".join(map(repr, spec.choices))}.'
+        )
+    if spec.minimum is not None or spec.maximum is not None:
+        low = -float('inf') if spec.minimum is None else spec.minimum
+        high = float('inf') if spec.maximum is None else spec.maximum
+        if not low <= value <= high:
+            raise SettingsError(
+                f'{spec.name} is {value}; it must be within {low:g} and {high:g}'
+                f'{" " + spec.unit if spec.unit else ""}.'
+            )
