@@ -217,17 +217,15 @@ class BodyTree:
         """Return T_{parent,i} = M_i exp([A_i] q_i), shape (..., n, 4, 4)."""
         # exp([A] x) = 1 + sin x [A] + (1 - cos x) [A]^2 + (x - sin x) ([A] + [A]^3) for a unit
         # turn, and for a slide, whose square is zero; a turn's last term is rounding.
-        positions = self.joint_vector(q, 'q')
+        positions = np.moveaxis(self.joint_vector(q, 'q'), -1, 0)  # each body's in one piece
         sine, versine = np.sin(positions), 2.0 * np.sin(0.5 * positions) ** 2
         weights = np.stack((sine, versine, positions - sine), axis=-1)
         A = hat(self.twists)
         first = self.placements @ A
         second = first @ A
         changes = np.stack((first, second, first + second @ A), axis=1).reshape(self.n, 3, 16)
-        moved = self.placements + (weights[..., None, :] @ changes).reshape(
-            *weights.shape[:-1], 4, 4
-        )
-        return moved
+        moved = weights.reshape(self.n, -1, 3) @ changes + self.placements.reshape(self.n, 1, 16)
+        return np.moveaxis(moved.reshape(*positions.shape, 4, 4), 0, -3)
 
     def poses(self, q: ArrayLike) -> Array:
         """Return the bodies' poses in the space frame, shape (..., n, 4, 4)."""
