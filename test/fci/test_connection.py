@@ -142,3 +142,28 @@ def test_the_socket_of_the_robots_states_is_found():
     before = _datagram_sockets()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, socket.socket():
         assert _datagram_sockets() - before == {one.fileno()}
+
+
+def answering(*ends):
+    """Return a `run` that ends as told, one after the other, and how often it was called."""
+    asked = []
+
+    def run(*_, **__):
+        asked.append(ends[min(len(asked), len(ends) - 1)])
+        return SimpleNamespace(returncode=1 if asked[-1] else 0, stderr=asked[-1])
+
+    return run, asked
+
+
+def test_a_first_state_that_comes_late_is_waited_for_anew():
+    late = 'NetworkException: libfranka: UDP receive: Timeout\n'
+    run, asked = answering(late, late, '')
+    _require_answer('robot', 10.0, run)
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize('end', ['UDP receive: Timeout', 'Connection to FCI refused'])
+def test_a_robot_that_never_answers_is_told_by_libfrankas_reason(end):
+    run, _ = answering(f'NetworkException: libfranka: {end}\n')
+    with pytest.raises(FciError, match=f'robot cannot be reached: {end}'):
+        _require_answer('robot', 0.01, run)
