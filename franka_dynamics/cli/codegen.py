@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from ..codegen.friction_code import FrictionCode
 
 SUMMARY = "Generate an arm's equations of motion as C or Python, and count their operations."
-_LANGUAGES = {'c': '.h', 'c-batch': '.c', 'python': '.py', 'cuda': '.cu'}
+_LANGUAGES = {'c': '.h', 'llvm': '.ll', 'python': '.py', 'cuda': '.cu'}
+_LANES = 4  # states in a vector of the language llvm: 256 bits; LLVM halves what is too wide
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
 _ON_REQUEST = (
     'nonlinear_effects',
@@ -71,8 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--language',
         choices=sorted(_LANGUAGES),
         default='c',
-        help='a C99 header, a Python module that numba compiles, or code over many states: C '
-        'with vectors, OpenMP and a file for make, or CUDA kernels (default: %(default)s)',
+        help="a C99 header, a Python module, or code over many states: LLVM's assembly with "
+        'vectors and a C header, or CUDA kernels (default: %(default)s)',
     )
     parser.add_argument(
         '--output',
@@ -181,7 +182,7 @@ def run(arguments: argparse.Namespace) -> int:
         description = with_rotors(description)
     if arguments.package is not None:
         return _package(arguments, description, console)
-    if arguments.language in ('c-batch', 'cuda'):
+    if arguments.language in ('llvm', 'cuda'):
         for option, given in (
             ('--parameters run_time', arguments.parameters == 'run_time'),
             ('--friction', arguments.friction),
@@ -286,16 +287,17 @@ def _write_file(
     listed: list[Equations],
     friction: FrictionCode | None,
 ) -> Path:
-    from ..codegen.c_batch import c_batch
     from ..codegen.cuda import cuda_source
     from ..codegen.emit import c_header, identifier, python_module
+    from ..codegen.vector_ir import batch_header, vector_ir
     from ..files import write_text
 
     prefix = identifier(origin.arm)
-    if arguments.language == 'c-batch':
-        written: Path = arguments.output / f'{prefix}_batch.c'
-        for suffix, text in zip(('.h', '.c', '.mk'), c_batch(origin, listed)):
-            write_text(written.with_suffix(suffix), text)
+    if arguments.language == 'llvm':
+        functions = {f'{prefix}_{each.quantity.value}_batch': each for each in listed}
+        written: Path = arguments.output / f'{prefix}_batch.ll'
+        write_text(written, vector_ir(functions, _LANES))
+        write_text(written.with_suffix('.h'), batch_header(origin, functions))
         return written
     path: Path = arguments.output / f'{prefix}_dynamics{_LANGUAGES[arguments.language]}'
     if arguments.language == 'cuda':

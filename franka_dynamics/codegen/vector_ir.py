@@ -9,10 +9,11 @@ only to choose registers and instructions: no optimisation passes are needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import math
 import struct
 
+from .emit import heading, identifier, Origin, summary
 from .equations import Equations
 from .expression import (
     ADD,
@@ -27,7 +28,6 @@ from .expression import (
     VARIABLE,
 )
 
-FUNCTION = 'run'
 _OPERATIONS = {ADD: 'fadd', SUBTRACT: 'fsub', MULTIPLY: 'fmul'}
 # Sines and cosines up to a quarter turn: pi/2 in parts, the first ones short enough that their
 # products with a number of turns are exact (Cody and Waite 1980), a number to whose last place
@@ -61,26 +61,66 @@ _SINGLE = (
 )
 
 
-def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
+def vector_ir(functions: Mapping[str, Equations], lanes: int, *, single: bool = False) -> str:
     """
-    Return a module with one function, `run`, that computes a quantity of any number of states.
+    Return a module of functions that each compute a quantity of any number of states.
 
-    Its arguments are a pointer to each input array and to the output, then for each of them how
+    Their arguments are a pointer to each input array and to the output, then for each of them how
     many bytes lie between two states, then the number of states, at least 1. A state's values lie
     side by side; the output may lie upon no input. A state with a value that is not finite gives
     NaN in its own result and in no other.
 
     Parameters
     ----------
-    equations : Equations
-        With numbers for parameters.
+    functions : mapping from str to Equations
+        What each function computes, with numbers for parameters, by their names.
     lanes : int
         How many states a vector holds, a power of two.
     single : bool
         Whether arrays and arithmetic are float32 instead of float64.
 
     """
-    return _Writer(equations, lanes, single).text()
+    # Without this x86 takes 256 bits where there are 512; others do not read it.
+    bits = lanes * (32 if single else 64)
+    return '\n'.join(
+        [
+            'declare i64 @llvm.umin.i64(i64, i64)',
+            *(
+                _Writer(equations, lanes, single).function(name)
+                for name, equations in functions.items()
+            ),
+            f'attributes #0 = {{ nounwind "min-legal-vector-width"="{bits}" '
+            f'"prefer-vector-width"="{bits}" }}',
+            '',
+        ]
+    )
+
+
+def batch_header(origin: Origin, functions: Mapping[str, Equations]) -> str:
+    """Return a C header that declares the functions of a module in float64."""
+    guard = f'{identifier(origin.arm).upper()}_BATCH_H'
+    lines = [*(f'// {line}'.rstrip() for line in heading(origin)), _CALLED]
+    lines += [f'#ifndef {guard}', f'#define {guard}', '#include <stdint.h>', '']
+    lines += ['#ifdef __cplusplus', 'extern "C" {', '#endif', '']
+    for name, equations in functions.items():
+        arrays = (*equations.arrays, 'out')
+        pointers = [f'const double * {array}' for array in equations.arrays]
+        steps = ', '.join(f'int64_t {array}_step' for array in arrays)
+        lines.append(f'// {summary(equations)}')
+        lines.append(f'void {name}({", ".join(pointers)}, double * out, {steps}, int64_t count);')
+        lines.append('')
+    lines += ['#ifdef __cplusplus', '}', '#endif', '#endif', '']
+    return '\n'.join(lines)
+
+
+_CALLED = """\
+//
+// The functions are in the file of the same name that ends in ll, for LLVM: clang -O2
+// -march=native -c makes an object of it. A state's values lie side by side, and ..._step is how
+// many bytes lie between two states; count is at least 1, and out may lie upon no input. A state
+// with a value that is not finite gives NaN in its own result and in no other. Nothing starts
+// threads: give each a share of the states.\
+"""
 
 
 class _Writer:
@@ -92,8 +132,8 @@ class _Writer:
         self.values: dict[int, str] = {}  # by the numbers of nodes
         self.turns: dict[int, tuple[str, str]] = {}  # sine and cosine, by those of angles
 
-    def text(self) -> str:
-        """Return the module."""
+    def function(self, name: str) -> str:
+        """Return the function."""
         arrays = [*self.equations.arrays, 'out']
         self.lines = [
             'entry:',
@@ -124,17 +164,11 @@ class _Writer:
         ]
         arguments = [f'ptr noalias %{array}' for array in arrays]
         arguments += [f'i64 %{array}_step' for array in arrays]
-        # Without this x86 takes 256 bits where there are 512; others do not read it.
-        width = f'"min-legal-vector-width"="{self.lanes * self.bits}"'
-        width += f' "prefer-vector-width"="{self.lanes * self.bits}"'
         return '\n'.join(
             [
-                'declare i64 @llvm.umin.i64(i64, i64)',
-                f'define void @{FUNCTION}({", ".join([*arguments, "i64 %count"])}) #0 {{',
+                f'define void @{name}({", ".join([*arguments, "i64 %count"])}) #0 {{',
                 *self.lines,
                 '}',
-                f'attributes #0 = {{ nounwind {width} }}',
-                '',
             ]
         )
 
