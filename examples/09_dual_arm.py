@@ -25,8 +25,7 @@ from franka_dynamics.codegen.equations import customised_equations, Parameters, 
 from franka_dynamics.dynamics.assembly import assemble, Mount
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
-from franka_dynamics.identification.base_parameters import Method, tree_base_parameters
-from franka_dynamics.identification.numerical_base_parameters import numerical_base_parameters
+from franka_dynamics.identification.base_parameters import base_parameters
 from franka_dynamics.resources import share_directory
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -131,12 +130,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
 
     compared('recursion of the tree', tree_motion(tree, *states).tau)
-    found = tree_base_parameters(tree, method=Method.CLOSED_FORM)
-    other = tree_base_parameters(tree)
-    print(
-        f'base parameters: {len(found)} of {10 * tree.n} by the closed form, {len(other)} by '
-        f'elimination, {numerical_base_parameters(tree).rank} by the rank of the regressor'
-    )
+    found = base_parameters(tree)
+    rank, _ = found.confirmed()
+    print(f'base parameters: {len(found)} of {10 * tree.n}; rank at other states {rank}')
     compared('base parameters', found.regressor(*states) @ found.values())
     equations = customised_equations(tree, Quantity.INVERSE_DYNAMICS, GRAVITY)
     print(

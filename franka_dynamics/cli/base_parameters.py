@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from ._arm_options import add_arm_options, add_tree_option, load_arm, load_tree, MASS_OPTIONS
 from ._options import add_json_option, add_output_option, refuse
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from ..arm import ArmDescription
     from ..dynamics.body_tree import BodyTree
-    from ..identification.base_parameters import BaseParameters, Method, TreeBaseParameters
+    from ..identification.base_parameters import BaseParameters
 
 SUMMARY = 'List the minimum inertial parameters of an arm, regrouped, with their values.'
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # Between the singular values of real arms (0.05 and more) and rounding (1e-15) there should be
 # none; one in this range is a twist or a length that nearly vanishes.
 _DOUBTFUL = (1e-12, 1e-5)
-# Entries of two methods' maps, of order one, that differ by less are the same and rounding.
-_SAME_MAP = 1e-9
+# What regrouping changes of a regressor with columns of unit length by rounding is less.
+_SAME_TORQUE = 1e-9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,15 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'the arm file gives none',
     )
     parser.add_argument(
-        '--method',
-        choices=('elimination', 'closed-form'),
-        default='elimination',
-        help="how they are found: ranks of the energies' recursion, or Gautier "
-        "and Khalil's relations (20) and (21) with the rules for links near the "
-        'base (modified rows); each is checked against the other '
-        '(default: %(default)s)',
-    )
-    parser.add_argument(
         '--letters',
         choices=('text', 'latex', 'python'),
         nargs='?',
@@ -68,73 +59,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table; exit 1 if the other methods do not confirm it."""
+    """Print the table; exit 1 if other states do not confirm it."""
     import numpy as np
 
     from ..dynamics import GRAVITY
     from ..errors import SettingsError
-    from ..identification.base_parameters import (
-        ANY_GRAVITY,
-        base_parameters,
-        Method,
-        NO_GRAVITY,
-        tree_base_parameters,
-    )
-    from ..identification.numerical_base_parameters import numerical_base_parameters
+    from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
     if arguments.output and not arguments.letters:
         raise SettingsError('--output is for --letters; the table has --json FILE.')
     if arguments.letters and arguments.tree is None:
         refuse(arguments, '--letters: the relations hold for any masses', **MASS_OPTIONS)
     if arguments.letters:
-        refuse(
-            arguments,
-            "--letters, which writes the closed form's relations alone",
-            method='--method',
-            json='--json',
-        )
+        refuse(arguments, '--letters, which writes the relations alone', json='--json')
     gravity = np.array(
         {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}[arguments.gravity]
     )
-    method, rotors = Method(arguments.method), True if arguments.rotors else None
-    found: BaseParameters | TreeBaseParameters
     description: ArmDescription | BodyTree
     if arguments.tree is not None:
         description = load_tree(arguments)
-        found = tree_base_parameters(description, gravity, method=method, rotor_inertia=rotors)
         name = arguments.tree.stem
     else:
         description = load_arm(arguments)
-        if arguments.letters or arguments.method == 'closed-form':
-            description = _in_modified_rows(description)
-        found = base_parameters(description, gravity, method=method, rotor_inertia=rotors)
         name = f'{description.name}, set {description.inertial_set}, hand {description.hand}'
+        if arguments.letters:
+            description = _in_modified_rows(description)
+    found = base_parameters(description, gravity, rotor_inertia=True if arguments.rotors else None)
     if arguments.letters:
         _write_letters(arguments, found)
         return 0
-    rank = numerical_base_parameters(description, gravity, rotor_inertia=found.rotor_inertia).rank
-    other = _other_method(found, Method(arguments.method))
+    rank, lost = found.confirmed()
+    agree = rank == len(found) and lost < _SAME_TORQUE
     console = terminal()
     _print_table(console, found, f'{name}: base parameters, gravity {arguments.gravity}')
-    _print_summary(console, found, rank, other)
+    _print_summary(console, found, rank, lost)
     if arguments.json:
-        content = {
-            'gravity': arguments.gravity,
-            'method': arguments.method,
-            'rank': rank,
-            **_content(found, arguments.tree),
-        }
-        write_json(arguments.json, content)
-    return 0 if rank == len(found) and other.agrees else 1
-
-
-class _Other(NamedTuple):
-    """What the method that was not asked for found."""
-
-    method: str
-    number: int
-    difference: float | None  # the largest of the map's entries; None where frames differ
-    agrees: bool
+        what = _content(found, arguments.tree)
+        write_json(arguments.json, {'gravity': arguments.gravity, 'rank': rank, **what})
+    return 0 if agree else 1
 
 
 def _in_modified_rows(description: ArmDescription) -> ArmDescription:
@@ -154,51 +116,14 @@ def _in_modified_rows(description: ArmDescription) -> ArmDescription:
     return in_modified_convention(replace(description, flange=DHRow()))
 
 
-def _other_method(found: BaseParameters | TreeBaseParameters, method: Method) -> _Other:
-    import numpy as np
-
-    from ..arm import Convention
-    from ..identification.base_parameters import (
-        base_parameters,
-        BaseParameters,
-        Method,
-        tree_base_parameters,
-    )
-
-    other = Method.CLOSED_FORM if method is Method.ELIMINATION else Method.ELIMINATION
-    again: BaseParameters | TreeBaseParameters
-    standard = False
-    if isinstance(found, BaseParameters):
-        description = found.description
-        standard = description.convention is Convention.STANDARD
-        again = base_parameters(
-            _in_modified_rows(description) if standard else description,
-            found.gravity,
-            rotor_inertia=found.rotor_inertia,
-            method=other,
-        )
-    else:
-        again = tree_base_parameters(
-            found.tree, found.gravity, rotor_inertia=found.rotor_inertia, method=other
-        )
-    if standard:  # the closed form has other frames, and other parameters in them
-        return _Other(other.value, len(again), None, len(again) == len(found))
-    same = again.columns == found.columns
-    difference = float(np.abs(again.matrix - found.matrix).max(initial=0.0)) if same else np.inf
-    return _Other(other.value, len(again), difference, difference < _SAME_MAP)
-
-
-def _write_letters(
-    arguments: argparse.Namespace, found: BaseParameters | TreeBaseParameters
-) -> None:
+def _write_letters(arguments: argparse.Namespace, found: BaseParameters) -> None:
     import sys
 
     from ..files import write_text
-    from ..identification.base_parameters import BaseParameters
     from ..identification.regrouping_letters import regrouping_in_letters
 
     letters = regrouping_in_letters(
-        found.description if isinstance(found, BaseParameters) else found.tree,
+        found.description,
         found.gravity,
         rotor_inertia=found.rotor_inertia,
     )
@@ -211,34 +136,22 @@ def _write_letters(
         sys.stdout.write(text)
 
 
-def _print_table(console: Console, found: BaseParameters | TreeBaseParameters, title: str) -> None:
-    from rich.table import Table
+def _print_table(console: Console, found: BaseParameters, title: str) -> None:
+    from ..report.table import Head, Table
 
-    table = Table(title=title)
-    table.add_column('parameter', no_wrap=True)
-    table.add_column('value', justify='right', no_wrap=True)
-    table.add_column('unit', no_wrap=True)
-    table.add_column('regrouped from')
-    link = None
+    rows = []
     for relation, value, column in zip(found.relations, found.values(), found.columns):
-        symbol, number = found.standard_names[column].rsplit('_', 1)
-        if link not in (None, number):
-            table.add_section()
-        link = number
+        symbol, _ = found.standard_names[column].rsplit('_', 1)
         text = str(relation)
-        table.add_row(
-            relation.name,
-            f'{value:.6f}',
-            _UNITS.get(symbol, 'kg m²'),
-            '' if text == relation.name else text,
-        )
-    console.print(table)
+        meaning = '' if text == relation.name else text
+        rows.append((relation.name, value, _UNITS.get(symbol, 'kg m²'), meaning))
+    heads = ('parameter', Head('value', form='.6f'), 'unit', 'regrouped from')
+    console.print(Table(title, heads, rows))
 
 
-def _print_summary(
-    console: Console, found: BaseParameters | TreeBaseParameters, rank: int, other: _Other
-) -> None:
-    from ..identification.base_parameters import BaseParameters, upper_bound
+def _print_summary(console: Console, found: BaseParameters, rank: int, lost: float) -> None:
+    from ..arm import ArmDescription
+    from ..identification.base_parameters import upper_bound
 
     names = found.standard_names
     console.print(f'no effect: {", ".join(names[k] for k in found.no_effect) or "none"}')
@@ -246,7 +159,7 @@ def _print_summary(
         f'only as a part of others: {", ".join(names[k] for k in found.regrouped) or "none"}'
     )
     bound = ''
-    if isinstance(found, BaseParameters):
+    if isinstance(found.description, ArmDescription):
         bound = f'; at most {upper_bound(found.description)} by Gautier and Khalil, eq. 23'
     console.print(
         f'{len(found)} base parameters of {len(names)} standard ones'
@@ -254,14 +167,11 @@ def _print_summary(
         + f'; rank of the regressor over random states: {rank}'
         + ('' if rank == len(found) else '  MISMATCH')
     )
-    apart = '' if other.difference is None else f', maps apart by {other.difference:.1e}'
     console.print(
-        f'by the other method ({other.method}): {other.number}{apart}'
-        + ('' if other.agrees else '  MISMATCH')
+        f'regrouping changes torques at other states by {lost:.1e}'
+        + ('' if lost < _SAME_TORQUE else '  MISMATCH')
     )
     gap = found.rank_gap
-    if gap is None:
-        return
     if gap.smallest_kept < _DOUBTFUL[1] or gap.largest_dropped > _DOUBTFUL[0]:
         say(
             console,
@@ -273,17 +183,16 @@ def _print_summary(
         )
 
 
-def _content(found: BaseParameters | TreeBaseParameters, tree: Path | None) -> dict[str, Any]:
+def _content(found: BaseParameters, tree: Path | None) -> dict[str, Any]:
     """Return what the table shows and the map behind it, SI units."""
-    from ..identification.base_parameters import BaseParameters
+    from ..arm import ArmDescription
 
-    names = found.standard_names
+    names, arm = found.standard_names, found.description
     what: dict[str, Any]
-    if isinstance(found, BaseParameters):
-        arm = found.description
+    if isinstance(arm, ArmDescription):
         what = {'arm': arm.name, 'inertial_set': arm.inertial_set, 'hand': arm.hand}
     else:
-        what = {'tree': str(tree), 'joints': list(found.tree.names)}
+        what = {'tree': str(tree), 'joints': list(arm.names)}
     return {
         **what,
         'base_parameters': [

@@ -9,8 +9,6 @@ from .._lazy import lazy_exports
 if TYPE_CHECKING:  # for editors and type checkers
     from .bags import Bag as Bag
     from .base_parameters import BaseParameters as BaseParameters
-    from .energy_regressors import link_step as link_step
-    from .energy_regressors import LinkStep as LinkStep
     from .excitation import Excitation as Excitation
     from .excitation import optimise as optimise
     from .excitation_problem import ExcitationLimits as ExcitationLimits
@@ -32,10 +30,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
     {
         'bags': ('Bag',),
         'base_parameters': ('BaseParameters',),
-        'energy_regressors': (
-            'link_step',
-            'LinkStep',
-        ),
         'excitation': (
             'Excitation',
             'optimise',

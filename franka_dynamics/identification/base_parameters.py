@@ -1,42 +1,39 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The minimum inertial parameters of an arm or a tree, by Gautier and Khalil 1990's direct method.
+The minimum inertial parameters of an arm or a tree of bodies.
 
     found = base_parameters(load('fer'))
     found.names                                 # 'ZZR_1', 'XXR_2', 'XY_2', ...
     tau = found.regressor(q, dq, ddq) @ found.values()
 
-From the tips to the base, what a link's motion does not tell from the link before is moved there;
-what is left has an effect of its own, and a matrix maps the standard parameters to it. Two
-methods say what is moved: `elimination` decides ranks of the energies' recursion, `closed_form`
-reads it off the geometry. `numerical_base_parameters` checks both from the regressor alone.
-docs/theory/base-parameters.md shows the methods and their proofs.
+Torques are linear in the standard parameters, ten for each body (Gautier and Khalil 1990, eq. 12),
+but not every one of them shows. The torque regressor of random states, stacked, is factored
+without pivoting (Gautier 1991, "Numerical calculation of the base inertial parameters of robots"):
+its columns come from the base outwards, and in a body those last that the direct method of Gautier
+and Khalil eliminates first. A column that depends on those before it goes, and what it is made of
+is added to the parameters that stay. docs/theory/base-parameters.md compares with the direct
+method's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from .closed_form import closed_form_steps
-from .elimination import eliminations
-from .regrouped_parameters import (
-    cascade,
-    gravity_vectors,
-    RankGap,
-    RegroupedParameters,
-    Step,
-)
 from ..arm import ArmDescription, JointKind
-from ..dynamics.body_tree import BodyTree
+from ..arm.inertia import PARAMETER_SYMBOLS
+from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import (
+    parameter_names,
     parameter_vector,
+    PER_LINK,
+    ROTOR_SYMBOL,
     torque_regressor,
     with_parameter_vector,
 )
@@ -46,41 +43,232 @@ from ..typing import Array
 NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for these three hold for every direction of gravity: an arm mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
+# What is eliminated first where there is a choice: the paper's YY, mZ, m of a revolute joint and
+# the whole tensor of a prismatic one, then what leaves the usual parameters near the base.
+_FIRST_TO_GO = {
+    JointKind.REVOLUTE: ('Ia', 'm', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
+    JointKind.PRISMATIC: ('Ia', 'ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
+}
+# The order is for a joint along its link's z. A standard row of some quarter turn leaves the joint
+# along the link's y: there y and z change parts.
+_Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
+# Random states of each joint that are stacked, and positions [rad, or the largest length] and
+# rates that they are drawn from.
+_STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
+# Between what counts (1e-5 for odd geometries; 0.1 for real arms) and rounding (1e-15), of columns
+# of unit length.
+_RANK_TOLERANCE = 1e-9
+# A coefficient this near to a whole number, times the condition of what it is solved from, is that
+# number and rounding.
+_WHOLE = 1e-14
+_NO_LENGTH = 1e-12  # [m]; what quarter turns leave of zero is none
+# Coefficients that agree to this part are one number to a reader.
+_SAME = 1e-12
+# A gravity vector is within a span if what sticks out is this part of it: rounding.
+_SPAN_TOLERANCE = 1e-9
 
 
-class Method(str, Enum):
-    """How it is found what can be moved from a link to the one before."""
+@dataclass(frozen=True)
+class Relation:
+    """One base parameter as a sum of standard ones."""
 
-    ELIMINATION = 'elimination'  # ranks of the energies' recursion, any frames
-    CLOSED_FORM = 'closed-form'  # (20), (21) and the geometry's special cases, joints along z
+    name: str
+    terms: tuple[tuple[float, str], ...]  # coefficients [1, m, m^2] and standard parameters
+
+    def __str__(self) -> str:
+        """Return 'XXR_5 = XX_5 - YY_5 + YY_6'; a parameter that stands alone is its name."""
+        if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
+            return self.name
+        return f'{self.name} = {_sum(self.terms)}'
+
+
+def relations(
+    names: Sequence[str],
+    columns: Sequence[int],
+    matrix: NDArray[np.float64],
+) -> tuple[Relation, ...]:
+    """
+    Return one relation per row of the map from standard to base parameters.
+
+    Parameters
+    ----------
+    names : sequence of str, length p
+        Standard parameters, such as XX_1.
+    columns : sequence of int, length b
+        The standard parameter that each base parameter keeps the place of; it comes first.
+    matrix : ndarray, shape (b, p)
+        The map.
+
+    """
+    found = []
+    for column, row in zip(columns, matrix):
+        others = [int(k) for k in np.flatnonzero(row) if k != column]
+        # Near the base first, as the paper writes them.
+        terms = tuple((float(row[k]), names[k]) for k in [column, *others])
+        symbol, link = names[column].rsplit('_', 1)
+        found.append(Relation(f'{symbol}R_{link}' if others else names[column], terms))
+    return tuple(found)
+
+
+def _sum(terms: Sequence[tuple[float, str]]) -> str:
+    """Return the sum as text, parameters of equal weight in one bracket."""
+    groups: list[tuple[float, list[str]]] = []
+    for weight, name in terms:
+        for size, members in groups:
+            if not _is_one(weight) and abs(weight - size) <= _SAME * abs(size):
+                members.append(name)
+                break
+        else:
+            groups.append((weight, [name]))
+    text = ''
+    for weight, members in groups:
+        sign = '-' if weight < 0.0 else '+'
+        body = members[0] if len(members) == 1 else f'({" + ".join(members)})'
+        factor = '' if _is_one(weight) else f'{abs(weight):.6g} '
+        text += f' {sign} {factor}{body}'
+    return text[3:] if text.startswith(' + ') else text[1:]
+
+
+def _is_one(weight: float) -> bool:
+    return abs(abs(weight) - 1.0) <= _SAME
+
+
+@dataclass(frozen=True)
+class RankGap:
+    """
+    How clear the ranks are: what columns have that no column before them has.
+
+    `smallest_kept` is the least of those that stay, as a part of the longest column, lengths in
+    units of the largest; `largest_dropped` the most of those that go, as a part of their own.
+    """
+
+    smallest_kept: float
+    largest_dropped: float
 
 
 @dataclass(frozen=True, eq=False)
-class BaseParameters(RegroupedParameters):
+class BaseParameters:
     """
-    The base parameters of an arm's geometry under given gravity: which they are, and the map.
+    Which standard parameters base parameters keep the place of, and the map to them.
 
     With H = torque_regressor(...) and X = parameter_vector(...), H X = H[..., columns] @
     (matrix @ X) for every state: the regressor's columns stay, the parameters are regrouped.
-    Nothing but the values depends on the arm's inertial set.
+    Nothing but the values depends on the inertias.
+
+    Attributes
+    ----------
+    description : ArmDescription or BodyTree
+        Whose geometry it is; a tree's bodies have their parameters in their own frames.
+    gravity : ndarray, shape (k, 3)
+        In the space frame: the vectors it holds for, and every combination of them.
+    rotor_inertia : bool
+        Whether the standard vector has 11 n entries or 10 n.
+    columns : tuple of int
+        Which standard parameter each base parameter keeps the place of.
+    matrix : ndarray, shape (b, 10 n) or (b, 11 n)
+        The map from the standard to the base parameters.
+    rank_gap : RankGap
+        How clear the decisions were.
+
     """
 
-    description: ArmDescription
-    gravity: Array  # (k, 3), the vectors it holds for, and every combination of them
-    rotor_inertia: bool  # whether the standard vector has 11 n entries or 10 n
-    columns: tuple[int, ...]  # which standard parameter each base parameter keeps the place of
-    matrix: Array  # (b, 10 n or 11 n)
-    rank_gap: RankGap | None
+    description: ArmDescription | BodyTree
+    gravity: Array
+    rotor_inertia: bool
+    columns: tuple[int, ...]
+    matrix: Array
+    rank_gap: RankGap
 
-    def values(self, description: ArmDescription | None = None) -> Array:
+    def __len__(self) -> int:
+        """Return the number of base parameters."""
+        return len(self.columns)
+
+    @cached_property
+    def standard_names(self) -> tuple[str, ...]:
+        """Names of the standard parameters, in the order of the matrix's columns."""
+        n = self.matrix.shape[1] // (PER_LINK + int(self.rotor_inertia))
+        return parameter_names(n, rotor_inertia=self.rotor_inertia)
+
+    @cached_property
+    def relations(self) -> tuple[Relation, ...]:
+        """What each base parameter is made of; `str()` writes it in the paper's notation."""
+        return relations(self.standard_names, self.columns, self.matrix)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names in the paper's notation: XXR_2 is regrouped, XY_2 stands alone."""
+        return tuple(relation.name for relation in self.relations)
+
+    @cached_property
+    def no_effect(self) -> tuple[int, ...]:
+        """Standard parameters that no torque depends on (eq. 13)."""
+        return tuple(int(k) for k in np.flatnonzero(~self.matrix.any(axis=0)))
+
+    @cached_property
+    def regrouped(self) -> tuple[int, ...]:
+        """Standard parameters that act, but only as a part of base parameters (eq. 14, 15)."""
+        others = {*self.columns, *self.no_effect}
+        return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
+
+    def standard_vector(self, values: ArrayLike) -> Array:
+        """
+        Return standard parameters with the same torques: base values at their places, else zero.
+
+        Parameters
+        ----------
+        values : array_like, shape (b,)
+            Base parameters, such as an identification finds them.
+
+        """
+        given = np.asarray(values, dtype=float)
+        if given.shape != (len(self),):
+            raise BaseParameterError(
+                f'{len(self)} base parameters are expected, ordered {", ".join(self.names[:3])}, '
+                f'...; got shape {given.shape}.'
+            )
+        vector = np.zeros(self.matrix.shape[1])
+        vector[list(self.columns)] = given
+        return vector
+
+    def covered(self, gravity: ArrayLike | None) -> ArrayLike:
+        """
+        Return the gravity that torques are asked for, if these parameters hold under it.
+
+        Raises
+        ------
+        BaseParameterError
+            If it is missing, or outside what the parameters were found for.
+
+        """
+        if gravity is None:
+            if len(self.gravity) > 1:
+                raise BaseParameterError(
+                    'These base parameters hold for several directions of '
+                    'gravity; say which one the torques are for.'
+                )
+            gravity = self.gravity[0]
+        vector = np.asarray(gravity, dtype=float)
+        if vector.shape != (3,) or not np.isfinite(vector).all():
+            return gravity  # the regressor says it
+        inside, *_ = np.linalg.lstsq(self.gravity.T, vector, rcond=None)
+        outside = np.linalg.norm(vector - self.gravity.T @ inside)
+        if outside > _SPAN_TOLERANCE * np.linalg.norm(vector):
+            raise BaseParameterError(
+                f'These base parameters were found for gravity along {self.gravity.tolist()}; '
+                f'under {vector.tolist()} more parameters act. Find them with '
+                'base_parameters(arm, ANY_GRAVITY), or for that vector.'
+            )
+        return gravity
+
+    def values(self, description: ArmDescription | BodyTree | None = None) -> Array:
         """
         Return the base parameters' values, shape (b,) [kg m^2, kg m, kg].
 
         Parameters
         ----------
-        description : ArmDescription, optional
-            An arm of the same geometry with other inertias (a payload, another set); the one
-            that was analysed if not given.
+        description : ArmDescription or BodyTree, optional
+            An arm or tree of the same geometry with other inertias (a payload, another set); the
+            one that was analysed if not given.
 
         Raises
         ------
@@ -88,14 +276,16 @@ class BaseParameters(RegroupedParameters):
             If its geometry is another.
 
         """
-        arm = self.description if description is None else description
-        if not _same_geometry(arm, self.description):
+        other = self.description if description is None else description
+        if not _same_geometry(other, self.description):
+            names = [getattr(one, 'name', 'a tree') for one in (other, self.description)]
             raise BaseParameterError(
-                f'{arm.name} has another geometry than {self.description.name}, for which these '
-                'base parameters were found: joints, rows, convention and the pose of the base '
-                'must be the same. Find its own with base_parameters().'
+                f'{names[0]} has another geometry than {names[1]}, for which these base '
+                'parameters were found: joints, rows and convention, or parents, placements and '
+                'twists, and the pose of the base must be the same. Find its own with '
+                'base_parameters().'
             )
-        return self.matrix @ parameter_vector(arm, rotor_inertia=self.rotor_inertia)
+        return self.matrix @ parameter_vector(other, rotor_inertia=self.rotor_inertia)
 
     def grouped(self, values: ArrayLike | None = None) -> ArmDescription:
         """
@@ -110,6 +300,7 @@ class BaseParameters(RegroupedParameters):
             Base parameters; those of the description if not given.
 
         """
+        assert isinstance(self.description, ArmDescription)
         vector = self.standard_vector(self.values() if values is None else values)
         return with_parameter_vector(self.description, vector)
 
@@ -139,69 +330,8 @@ class BaseParameters(RegroupedParameters):
             If a state is at fault.
 
         """
-        gravity = self.covered(gravity)
         return torque_regressor(
             self.description,
-            q,
-            dq,
-            ddq,
-            gravity,
-            rotor_inertia=self.rotor_inertia,
-            columns=self.columns,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class TreeBaseParameters(RegroupedParameters):
-    """
-    The base parameters of a tree of bodies, such as a torso with two arms.
-
-    As `BaseParameters`; body i's ten parameters are in its own frame, and gravity, the poses of
-    the roots and `values` are in the space frame of the tree.
-    """
-
-    tree: BodyTree
-    gravity: Array
-    rotor_inertia: bool
-    columns: tuple[int, ...]
-    matrix: Array
-    rank_gap: RankGap | None
-
-    def values(self, tree: BodyTree | None = None) -> Array:
-        """
-        Return the base parameters' values, shape (b,) [kg m^2, kg m, kg].
-
-        Parameters
-        ----------
-        tree : BodyTree, optional
-            A tree of the same geometry with other inertias; the one that was analysed if not
-            given.
-
-        Raises
-        ------
-        BaseParameterError
-            If its geometry is another.
-
-        """
-        other = self.tree if tree is None else tree
-        if not (
-            other.parents == self.tree.parents
-            and np.array_equal(other.placements, self.tree.placements)
-            and np.array_equal(other.twists, self.tree.twists)
-        ):
-            raise BaseParameterError(
-                'The tree has another geometry than the one for which these base parameters were '
-                'found: parents, placements and twists must be the same. Find its own with '
-                'tree_base_parameters().'
-            )
-        return self.matrix @ parameter_vector(other, rotor_inertia=self.rotor_inertia)
-
-    def regressor(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
-    ) -> Array:
-        """Return the columns of the base parameters, (..., n, b); as BaseParameters.regressor."""
-        return torque_regressor(
-            self.tree,
             q,
             dq,
             ddq,
@@ -210,30 +340,46 @@ class TreeBaseParameters(RegroupedParameters):
             columns=self.columns,
         )
 
+    def confirmed(self, seed: int = 1) -> tuple[int, float]:
+        """
+        Return the rank of the regressor at other states, and what regrouping changes of torques.
+
+        Two checks that do not rest on the order of the columns: the count of singular values that
+        are no rounding, and the largest entry that H loses for columns of unit length.
+        """
+        _, stacked = _stacked_regressor(self.description, self.gravity, self.rotor_inertia, seed)
+        unit = _unit(self.description)
+        scale = _scales(self.description, unit, rotor_inertia=self.rotor_inertia)
+        matrix = self.matrix * scale / scale[list(self.columns)][:, None]
+        lengths = np.linalg.norm(stacked, axis=0)
+        lengths = np.where(lengths > _RANK_TOLERANCE * lengths.max(initial=0.0), lengths, 1.0)
+        lost = (stacked - stacked[:, self.columns] @ matrix) / lengths
+        values = np.linalg.svd(stacked / lengths, compute_uv=False)
+        rank = int(np.sum(values > _RANK_TOLERANCE * max(values.max(initial=0.0), 1.0)))
+        return rank, float(np.abs(lost).max(initial=0.0))
+
 
 def base_parameters(
-    description: ArmDescription,
+    description: ArmDescription | BodyTree,
     gravity: ArrayLike = GRAVITY,
     *,
     rotor_inertia: bool | None = None,
-    method: Method = Method.ELIMINATION,
 ) -> BaseParameters:
     """
-    Return the base parameters of an arm (Gautier and Khalil 1990, sections 5-8).
+    Return the base parameters of an arm or a tree of bodies.
 
     Parameters
     ----------
-    description : ArmDescription
-        A serial arm of revolute and prismatic joints, in either DH convention, its base as it
-        is. The parameters stay in the description's own link frames; in the standard convention,
-        whose joints do not turn about their link's own z, others of them go than the paper's.
+    description : ArmDescription or BodyTree
+        A serial arm of revolute and prismatic joints, in either DH convention, its base as it is;
+        or a tree, such as a torso with two arms. The parameters stay in the description's own
+        link frames; in the standard convention, whose joints do not turn about their link's own
+        z, others of them go than the paper's.
     gravity : array_like, shape (3,) or (k, 3)
         Gravity in the space frame; several vectors ask for what suffices for all of them
         (ANY_GRAVITY: every direction), and NO_GRAVITY for none. Only the direction counts.
     rotor_inertia : bool, optional
-        Whether each joint's rotor is one more parameter. If not given: if the arm has any.
-    method : Method
-        CLOSED_FORM takes modified rows only, for which the paper's relations are written.
+        Whether each joint's rotor is one more parameter. If not given: if there are any.
 
     Returns
     -------
@@ -244,50 +390,130 @@ def base_parameters(
     ------
     BaseParameterError
         If gravity has another shape or is not finite.
-    TreeError
-        If the closed form is asked for and the rows are in the standard convention.
 
     """
     vectors = gravity_vectors(gravity)
-    if rotor_inertia is None:
-        rotor_inertia = any(joint.rotor_inertia != 0.0 for joint in description.joints)
-    columns, matrix, gap = _regrouped(description, vectors, rotor_inertia, method)
-    return BaseParameters(description, vectors, rotor_inertia, columns, matrix, gap)
+    vectors.setflags(write=False)
+    rotors = parameter_vector(description, rotor_inertia=True)[PER_LINK * description.n :]
+    with_rotors = bool(rotors.any()) if rotor_inertia is None else rotor_inertia
+    tree, stacked = _stacked_regressor(description, vectors, with_rotors, 0)
+    lengths = np.linalg.norm(stacked, axis=0)
+    seen = lengths > _RANK_TOLERANCE * lengths.max(initial=0.0)
+    # From the base outwards, and in a body from the last to be eliminated.
+    order = np.array([k for k in _keep_order(tree, rotor_inertia=with_rotors) if seen[k]], int)
+    triangle = np.asarray(np.linalg.qr(stacked[:, order] / lengths[order], mode='r'))
+    own = np.abs(np.diag(triangle))
+    kept = own > _RANK_TOLERANCE
+    sizes = own * lengths[order] / lengths.max(initial=0.0)
+    gap = RankGap(float(sizes[kept].min(initial=1.0)), float(own[~kept].max(initial=0.0)))
+    solution, *_ = np.linalg.lstsq(triangle[:, kept], triangle, rcond=None)
+    rounding = _WHOLE * float(np.linalg.cond(triangle[:, kept])) if kept.any() else 0.0
+    solution[np.abs(solution) < rounding] = 0.0
+    scale = lengths[order] / lengths[order[kept]][:, None]
+    map_ = _clean(solution * scale, rounding)
+    units = _scales(description, _unit(description), rotor_inertia=with_rotors)
+    places = np.argsort(order[kept])
+    columns = order[kept][places]
+    matrix = np.zeros((len(columns), stacked.shape[1]))
+    matrix[:, order] = map_[places] * units[columns][:, None] / units[order]
+    matrix[:, columns] = np.eye(len(columns))
+    matrix.setflags(write=False)
+    return BaseParameters(
+        description, vectors, with_rotors, tuple(int(k) for k in columns), matrix, gap
+    )
 
 
-def tree_base_parameters(
-    tree: BodyTree,
-    gravity: ArrayLike = GRAVITY,
-    *,
-    rotor_inertia: bool | None = None,
-    method: Method = Method.ELIMINATION,
-) -> TreeBaseParameters:
+def _unit(description: ArmDescription | BodyTree) -> float:
+    """Return the largest length of a structure [m], in units of which its ranks are decided."""
+    tree = _as_tree(description)
+    behind = [i for i, parent in enumerate(tree.parents) if parent != BASE]
+    lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
+    turning = tree.twists[:, 3:].any(axis=1)
+    largest = float(max(lengths, np.abs(tree.twists[turning, :3]).max(initial=0.0)))
+    return largest if largest > _NO_LENGTH else 1.0
+
+
+def _as_tree(description: ArmDescription | BodyTree) -> BodyTree:
+    if isinstance(description, BodyTree):
+        return description
+    return BodyTree.from_description(description)
+
+
+def _stacked_regressor(
+    description: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool, seed: int
+) -> tuple[BodyTree, Array]:
+    """Return a structure in units of its largest length, and its regressor at random states."""
+    tree, unit = _as_tree(description), _unit(description)
+    placements, twists = tree.placements.copy(), tree.twists.copy()
+    placements[:, :3, 3] /= unit
+    twists[twists[:, 3:].any(axis=1), :3] /= unit
+    # Where a root stands changes no torque, and a far place would blur the ranks.
+    placements[[parent == BASE for parent in tree.parents], :3, 3] = 0.0
+    scaled = replace(tree, placements=placements, twists=twists)
+    magnitudes = np.linalg.norm(gravity, axis=1)
+    directions = gravity[magnitudes > 0.0] / magnitudes[magnitudes > 0.0, None]
+    count = max(_FEWEST_STATES, _STATES_PER_JOINT * tree.n)
+    q, dq, ddq = np.random.default_rng(seed).uniform(-_REACH, _REACH, (3, count, tree.n))
+    rows = np.concatenate(
+        [
+            torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)
+            for direction in (directions if len(directions) else [np.zeros(3)])
+        ]
+    )
+    return scaled, rows.reshape(-1, rows.shape[-1])
+
+
+def _scales(description: ArmDescription | BodyTree, unit: float, *, rotor_inertia: bool) -> Array:
+    """Return what one unit of each standard parameter is where lengths are in units, (p,)."""
+    twists = _as_tree(description).twists
+    links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
+    rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
+    return np.concatenate([links, rotors]) if rotor_inertia else links
+
+
+def _keep_order(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
+    order = []
+    for i, twist in enumerate(tree.twists):
+        turns = twist[3:].any()
+        axis = twist[3:] if turns else twist[:3]
+        first = _FIRST_TO_GO[JointKind.REVOLUTE if turns else JointKind.PRISMATIC]
+        for symbol in reversed(first):
+            if symbol == ROTOR_SYMBOL:
+                order += [PER_LINK * tree.n + i] if rotor_inertia else []
+                continue
+            named = _Y_FOR_Z.get(symbol, symbol) if abs(axis[1]) > abs(axis[2]) else symbol
+            order.append(PER_LINK * i + PARAMETER_SYMBOLS.index(named))
+    return order
+
+
+def _clean(coefficients: Array, tolerance: float) -> Array:
+    """Return the coefficients with 0, 1, -1, ... exact, so that what vanishes is seen to."""
+    whole = np.round(coefficients)
+    return np.where(np.abs(coefficients - whole) < tolerance, whole, coefficients)
+
+
+def gravity_vectors(gravity: ArrayLike) -> Array:
     """
-    Return the base parameters of a tree of bodies (Gautier and Khalil 1990, section 12).
-
-    A leaf's parameters move to its antecedent by the same relations wherever it hangs; a body
-    that carries several takes what each of them gives.
-
-    Parameters
-    ----------
-    tree : BodyTree
-        Every joint along the z of its body's frame; `with_axes_along_z` moves frames there.
-    gravity, rotor_inertia, method
-        As in `base_parameters`.
+    Return one or several gravity vectors as a new array, (k, 3).
 
     Raises
     ------
     BaseParameterError
-        If gravity has another shape or is not finite.
-    TreeError
-        If a joint is not along its frame's z.
+        If it has another shape or is not finite.
 
     """
-    vectors = gravity_vectors(gravity)
-    if rotor_inertia is None:
-        rotor_inertia = bool(tree.rotor_inertias.any())
-    columns, matrix, gap = _regrouped(tree, vectors, rotor_inertia, method)
-    return TreeBaseParameters(tree, vectors, rotor_inertia, columns, matrix, gap)
+    vectors = np.array(gravity, dtype=float)
+    if (
+        vectors.shape[-1:] != (3,)
+        or vectors.ndim > 2
+        or not np.isfinite(vectors).all()
+        or vectors.size == 0
+    ):
+        raise BaseParameterError(
+            f'Gravity must be three finite numbers [m/s^2] in the space frame, such as {GRAVITY}, '
+            f'or a list of such vectors; got {np.asarray(gravity).tolist()}.'
+        )
+    return np.atleast_2d(vectors)
 
 
 def upper_bound(description: ArmDescription) -> int:
@@ -301,23 +527,15 @@ def upper_bound(description: ArmDescription) -> int:
     return 7 * sum(revolute) + 4 * (len(revolute) - sum(revolute)) - 3 - int(revolute[0])
 
 
-def _regrouped(
-    arm: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool, method: Method
-) -> tuple[tuple[int, ...], Array, RankGap | None]:
-    """Return the columns that stay, the map, and how clear the rank decisions were."""
-    gravity.setflags(write=False)
-    gap: RankGap | None = None
-    steps: Sequence[Step]
-    if method is Method.CLOSED_FORM:
-        steps = closed_form_steps(arm, gravity, rotor_inertia=rotor_inertia)
-    else:
-        found, gap = eliminations(arm, gravity, rotor_inertia=rotor_inertia)
-        steps = [elimination.step for elimination in found]
-    parents = arm.parents if isinstance(arm, BodyTree) else range(-1, arm.n - 1)
-    return *cascade(steps, parents, rotor_inertia=rotor_inertia), gap
-
-
-def _same_geometry(one: ArmDescription, other: ArmDescription) -> bool:
+def _same_geometry(one: ArmDescription | BodyTree, other: ArmDescription | BodyTree) -> bool:
+    if isinstance(one, BodyTree) or isinstance(other, BodyTree):
+        return (
+            isinstance(one, BodyTree)
+            and isinstance(other, BodyTree)
+            and one.parents == other.parents
+            and np.array_equal(one.placements, other.placements)
+            and np.array_equal(one.twists, other.twists)
+        )
     return (
         one.convention is other.convention
         and [(joint.kind, joint.row) for joint in one.joints]

@@ -9,6 +9,7 @@ The lengths of the rows are letters: D3 for the paper's d_3 (`a` of row 3), RL4 
 and B5 for a tree's b_5. A length as large as an earlier one takes its letter, with its sign, so
 that what cancels on the arm cancels in letters. Quarter turns are whole numbers; of another angle
 the cosine and sine are letters, CA2 and SA2 for alpha_2, CT and ST for theta, CG and SG for gamma.
+A factor near the base that is none of these, of an arm that moves in special ways, is a number.
 Needs sympy.
 """
 
@@ -22,14 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base_parameters import base_parameters, Method, tree_base_parameters
-from .closed_form import regroupings, structure
-from .regrouping_relations import Entry, Letters
+from .base_parameters import base_parameters
 from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
-from ..dynamics.tree_rows import cos_sin, TreeRow
+from ..dynamics.tree_rows import cos_sin, serial_rows, tree_rows, TreeRow
 from ..errors import MissingDependencyError
 
 try:
@@ -39,8 +38,10 @@ except ImportError as error:
         "Base parameters in letters need sympy: pip install 'franka_dynamics[symbolic]'.",
     ) from error
 
-# Lengths that agree to this part are one letter.
-_SAME = 1e-12
+# Lengths that agree to this part are one letter, and so are numbers of order one.
+_SAME, _SAME_NUMBER = 1e-12, 1e-12
+# cos and sin of gamma, b, those of alpha, a, those of theta, d: numbers or letters.
+_Row = tuple[sp.Expr, ...]
 _NEW_LINE = '\n'
 
 
@@ -133,7 +134,11 @@ def regrouping_in_letters(
     arm: ArmDescription | BodyTree, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool = False
 ) -> RegroupingInLetters:
     """
-    Return the base parameters of an arm or a tree in letters, by the closed form.
+    Return the base parameters of an arm or a tree in letters.
+
+    Which parameters go, and what of their own body goes with them, is taken from the numeric map;
+    what the body before gains is how the same body reads there, held at position zero: equations
+    (20) to (22) of the paper, as corrected, wherever the body before moves in general.
 
     Parameters
     ----------
@@ -150,36 +155,33 @@ def regrouping_in_letters(
         If the arm has standard rows, or a joint of the tree is not along its frame's z.
 
     """
-    numbers: Any
-    if isinstance(arm, BodyTree):
-        numbers = tree_base_parameters(
-            arm, gravity, rotor_inertia=rotor_inertia, method=Method.CLOSED_FORM
-        )
-    else:
-        numbers = base_parameters(
-            arm, gravity, rotor_inertia=rotor_inertia, method=Method.CLOSED_FORM
-        )
-    rows, base = structure(arm)
+    numbers = base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
+    rows = tree_rows(arm) if isinstance(arm, BodyTree) else serial_rows(arm)
     letters, values = _letters(rows)
-    steps = regroupings(rows, numbers.gravity @ base[:3, :3], letters, rotor_inertia=rotor_inertia)
-    n = len(rows)
-    names = numbers.standard_names
+    n, names = len(rows), numbers.standard_names
     # Row by row: which multiple of which standard parameter stands at each place.
     stands: list[dict[int, sp.Expr]] = [{k: sp.Integer(1)} for k in range(len(names))]
     for i in reversed(range(n)):
         places = list(range(PER_LINK * i, PER_LINK * (i + 1)))
         if rotor_inertia:
             places.append(PER_LINK * n + i)
-        going = [places[place] for place in steps[i].places]
+        going = [place for place in places if place not in numbers.columns]
+        within = sp.eye(len(places), len(going)) * 0
+        for column, gone in enumerate(going):
+            within[places.index(gone), column] = 1
+            for place in set(places) - set(going):
+                factor = numbers.matrix[numbers.columns.index(place), gone]
+                within[places.index(place), column] = -_in_letters(factor, values)
+        onto = _in_antecedent(letters[i]) * within[:PER_LINK, :]
         moved = [stands[place] for place in going]
-        for place, factors in zip(places, steps[i].within):
-            stands[place] = _sum(stands[place], zip(-factors, moved))
+        for k, place in enumerate(places):
+            stands[place] = _sum(stands[place], zip(-within[k, :], moved))
         for place in going:
             stands[place] = {}
         if rows[i].parent != BASE:
             first = PER_LINK * rows[i].parent
-            for place, factors in enumerate(steps[i].onto):
-                stands[first + place] = _sum(stands[first + place], zip(factors, moved))
+            for k in range(PER_LINK):
+                stands[first + k] = _sum(stands[first + k], zip(onto[k, :], moved))
     found = tuple(
         _relation(names, column, stands[column], row)
         for column, row in zip(numbers.columns, numbers.matrix)
@@ -190,6 +192,39 @@ def regrouping_in_letters(
     return RegroupingInLetters(
         found, {letter: value for letter, value in values.items() if letter in used}
     )
+
+
+def _in_letters(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
+    """Return a number that is whole or a letter's as such, any other as it is."""
+    if number == round(number):
+        return sp.Integer(round(number))
+    for letter, value in values.items():
+        if abs(abs(value) - abs(number)) <= _SAME_NUMBER:
+            return letter if value * number > 0.0 else -letter
+    return sp.Float(number)
+
+
+def _in_antecedent(row: _Row) -> sp.Matrix:
+    """
+    Return what a body's ten parameters are in the frame before, its joint at zero, (10, 10).
+
+    h' = R h + m P and J' = R J R' + 2 (R h . P) 1 - R h P' - P (R h)' + m (P' P 1 - P P').
+    """
+    cg, sg, b, ca, sa, a, ct, st, d = row
+    turn = sp.Matrix([[cg, -sg, 0], [sg, cg, 0], [0, 0, 1]]) * sp.Matrix(
+        [[1, 0, 0], [0, ca, -sa], [0, sa, ca]]
+    )
+    way = turn * sp.Matrix([a, 0, d]) + sp.Matrix([0, 0, b])
+    turn = turn * sp.Matrix([[ct, -st, 0], [st, ct, 0], [0, 0, 1]])
+    columns = []
+    for unit in range(PER_LINK):
+        x = [sp.Integer(int(unit == k)) for k in range(PER_LINK)]
+        tensor = sp.Matrix([[x[0], x[1], x[2]], [x[1], x[3], x[4]], [x[2], x[4], x[5]]])
+        h, m = turn * sp.Matrix(x[6:9]), x[9]
+        moved = turn * tensor * turn.T - h * way.T - way * h.T - m * way * way.T
+        moved += (2 * h.dot(way) + m * way.dot(way)) * sp.eye(3)
+        columns.append([moved[k] for k in (0, 1, 2, 4, 5, 8)] + list(h + m * way) + [m])
+    return sp.Matrix(columns).T
 
 
 def _sum(present: dict[int, sp.Expr], moved: Any) -> dict[int, sp.Expr]:
@@ -241,11 +276,11 @@ def _trigonometric(expression: sp.Expr) -> sp.Expr:
     return sp.factor_terms(shorter)
 
 
-def _letters(rows: Sequence[TreeRow]) -> tuple[list[Letters], dict[sp.Symbol, float]]:
+def _letters(rows: Sequence[TreeRow]) -> tuple[list[_Row], dict[sp.Symbol, float]]:
     """Return the rows' entries as letters, and the numbers of the letters."""
     values: dict[sp.Symbol, float] = {}
 
-    def length(name: str, value: float) -> Entry:
+    def length(name: str, value: float) -> sp.Expr:
         if value == 0.0:
             return sp.Integer(0)
         for letter, known in values.items():
@@ -255,7 +290,7 @@ def _letters(rows: Sequence[TreeRow]) -> tuple[list[Letters], dict[sp.Symbol, fl
         values[letter] = float(value)
         return letter
 
-    def turn(name: str, angle: float) -> tuple[Entry, Entry]:
+    def turn(name: str, angle: float) -> tuple[sp.Expr, sp.Expr]:
         cosine, sine = cos_sin(angle)
         if cosine == round(cosine) and sine == round(sine):
             return sp.Integer(round(cosine)), sp.Integer(round(sine))
@@ -266,7 +301,7 @@ def _letters(rows: Sequence[TreeRow]) -> tuple[list[Letters], dict[sp.Symbol, fl
     found = []
     for i, row in enumerate(rows, start=1):
         found.append(
-            Letters(
+            (
                 *turn(f'G{i}', row.gamma),
                 length(f'B{i}', row.b),
                 *turn(f'A{i}', row.row.alpha),

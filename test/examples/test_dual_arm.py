@@ -10,7 +10,7 @@ from franka_dynamics.dynamics.assembly import assemble, Mount
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.errors import TreeError
-from franka_dynamics.identification.base_parameters import Method, tree_base_parameters
+from franka_dynamics.identification.base_parameters import base_parameters
 
 # Torques up to some 70 N m; measured 1e-13.
 ATOL_NM = 1e-11
@@ -25,7 +25,7 @@ def test_torques_of_two_arms_on_a_waist_agree_with_pinocchio(example, states):
     tree = example.dual_arm()
     expected = example.reference_torques(*states)
     np.testing.assert_allclose(tree_motion(tree, *states).tau, expected, rtol=0.0, atol=ATOL_NM)
-    found = tree_base_parameters(tree, method=Method.CLOSED_FORM)
+    found = base_parameters(tree)
     assert len(found) == 99
     np.testing.assert_allclose(
         found.regressor(*states) @ found.values(), expected, rtol=0.0, atol=ATOL_NM

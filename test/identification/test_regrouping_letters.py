@@ -11,7 +11,6 @@ from franka_dynamics.identification.base_parameters import (
     ANY_GRAVITY,
     base_parameters,
     NO_GRAVITY,
-    tree_base_parameters,
 )
 from franka_dynamics.identification.regrouping_letters import regrouping_in_letters
 
@@ -92,7 +91,7 @@ def test_letters_with_numbers_are_a_random_arms_eliminations(random_arm, seed):
 @pytest.mark.parametrize('seed', [3, 8, 11])
 def test_letters_with_numbers_are_a_random_trees_eliminations(seed):
     tree = random_tree_of_rows(seed, special=0.7)
-    found = tree_base_parameters(tree, rotor_inertia=False)
+    found = base_parameters(tree, rotor_inertia=False)
     letters = regrouping_in_letters(tree)
     np.testing.assert_allclose(
         matrix_of(letters, found.standard_names), found.matrix, rtol=0.0, atol=ATOL_MAP
