@@ -158,7 +158,7 @@ def _print_differences(
     shown = found if arguments.all_differences else found[:_SHOWN]
     for one in shown:
         style = 'red' if one.has_effect else 'dim'
-        console.print(f'- {one}', style=style)
+        say(console, f'- {one}', style=style)
     if len(shown) < len(found):
         console.print(
             f'- and {len(found) - len(shown)} more with less effect; '
