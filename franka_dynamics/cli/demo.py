@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..ros.demo import DemoPlan
 
-SUMMARY = 'Run the main job: simulated arm, node and player over ROS 2; print and draw figures.'
+SUMMARY = 'Run the main job: simulated arm and node over ROS 2; print and draw figures.'
 
 INTERRUPTED, TOO_BUSY = 130, 3
 # As the reference player's own parameters allow.

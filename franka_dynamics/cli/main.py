@@ -63,7 +63,7 @@ WORDS: dict[str, str | dict[str, str]] = {
 }
 # What a word is about, in a line of --help.
 ABOUT = {
-    'demo': 'The main job at work: simulated arm, node and player.',
+    'demo': 'The main job at work: simulated arm and node.',
     'sim': 'A simulated arm with its node, held, in the browser.',
     'doctor': 'Machine, DDS, topics, clock and gravity, a line each.',
     'view': 'An arm with its torques in the browser.',
