@@ -49,7 +49,7 @@ SLOWEST_FILES = (
     'benchmarks/test_soak.py',
     'ros/test_examples.py',
     'ros/test_launched_session.py',
-    'identification/test_cluster.py',
+    'identification/test_executors.py',
     'codegen/test_equations.py',
     'ros/test_state_faults.py',
     'ros/test_fci_node.py',
