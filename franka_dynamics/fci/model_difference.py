@@ -16,6 +16,8 @@ from ..typing import Array
 
 # The two published sets of a FER differ by 0.18 of M's and C dq's largest values.
 _MOST_RELATIVE = 0.3
+# [m/rad], [m] Of one geometry both agree to rounding; another flange is centimetres away.
+_MOST_LEVER = 0.01
 
 
 @dataclass(frozen=True)
@@ -30,15 +32,19 @@ class TermDifference:
 @dataclass(frozen=True)
 class ModelDifference:
     """
-    Differences over all states: of M (`mass`, [kg m^2]), C dq (`coriolis`) and g [N m].
+    Differences over all states.
 
-    `gravity_excess` says how far g differs, and where, if it is more than is allowed.
+    Of M (`mass`, [kg m^2]), C dq (`coriolis`), g [N m] and the end effector's Jacobian [m/rad or
+    1]; `place` is how far away it is at the state that was read [m]. `gravity_excess` says how far
+    g differs, and where, if it is more than is allowed.
     """
 
     states: int
     mass: TermDifference
     coriolis: TermDifference
     gravity: TermDifference
+    jacobian: TermDifference
+    place: float
     gravity_excess: str = ''
 
     def refusal(self) -> str:
@@ -46,7 +52,7 @@ class ModelDifference:
         Return why torques should not be computed from our model on this robot, or an empty text.
 
         That is so where g differs by more than was allowed at any joint, or M or C dq by more
-        than 0.3 of their own largest value.
+        than 0.3 of their own largest value, or where the end effector is centimetres away.
         """
         reasons = [self.gravity_excess] if self.gravity_excess else []
         for name, unit, term in (('M', 'kg m^2', self.mass), ('C dq', 'N m', self.coriolis)):
@@ -55,6 +61,11 @@ class ModelDifference:
                     f'{name} differs by {term.largest:.3g} {unit} (of '
                     f'{term.scale:.3g}) at {term.where}'
                 )
+        if not max(self.jacobian.largest, self.place) <= _MOST_LEVER:
+            reasons.append(
+                f'the end effector is {self.place:.3g} m away, and its Jacobian differs by '
+                f'{self.jacobian.largest:.3g} at {self.jacobian.where}'
+            )
         if not reasons:
             return ''
         return (
@@ -71,7 +82,8 @@ class ModelDifference:
             f'{self.mass.where}, C dq by {self.coriolis.largest:.2e} N m (of '
             f'{self.coriolis.scale:.3g}) at {self.coriolis.where}, g by '
             f'{self.gravity.largest:.2e} N m (of {self.gravity.scale:.3g}) at '
-            f'{self.gravity.where}'
+            f'{self.gravity.where}, the Jacobian by {self.jacobian.largest:.2e} (of '
+            f'{self.jacobian.scale:.3g}), and the end effector is {self.place:.2e} m away'
         )
 
 
@@ -108,7 +120,17 @@ def compare_models(
     lower, upper = description.limit('lower'), description.limit('upper')
     speed = description.limit('velocity')
     n = description.n
-    rows: dict[str, list[tuple[Array, Array]]] = {'mass': [], 'coriolis': [], 'gravity': []}
+    tool = np.reshape(state.F_T_EE, (4, 4), order='F')
+    measured = np.reshape(state.O_T_EE, (4, 4), order='F')
+    place = float(
+        np.abs(measured - ours.frames(np.array(state.q))[-1] @ tool)[:3, 3].max(initial=0.0)
+    )
+    rows: dict[str, list[tuple[Array, Array]]] = {
+        'mass': [],
+        'coriolis': [],
+        'gravity': [],
+        'jacobian': [],
+    }
     # libfranka takes gravity from the measured acceleration of the base, which a simulated
     # robot may leave at zero.
     state.O_ddP_O = list(GRAVITY)
@@ -120,6 +142,12 @@ def compare_models(
             (np.array(loaded.coriolis(state)), ours.coriolis_matrix(q, dq) @ dq)
         )
         rows['gravity'].append((np.array(loaded.gravity(state)), ours.gravity(q)))
+        rows['jacobian'].append(
+            (
+                np.reshape(loaded.zero_jacobian(state), (6, n), order='F'),
+                _at_tool(ours.jacobian(q), ours.frames(q)[-1], tool),
+            )
+        )
     names = description.joint_names
     excess = np.abs([theirs - own for theirs, own in rows['gravity']]).max(axis=0)
     allowed = np.broadcast_to(np.asarray(allowed, dtype=float), excess.shape)
@@ -132,11 +160,20 @@ def compare_models(
             )
             for term, pairs in rows.items()
         },
+        place=place,
         gravity_excess=f'g differs by {excess[joint]:.3g} N m at {names[joint]} '
         f'({allowed[joint]:.3g} allowed)'
         if not excess[joint] <= allowed[joint]
         else '',
     )
+
+
+def _at_tool(jacobian: Array, flange: Array, tool: Array) -> Array:
+    """Return the (6, n) Jacobian (v, omega) of a point that the flange carries."""
+    lever = flange[:3, :3] @ tool[:3, 3]
+    moved = jacobian.copy()
+    moved[:3] += np.cross(jacobian[3:], lever, axis=0)
+    return moved
 
 
 def _difference(theirs: Array, ours: Array, names: tuple[str, ...]) -> TermDifference:

@@ -128,6 +128,7 @@ class FciDiagnostics(NodeDiagnostics):
             'M [kg m^2]': difference.mass,
             'C dq [N m]': difference.coriolis,
             'g [N m]': difference.gravity,
+            'Jacobian [m]': difference.jacobian,
         }
         refusal = self._preflight.model_refusal
         checked = self._controller.crosscheck

@@ -16,11 +16,24 @@ FR3 = load('fr3')
 ATOL = 1e-12
 
 
+TOOL = np.array([[0.0, -1, 0, 0.01], [1, 0, 0, -0.02], [0, 0, 1, 0.1], [0, 0, 0, 1]])
+
+
+def read_state(tool=TOOL):
+    """Return a state as it was read, at home."""
+    pose = NewtonEulerModel(FR3).frames(FR3.home)[-1] @ tool
+    return SimpleNamespace(
+        q=FR3.home.tolist(),
+        F_T_EE=tool.flatten(order='F').tolist(),
+        O_T_EE=pose.flatten(order='F').tolist(),
+    )
+
+
 class LoadedModel:
     """Answers as libfranka's model does, from the DH recursion; one inertia may be off."""
 
-    def __init__(self, extra=0.0):
-        self._model, self._extra = NewtonEulerModel(FR3), extra
+    def __init__(self, extra=0.0, tool=TOOL):
+        self._model, self._extra, self._tool = NewtonEulerModel(FR3), extra, tool
 
     def mass(self, state):
         mass = self._model.mass_matrix(np.array(state.q))
@@ -30,21 +43,37 @@ class LoadedModel:
     def coriolis(self, state):
         return self._model.coriolis(np.array(state.q), np.array(state.dq)).tolist()
 
+    def zero_jacobian(self, state):
+        q, place = np.array(state.q), 1e-6
+        poses = [
+            self._model.frames(q + place * e)[-1] @ self._tool
+            for e in np.vstack([np.eye(7), -np.eye(7)])
+        ]
+        pose = self._model.frames(q)[-1] @ self._tool
+        columns = [(after - before) / (2.0 * place) for after, before in zip(poses[:7], poses[7:])]
+        omega = [change[:3, :3] @ pose[:3, :3].T for change in columns]
+        rows = [
+            [*change[:3, 3], turn[2, 1], turn[0, 2], turn[1, 0]]
+            for change, turn in zip(columns, omega)
+        ]
+        return np.array(rows).flatten().tolist()
+
     def gravity(self, state):
         assert state.O_ddP_O == [0.0, 0.0, -9.81]
         return self._model.gravity(np.array(state.q)).tolist()
 
 
 def test_the_same_arm_differs_by_rounding_alone():
-    difference = compare_models(LoadedModel(), SimpleNamespace(), PinocchioModel(FR3), count=20)
+    difference = compare_models(LoadedModel(), read_state(), PinocchioModel(FR3), count=20)
     for term in (difference.mass, difference.coriolis, difference.gravity):
         assert term.largest < ATOL < term.scale
+    assert difference.jacobian.largest < 1e-8  # by finite differences
+    assert difference.place < ATOL
+    assert not difference.refusal()
 
 
 def test_a_wrong_inertia_is_told_with_its_size_and_joint():
-    difference = compare_models(
-        LoadedModel(0.01), SimpleNamespace(), PinocchioModel(FR3), count=20
-    )
+    difference = compare_models(LoadedModel(0.01), read_state(), PinocchioModel(FR3), count=20)
     np.testing.assert_allclose(difference.mass.largest, 0.01, rtol=0.0, atol=ATOL)
     assert difference.mass.where == 'fr3_joint7/fr3_joint7'
     assert 'M differs by up to 1.00e-02 kg m^2' in difference.sentence()
@@ -52,7 +81,7 @@ def test_a_wrong_inertia_is_told_with_its_size_and_joint():
 
 def test_only_a_large_inertia_error_refuses():
     small, large = (
-        compare_models(LoadedModel(extra), SimpleNamespace(), PinocchioModel(FR3), count=20)
+        compare_models(LoadedModel(extra), read_state(), PinocchioModel(FR3), count=20)
         for extra in (0.1, 5.0)
     )
     assert not small.refusal()
@@ -62,10 +91,27 @@ def test_only_a_large_inertia_error_refuses():
 def test_a_hand_the_robot_does_not_know_refuses_by_gravity():
     arm = load('fr3', hand='franka_hand')
     difference = compare_models(
-        LoadedModel(), SimpleNamespace(), PinocchioModel(arm), count=50, allowed=np.full(7, 2.0)
+        LoadedModel(), read_state(), PinocchioModel(arm), count=50, allowed=np.full(7, 2.0)
     )
     assert 'g differs by' in difference.refusal()
     assert '(2 allowed)' in difference.refusal()
     assert not compare_models(
-        LoadedModel(), SimpleNamespace(), PinocchioModel(FR3), count=50, allowed=np.full(7, 2.0)
+        LoadedModel(), read_state(), PinocchioModel(FR3), count=50, allowed=np.full(7, 2.0)
     ).refusal()
+
+
+def test_another_flange_refuses_by_its_jacobian():
+    other = TOOL.copy()
+    other[2, 3] += 0.05
+    difference = compare_models(
+        LoadedModel(tool=other), read_state(), PinocchioModel(FR3), count=20
+    )
+    np.testing.assert_allclose(difference.jacobian.largest, 0.05, rtol=0.05)
+    assert 'its Jacobian differs by' in difference.refusal()
+
+
+def test_an_end_effector_elsewhere_refuses():
+    state = read_state()
+    state.O_T_EE[14] += 0.03
+    difference = compare_models(LoadedModel(), state, PinocchioModel(FR3), count=5)
+    assert 'the end effector is 0.03 m away' in difference.refusal()
