@@ -47,6 +47,7 @@ _LAYOUT = np.dtype(
         ('rate', 'f8', _MOST_JOINTS),
     ]
 )
+_STATE, _STATE_AT = struct.Struct('=II'), 16 + 64  # and generation, behind magic and name
 # How long an activation waits for one who is about to let go, or takes a torque back.
 _PATIENCE_S, _STEP_S = 0.5, 2e-3
 
@@ -145,7 +146,9 @@ class LeaseFile:
                 f'the lease of {topic}, {self.path}, cannot be opened ({error}); make that '
                 'writable: without it no keeper could take the torque back.'
             ) from error
-        self.fields = np.frombuffer(self._bytes, dtype=_LAYOUT)[0]
+        whole = np.frombuffer(self._bytes, dtype=_LAYOUT)
+        self.fields = whole[0]
+        self._time, self._joints = whole['time'], whole['joints']
         self._torque, self._rest, self._rate = (
             self.fields[name] for name in ('torque', 'rest', 'rate')
         )
@@ -223,19 +226,20 @@ class LeaseFile:
     @property
     def state(self) -> tuple[int, int]:
         """State and generation, unchecked."""
-        return int(self.fields['state']), int(self.fields['generation'])
+        state, generation = _STATE.unpack_from(self._bytes, _STATE_AT)
+        return state, generation
 
     def note_alive(self) -> None:
         """Note a sign of life."""
-        self.fields['time'] = time.monotonic()
+        self._time[0] = time.monotonic()
 
     def note(self, torque: Array, rest: Array) -> None:
         """Note a torque that is to be published, where a stop would end, and a sign of life."""
         n = len(torque)
         self._torque[:n] = torque
         self._rest[:n] = rest
-        self.fields['joints'] = n
-        self.note_alive()
+        self._joints[0] = n
+        self._time[0] = time.monotonic()
 
     def begin(self, name: str, rate: Array) -> tuple[int, int]:
         """Note a new holder, this process; return state and generation."""
@@ -358,12 +362,15 @@ class CommandLease:
 
         """
         file = self._file
-        with file.locked(Lock.SPEAKER):
+        file.lock(Lock.SPEAKER, wait=True)
+        try:
             if self._mine is None or file.state != self._mine:
                 self._mine = None
                 return False
             file.note(torque, rest)
             publish()
+        finally:
+            file.unlock(Lock.SPEAKER)
         return True
 
     def note_alive(self) -> bool:
