@@ -31,18 +31,7 @@ def faulty_lagrange(monkeypatch):
 
 def test_a_sound_arm_passes_with_all_formulations(capsys):
     assert main(['arm', 'check', '--arm', 'fr3', '--states', '20']) == 0
-    out = capsys.readouterr().out
-    for name in (
-        'Pinocchio',
-        'Newton-Euler',
-        'exponentials',
-        'Lagrange',
-        'coriolis_matrix',
-        '7 wrenches',
-        'physical consistency',
-    ):
-        assert name in out
-    assert 'pass: largest difference of any two' in words(out)
+    assert 'pass: largest difference of any two' in words(capsys.readouterr().out)
 
 
 def test_a_faulty_formulation_is_named_and_exits_with_1(capsys, faulty_lagrange):
@@ -77,38 +66,11 @@ def test_json_and_html_page_hold_the_figures_of_the_check(tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_a_faulty_formulations_cells_are_marked_on_the_page(tmp_path, capsys, faulty_lagrange):
-    path = tmp_path / 'check.html'
-    assert main(['arm', 'check', '--states', '5', '--report', str(path)]) == 1
-    page = path.read_text()
-    assert '<td class="bad">' in page
-    assert 'They do not agree' in page
-    capsys.readouterr()
-
-
-def test_random_arms_print_their_number_and_largest_difference(capsys):
-    assert main(['arm', 'check', '--random', '5', '--seed', '3']) == 0
-    out = words(capsys.readouterr().out)
-    assert out.startswith('pass: 5 random arms, seeds 3 to 7, 0 failed; largest difference')
-
-
 def test_random_arms_name_the_seeds_of_a_faulty_formulation(capsys, faulty_lagrange):
     assert main(['arm', 'check', '--random', '2']) == 1
     out = words(capsys.readouterr().out)
     assert 'seed 0: Lagrange: ' in out and 'seed 1: Lagrange: ' in out
     assert '2 failed' in out
-
-
-def test_gaz_and_the_table_differ_only_in_what_no_motion_shows(capsys):
-    # "Derivation of Franka's Inertia Parameters" against Gaz et al. 2019: four decimals.
-    hand, other = (
-        ['--hand', 'hand_ledezma2021'],
-        ['fer', '--other-set', 'ledezma2021'],
-    )
-    assert main(['arm', 'compare', *hand, *other, '--tolerance', '1.2e-4']) == 0
-    out = words(capsys.readouterr().out)
-    assert out.startswith('pass: fer (gaz2019, hand hand_ledezma2021) against fer: 1 diff')
-    assert '- fer_joint1: centre of mass z is -0.04762 here and -0.0936' in out
 
 
 def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, capsys):

@@ -59,17 +59,6 @@ def test_steps_write_a_page_from_the_rows_to_the_gravity_torques(tmp_path, capsy
     assert page.startswith('<!DOCTYPE html>') and 'transforms' in page and 'results' in page
 
 
-@pytest.mark.parametrize('reference', ['WORLD', 'LOCAL'])
-def test_the_header_names_the_reference_frame(reference, capsys):
-    assert (
-        main(['arm', 'derive', '--arm', 'rpr', '--kinematics', '--reference-frame', reference])
-        == 0
-    )
-    printed = capsys.readouterr().out
-    assert f'J_i are {reference} as Pinocchio names it' in printed.replace('#   ', '')
-    assert 'a1 = 0.2' in printed
-
-
 @pytest.mark.parametrize(
     'words, sentence',
     [

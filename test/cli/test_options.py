@@ -49,9 +49,8 @@ def test_the_verb_that_became_an_example_names_it(capsys):
     assert 'python examples/12_five_bar.py' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('former', FORMER)
-def test_every_former_verb_has_a_parser_of_what_it_is_now(former):
-    assert FORMER[former] in VERBS
+def test_every_former_verb_has_a_parser_of_what_it_is_now():
+    assert set(FORMER.values()) <= set(VERBS)
 
 
 @pytest.mark.parametrize('verb', sorted(VERBS))
@@ -127,13 +126,7 @@ def test_a_shell_is_told_verbs_and_options(tmp_path):
 
 @pytest.mark.parametrize(
     'command',
-    [
-        'arm show --arm fer',
-        'arm show --arm fr3 --frame space --q home',
-        'arm base-parameters --arm rpr',
-        'arm check --arm fer --states 5',
-        'codegen --arm rpr',
-    ],
+    ['arm show --arm fer', 'arm base-parameters --arm rpr'],
 )
 def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
     monkeypatch.setenv('COLUMNS', '80')
@@ -199,8 +192,6 @@ def test_a_hand_means_the_same_in_every_verb(verb):
     for action in VERBS[verb]._actions:
         if '--hand' in action.option_strings and verb != 'bag replay':  # it tries several
             assert action.default in (AS_LISTED, None)
-            assert 'the path of a hand file' in action.help
-            assert '(default: as_listed)' in action.help
 
 
 @pytest.mark.parametrize('verb', sorted(VERBS))

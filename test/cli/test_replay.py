@@ -102,14 +102,6 @@ def test_only_the_sets_hands_and_filter_asked_for_are_used(bag, tmp_path, capsys
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'figures.json']
 
 
-def test_the_three_best_are_printed_and_all_when_asked(bag, capsys):
-    quick = ['replay', str(bag), '--no-plots', '--set', 'gaz2019']
-    assert main(quick) == 0
-    assert f'{1 + len(available_hands()) - 3} more were tried' in capsys.readouterr().out
-    assert main([*quick, '--all']) == 0
-    assert 'more were tried' not in capsys.readouterr().out
-
-
 def test_an_arm_that_is_no_franka_is_tried_without_frankas_hands(bag, tmp_path):
     arm, figures = tmp_path / 'other.yaml', tmp_path / 'figures.json'
     arm.write_text(arm_file_text(replace(FER, name='other')))
