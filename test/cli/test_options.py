@@ -167,7 +167,6 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'codegen --package core --output folder --gravity 0 0 -9.81',
         'codegen --package core --output folder --classical',
         'codegen --package core',
-        'arm base-parameters --arm scemi --letters --method closed-form',
         'arm base-parameters --arm scemi --letters --json figures.json',
         'arm base-parameters --arm scemi --letters --payload 1,0,0,0',
         'arm base-parameters --arm scemi --letters --hand none',

@@ -48,7 +48,6 @@ ARMS = {
     'fer': load('fer'),  # sigmoids
     'fr3': identified(load('fr3'), MaxwellSlipFriction),
     'fr3v2': identified(load('fr3v2'), ViscousCoulombFriction),
-    'fr3v2_1': identified(load('fr3v2_1'), MaxwellSlipFriction),
 }
 
 

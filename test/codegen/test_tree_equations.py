@@ -32,7 +32,7 @@ def assert_same(actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=EPS_TORQUE * scale)
 
 
-@pytest.mark.parametrize('seed', range(10))
+@pytest.mark.parametrize('seed', range(6))
 def test_a_random_tree_written_plainly_has_its_own_dynamics(seed):
     # Several roots, slides, branches askew: gamma and b are not zero.
     tree = random_tree_of_rows(seed, special=(0.6, 0.9)[seed % 2])
