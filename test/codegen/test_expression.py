@@ -46,7 +46,7 @@ def trees(draw, depth=5):
     return lambda x: left(x) * right(x)
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=80)
 @given(trees(), st.lists(st.floats(-2.0, 2.0), min_size=3, max_size=3))
 def test_an_emitted_formula_has_the_value_of_the_formula(tree, numbers):
     graph = Graph()

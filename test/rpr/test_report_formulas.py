@@ -49,31 +49,44 @@ def letters(q, dq, ddq, wrench):
     return names
 
 
-def written(q, dq, ddq, wrench):
+def report_lines():
+    """Return the report's lines in their order: names, texts, and whether the value is a number."""
+    # The inward steps are in the wrenches of the links behind; the torques have them put in.
+    return [
+        (
+            formula.name,
+            as_text([Section('', (), (formula,))]),
+            isinstance(formula.value, sp.Expr),
+        )
+        for section in derivations.rpr_report()
+        if not section.title.endswith('inward')
+        for formula in section.formulas
+    ]
+
+
+def written(lines, q, dq, ddq, wrench):
     """Return what the report's lines assign at a state, run in their order."""
     names = letters(q, dq, ddq, wrench)
     names |= {name: getattr(math, name) for name in ('sqrt', 'atan2')} | {'sign': np.sign}
     found = {}
-    # The inward steps are in the wrenches of the links behind; the torques have them put in.
-    sections = [s for s in derivations.rpr_report() if not s.title.endswith('inward')]
-    for formula in (formula for section in sections for formula in section.formulas):
+    for name, text, is_number in lines:
         own = dict(names)
-        exec(as_text([Section('', (), (formula,))]), own)
-        found[formula.name] = own[formula.name]
-        if isinstance(formula.value, sp.Expr):  # g is a letter and the name of a vector
-            names[formula.name] = found[formula.name]
+        exec(text, own)
+        found[name] = own[name]
+        if is_number:  # g is a letter and the name of a vector
+            names[name] = found[name]
     return found
 
 
 def test_every_line_of_the_report_is_what_the_formulations_say():
-    rng = np.random.default_rng(0)
+    rng, lines = np.random.default_rng(0), report_lines()
     for _ in range(5):
         # d2 and theta3 such that w and C3 have their positive signs, and speeds at which the
         # smooth step of Coulomb friction is one.
         q = rng.uniform([-3.0, -0.2, -1.4], [3.0, 0.3, 1.4])
         dq = np.copysign(rng.uniform(0.3, 2.0, 3), rng.normal(size=3))
         ddq, wrench = rng.normal(size=3), rng.normal(size=6)
-        found = written(q, dq, ddq, wrench)
+        found = written(lines, q, dq, ddq, wrench)
         frames, jacobian = MODEL.frames(q), MODEL.jacobian(q)
         mass = MODEL.mass_matrix(q)
         expected = {f'T_b{i + 1}': frames[i] for i in range(3)}
