@@ -50,7 +50,7 @@ def letters(q, dq, ddq, wrench):
 
 
 def report_lines():
-    """Return the report's lines in their order: names, texts, and whether the value is a number."""
+    """Return the report's lines in their order: name, text, and whether a number is assigned."""
     # The inward steps are in the wrenches of the links behind; the torques have them put in.
     return [
         (
