@@ -13,7 +13,6 @@ from scipy.linalg import expm
 
 from franka_dynamics.arm import JointKind
 from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.product_of_exponentials import spatial_inertia
 
 from .trees import ad, adjoint, complex_step, hat6, random_link, random_twist, skew
@@ -124,30 +123,3 @@ def test_corrected_algorithm_1_agrees_with_complex_steps(case):
 def test_a_misprint_in_algorithm_1_is_off_by_newton_metres(case, misprint):
     tree, states, expected = case
     assert difference(algorithm_1(tree, *states, FORCE, **misprint), expected) > 1.0
-
-
-def test_the_tools_columns_as_printed_are_zero_despite_a_torque(case):
-    tree, states, expected = case
-    tool = slice(6 * N, 6 * N + 6)
-    np.testing.assert_array_equal(algorithm_1(tree, *states, FORCE)[:, tool], 0.0)
-    assert np.abs(expected[:, tool]).max() > 1.0
-    ours = differentiate(tree, *states, gravity=GRAVITY, tool_wrench=FORCE).tau.full
-    np.testing.assert_allclose(ours, expected, rtol=0.0, atol=RTOL * np.abs(expected).max())
-
-
-def test_printed_lines_3_and_4_repeat_line_7_and_lack_3n_columns(case):
-    # Given the printed P_1 and Q_1 for a base at rest with acceleration -g.
-    tree, (q, dq, ddq), _ = case
-    A, dV_0 = tree.twists[0], np.concatenate((-np.array(GRAVITY), np.zeros(3)))
-    Ad = adjoint(expm(hat6(A) * q[0]))
-    P_1 = np.hstack((-ad(A * dq[0]), np.zeros((6, 6 * N))))
-    Q_1 = np.hstack(
-        (-ad(A * ddq[0]) + np.linalg.inv(Ad) @ ad(dV_0) @ (np.eye(6) - Ad), np.zeros((6, 6 * N)))
-    )
-    ours = differentiate(tree, q, dq, ddq, gravity=GRAVITY)
-    # Then their width is 6(n + 1), so they cannot be added to matrices of 9n + 6 columns ...
-    assert P_1.shape[1] == Q_1.shape[1] == ours.twist.full.shape[-1] - 3 * N
-    # ... and what they hold is what the loop gives from P_0 = 0 (line 19 adds -ad_{A dq} P_1 to
-    # Q_1, which cancels -ad_V ad_{A dq} of line 8 because V_1 = A dq).
-    for printed, actual in ((P_1, ours.twist), (Q_1, ours.acceleration)):
-        np.testing.assert_allclose(actual.full[0][:, : 6 * N + 6], printed, rtol=0.0, atol=1e-12)

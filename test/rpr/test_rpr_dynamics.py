@@ -26,10 +26,6 @@ STATES = sample_states(ARM, 100, seed=0)
 ATOL = 1e-12
 
 
-def each(method, *arguments):
-    return np.array([method(*row) for row in zip(*arguments)])
-
-
 @pytest.mark.parametrize('formulation', FORMULATIONS)
 def test_each_formulation_on_the_arm_file_is_the_closed_form(
     formulation,
@@ -37,15 +33,15 @@ def test_each_formulation_on_the_arm_file_is_the_closed_form(
     model = formulation(ARM)
     q, dq, ddq = STATES
     for actual, expected in (
-        (each(model.mass_matrix, q), RPR.mass_matrix(q)),
+        (model.mass_matrix(q), RPR.mass_matrix(q)),
         (
-            each(model.coriolis, q, dq),
+            model.coriolis(q, dq),
             np.einsum('...ij,...j->...i', RPR.coriolis_matrix(q, dq), dq),
         ),
-        (each(model.gravity, q), RPR.gravity(q)),
-        (each(model.inverse_dynamics, q, dq, ddq), FRICTIONLESS.inverse_dynamics(q, dq, ddq)),
-        (each(model.kinetic_energy, q, dq), RPR.kinetic_energy(q, dq)),
-        (each(model.potential_energy, q), RPR.potential_energy(q)),
+        (model.gravity(q), RPR.gravity(q)),
+        (model.inverse_dynamics(q, dq, ddq), FRICTIONLESS.inverse_dynamics(q, dq, ddq)),
+        (model.kinetic_energy(q, dq), RPR.kinetic_energy(q, dq)),
+        (model.potential_energy(q), RPR.potential_energy(q)),
     ):
         np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
 

@@ -64,7 +64,7 @@ def assert_same_quantities(backend, models, states):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=50, derandomize=True, deadline=None)
+@settings(max_examples=30, derandomize=True, deadline=None)
 def test_each_formulation_of_any_arm_agrees_with_pinocchio(seed):
     arm, gravity, states = random_case(seed)
     models = [own(arm, gravity) for own in OWN]
@@ -101,7 +101,7 @@ def assert_same_acceleration(model, backend, states, wrench=None):
 
 @pytest.mark.parametrize('own', OWN)
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=50, derandomize=True, deadline=None)
+@settings(max_examples=30, derandomize=True, deadline=None)
 def test_forward_dynamics_of_any_arm_accelerates_as_pinocchio(own, seed):
     arm, gravity, states = random_case(seed)
     assert_same_acceleration(own(arm, gravity), PinocchioModel(arm, gravity), states)

@@ -34,10 +34,10 @@ BLUER = 0.08
 LEAST_PIXELS = 1000  # of 500 000; the arm fills several thousand
 
 
-@pytest.fixture
-def address(simulate, tmp_path):
+@pytest.fixture(scope='module')
+def address(simulate, tmp_path_factory):
     """Serve a made-up recording; end the server as a user would."""
-    bag = tmp_path / 'bag'
+    bag = tmp_path_factory.mktemp('served') / 'bag'
     write_recording(simulate(FER, duration=6.0), bag)
     with socket.create_server(('127.0.0.1', 0)) as free:
         port = free.getsockname()[1]
