@@ -3,6 +3,7 @@
 """Every verb answers --help, and wrong input is one sentence with exit status 2."""
 
 import os
+from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -97,3 +98,34 @@ def test_a_word_near_another_is_told_that_one(words, meant, capsys):
     except SystemExit as ended:
         assert ended.code == INPUT_AT_FAULT
     assert meant in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('words', 'told'),
+    [
+        (['arm', 'check', '--arm', './folder'], 'folder is a folder; give'),
+        (['arm', 'compare', 'folder'], 'folder is a folder; give'),
+        (['arm', 'check', '--hand', 'empty.yaml'], 'a hand file starts with name, source'),
+        (['arm', 'explain', 'arrays.yaml'], 'arrays.yaml is no NumPy .npz file'),
+        (['arm', 'explain', 'missing.npz'], 'missing.npz cannot be read: No such file'),
+        (['arm', 'check', '--payload=-1,0,0,0'], 'Its mass must be positive'),
+    ],
+)
+def test_a_wrong_file_or_number_is_told_in_one_sentence(
+    words, told, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    Path('folder').mkdir()
+    Path('empty.yaml').touch()
+    Path('arrays.yaml').write_text('q: [0.0]')
+    assert main(words) == INPUT_AT_FAULT
+    captured = capsys.readouterr()
+    assert told in captured.err
+    assert captured.err.count('\n') == 1
+    assert captured.out == ''
+
+
+def test_a_folder_with_a_shipped_arms_name_does_not_hide_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path('rpr').mkdir()
+    assert main(['arm', 'show', '--arm', 'rpr', '--json']) == 0

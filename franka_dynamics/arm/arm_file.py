@@ -198,10 +198,15 @@ def _repaired(
     return repaired(description, tensor_only=not about_origin)
 
 
+_FOLDER = "{} is a folder; give the path of an arm's file."
+
+
 def _arm_file(arm: str | Path) -> Path:
     text = str(arm)
     if is_file_name(text):
         path = Path(text).expanduser()
+        if path.is_dir():
+            raise DescriptionError(_FOLDER.format(path))
         if not path.is_file():
             raise DescriptionError(
                 f"{path} does not exist; give the path of an arm's YAML file "
@@ -210,6 +215,8 @@ def _arm_file(arm: str | Path) -> Path:
         return path
     path = share_directory() / 'config' / 'arms' / f'{ALIASES.get(text, text)}.yaml'
     if not path.is_file():
+        if Path(text).is_dir():
+            raise DescriptionError(_FOLDER.format(text))
         names = available_arms()
         near = nearest(text, (*names, *ALIASES))
         also = ', '.join(f'{alias} is the {arm}' for alias, arm in ALIASES.items())

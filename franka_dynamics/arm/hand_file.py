@@ -70,7 +70,7 @@ def load_hand(name: str) -> LinkInertia:
             f'{NO_HAND!r} takes the hand off, and a hand of your own is given by the path of its '
             'YAML file.'
         )
-    table = YamlTable.read(path)
+    table = YamlTable.read(path, 'a hand file starts with name, source, bodies')
     table.only({'name', 'source', 'notes', 'bodies'})
     total = LinkInertia.zero()
     for body in table.tables('bodies'):

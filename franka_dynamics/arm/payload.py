@@ -84,14 +84,15 @@ def read_payload(given: str) -> LinkInertia:
         raise InertiaError(
             f'The payload {given[:80]!r} is not understood; give mass,x,y,z (a point mass [kg, '
             'm]), ten numbers with the inertia about the centre of mass xx,xy,xz,yy,yz,zz '
-            '[kg m^2] as well, or a .yaml file that payload-from-mesh or identify-payload wrote.'
+            '[kg m^2] as well, or a .yaml file of `payload-from-mesh` or `identify payload`.'
         )
     six = numbers[4:] if len(numbers) == 10 else np.zeros(6)
     payload = LinkInertia.from_center_of_mass(float(numbers[0]), numbers[1:4], six)
     if not payload.is_physical():
         raise InertiaError(
             f'The payload {given[:80]!r} is no real body: its pseudo-inertia has '
-            f'an eigenvalue of {payload.consistency_margin():.3g}.'
+            f'an eigenvalue of {payload.consistency_margin():.3g}. Its mass must be positive, and '
+            'its inertia, about the centre of mass, that of a body (A + B >= C).'
         )
     return payload
 

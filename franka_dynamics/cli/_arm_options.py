@@ -90,7 +90,7 @@ def add_payload_option(parser: argparse.ArgumentParser) -> None:
         metavar='NUMBERS|FILE',
         help='what else the flange carries, in the flange frame: mass,x,y,z or '
         'ten numbers separated by commas (with the inertia about the centre of '
-        'mass), or a .yaml file of payload-from-mesh or identify-payload',
+        'mass), or a .yaml file of `payload-from-mesh` or `identify payload`',
     )
 
 

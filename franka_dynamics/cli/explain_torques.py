@@ -99,10 +99,15 @@ def _read(path: Path) -> tuple[JointStates, np.ndarray]:
                     'of shape (count, n).'
                 )
             arrays = [np.asarray(archive[name], dtype=float) for name in _ARRAYS]
-    except (OSError, EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
+    except OSError as error:
+        raise RecordingError(f'{path} cannot be read: {error.strerror}.') from error
+    except (EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
         if isinstance(error, RecordingError):
             raise
-        raise RecordingError(f'{path} cannot be read as a NumPy .npz file: {error}.') from error
+        raise RecordingError(
+            f'{path} is no NumPy .npz file; write one with '
+            'numpy.savez(FILE, q=q, dq=dq, ddq=ddq, tau=tau).'
+        ) from error
     shapes = {name: array.shape for name, array in zip(_ARRAYS, arrays)}
     if len(set(shapes.values())) > 1 or arrays[0].ndim != 2 or not len(arrays[0]):
         listed = ', '.join(f'{name} {shape}' for name, shape in shapes.items())

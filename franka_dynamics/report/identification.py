@@ -127,7 +127,7 @@ def headline(result: Identification) -> str:
     best = _best(result)
     if best is not None:
         sentence += f'. The best published set, {best.name}, reaches {best.test.whole:.3f} N m'
-    return f'{sentence}: {"better" if result.verdict.better else "NOT better"}.'
+    return f'{sentence}: the identified arm is {"" if result.verdict.better else "NOT "}better.'
 
 
 def verdict(result: Identification) -> list[str]:

@@ -325,9 +325,7 @@ def read_trajectory_file(path: Path) -> JointTrajectory:
     Raises
     ------
     SettingsError
-        If it cannot be read.
-    NodeClientError
-        If it is no trajectory.
+        If it cannot be read or is no trajectory.
 
     """
     try:
@@ -338,11 +336,11 @@ def read_trajectory_file(path: Path) -> JointTrajectory:
 
 def read_trajectory(text: str, source: str) -> JointTrajectory:
     """
-    Return the message that YAML such as `excite` writes stands for.
+    Return the message that YAML such as `identify plan` writes stands for.
 
     Raises
     ------
-    NodeClientError
+    SettingsError
         If the text is no trajectory.
 
     """
@@ -366,7 +364,8 @@ def read_trajectory(text: str, source: str) -> JointTrajectory:
         AttributeError,
         AssertionError,
     ) as error:
-        raise NodeClientError(
-            f'{source} is no trajectory as `franka-dynamics identify plan` writes it: '
-            f'{" ".join(str(error).split())[:120]}.'
+        raise SettingsError(
+            f'{source} is no trajectory: it needs joint_names and points, each with positions and '
+            'time_from_start, as `franka-dynamics identify plan` writes them '
+            f'({" ".join(repr(error).split())[:120]}).'
         ) from error

@@ -169,9 +169,9 @@ class _Watch:
         if self.any and progress.seconds > 2.0 and resting:
             all_rest = len(resting) == len(self._names)
             found.append(
-                'no joint moves yet'
+                'no joint has moved'
                 if all_rest
-                else f'{", ".join(name.rpartition("_")[2] for name in resting)} not moved yet'
+                else f'{", ".join(name.rpartition("_")[2] for name in resting)} not moved'
             )
         return found
 

@@ -177,7 +177,7 @@ def test_a_torque_file_that_is_no_npz_archive_is_refused(tmp_path, capsys, write
     path = tmp_path / 'box.npz'
     write(path)
     assert main(['arm', 'explain', str(path)]) == 2
-    assert 'cannot be read as a NumPy .npz file' in capsys.readouterr().err
+    assert 'is no NumPy .npz file' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

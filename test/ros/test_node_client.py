@@ -8,7 +8,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.ros.node_client import NodeClient, NodeClientError
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.ros.node_client import NodeClient, NodeClientError, read_trajectory_file
 from franka_dynamics.ros.qos import REFERENCE_STATE_QOS
 
 from .conftest import TIMEOUT_S
@@ -90,3 +91,11 @@ def test_a_value_of_another_type_is_refused_in_words(node_world):
         ):
             with pytest.raises(NodeClientError, match=words):
                 client.set(name, value)
+
+
+@pytest.mark.parametrize('text', ['hello', '', 'name: my_arm', 'points: [{}]\njoint_names: [a]'])
+def test_a_file_that_is_no_trajectory_is_told_so_before_a_node_is_asked(text, tmp_path):
+    path = tmp_path / 'motion.yaml'
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=r'no trajectory.* joint_names and points'):
+        read_trajectory_file(path)

@@ -225,7 +225,7 @@ def test_the_commands_for_the_real_arm_run(shell):
     running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', '--real-time-factor', '0.3')
     said = through(shell, 'howto/real-arm.md', {})
     # Nobody moved it, which its recorder tells, and the simulated arm is its own model.
-    assert 'note: no joint moves' in said['bag record']
+    assert 'note: no joint has moved' in said['bag record']
     assert 'No hand seems to be on' in said['bag replay before --arm']
     assert said['node get scale'].strip() == '0.0'
     assert said['node state'].strip() == 'inactive'
