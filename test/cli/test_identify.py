@@ -150,7 +150,7 @@ def test_an_arm_no_better_than_published_is_not_written(no_better, tmp_path, cap
     assert json.loads(figures.read_text())['verdict']['better'] is False
     assert 'NOT better' in page.read_text()
     printed = ' '.join(capsys.readouterr().out.split())
-    assert ': NOT better.' in printed
+    assert 'is NOT better.' in printed
     assert 'no arm file was written; --write-anyway writes it nevertheless.' in printed
     assert main([*command, '--write-anyway']) == 0
     assert 'NOT better than the best published set' in ' '.join(out.read_text().split())
