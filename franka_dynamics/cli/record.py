@@ -180,6 +180,13 @@ def _judge(
     progress: Progress,
 ) -> int:
     """Read the bag back as replay and identify would; 1 if they could not use it."""
+    if progress.states == 0:
+        print(
+            f'not usable: nothing was heard on {_absolute(arguments.topic)} in '
+            f'{progress.seconds:.1f} s; is the driver or `franka-dynamics sim` running, in this '
+            'ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
+        )
+        return 1
     from ..recordings.plausibility import suspicions
     from ..recordings.preprocessing import prepare
     from ..recordings.recording import read_recording
