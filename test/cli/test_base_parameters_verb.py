@@ -77,21 +77,8 @@ def test_letters_give_the_papers_line_and_a_latex_file(tmp_path, capsys):
     assert main(['arm', 'base-parameters', '--arm', 'scemi', '--letters']) == 0
     assert 'XZR_2 = XZ_2 - D3*mZ_3\n' in capsys.readouterr().out
     path = tmp_path / 'scemi.tex'
-    assert (
-        main(
-            [
-                'arm',
-                'base-parameters',
-                '--arm',
-                'scemi',
-                '--letters',
-                'latex',
-                '--output',
-                str(path),
-            ]
-        )
-        == 0
-    )
+    command = ['arm', 'base-parameters', '--arm', 'scemi', '--letters', 'latex']
+    assert main([*command, '--output', str(path)]) == 0
     assert path.read_text(encoding='utf-8').startswith('\\documentclass')
     capsys.readouterr()
 

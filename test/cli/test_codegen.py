@@ -12,26 +12,9 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 
 def test_a_written_python_module_computes_gravity(tmp_path, capsys):
-    assert (
-        main(
-            [
-                'codegen',
-                '--arm',
-                'scemi',
-                '--language',
-                'python',
-                '--quantity',
-                'gravity',
-                '--gravity',
-                '0',
-                '1',
-                '-9',
-                '--output',
-                str(tmp_path / 'new'),
-            ]
-        )
-        == 0
-    )
+    command = ['codegen', '--arm', 'scemi', '--language', 'python', '--quantity', 'gravity']
+    options = ['--gravity', '0', '1', '-9', '--output', str(tmp_path / 'new')]
+    assert main([*command, *options]) == 0
     module = runpy.run_path(str(tmp_path / 'new' / 'scemi_dynamics.py'))
     q, tau = np.linspace(-1.0, 1.0, 6), np.empty(6)
     module['gravity'](q, tau)

@@ -75,20 +75,8 @@ def test_random_arms_name_the_seeds_of_a_faulty_formulation(capsys, faulty_lagra
 
 def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, capsys):
     path = tmp_path / 'differences.json'
-    assert (
-        main(
-            [
-                'arm',
-                'compare',
-                'fer',
-                '--other-set',
-                'franka_description',
-                '--json',
-                str(path),
-            ]
-        )
-        == 1
-    )
+    command = ['arm', 'compare', 'fer', '--other-set', 'franka_description']
+    assert main([*command, '--json', str(path)]) == 1
     data = json.loads(path.read_text())
     masses = [one for one in data['differences'] if one['parameter'] == 'mass']
     assert {one['place'] for one in masses} == {f'fer_joint{i}' for i in range(1, 8)}
@@ -115,20 +103,8 @@ def torque_file(tmp_path, **changes):
 
 def test_torques_of_a_black_box_list_the_candidates(tmp_path, capsys):
     result = tmp_path / 'suspects.json'
-    assert (
-        main(
-            [
-                'arm',
-                'explain',
-                '--arm',
-                'rpr',
-                torque_file(tmp_path),
-                '--json',
-                str(result),
-            ]
-        )
-        == 1
-    )
+    command = ['arm', 'explain', '--arm', 'rpr', torque_file(tmp_path)]
+    assert main([*command, '--json', str(result)]) == 1
     out = words(capsys.readouterr().out)
     assert '1. arm: gravity y 0.2 m/s^2 instead of 0 m/s^2 leaves 0.00% of the difference.' in out
     assert json.loads(result.read_text())['suspects'][0]['parameter'] == 'gravity y'

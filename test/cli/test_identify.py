@@ -50,26 +50,9 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     fer_recording_path, fer_recording, tmp_path, capsys
 ):
     out, page, figures = (tmp_path / name for name in ('my_arm.yaml', 'page.html', 'all.json'))
-    assert (
-        main(
-            [
-                'identify',
-                'arm',
-                str(fer_recording_path),
-                '--arm',
-                'fer',
-                '--output',
-                str(out),
-                '--report',
-                str(page),
-                '--json',
-                str(figures),
-                '--require',
-                '0.41',
-            ]
-        )
-        == 0
-    )
+    command = ['identify', 'arm', str(fer_recording_path), '--arm', 'fer']
+    options = ['--output', str(out), '--report', str(page), '--json', str(figures)]
+    assert main([*command, *options, '--require', '0.41']) == 0
     data = json.loads(figures.read_text())
     scores = {one['name']: one for one in data['scores']}
     for name in ('base parameters', 'consistent'):
@@ -104,25 +87,8 @@ def test_replaying_a_written_arm_tells_the_error_identify_told(bag, tmp_path, ca
     # The physics engine refuses a body that cannot be.
     ArmSimulation(load(out), SimulationSettings(friction=True))
     replayed = tmp_path / 'replay.json'
-    assert (
-        main(
-            [
-                'bag',
-                'replay',
-                str(bag),
-                '--arm',
-                str(out),
-                '--hand',
-                'none',
-                '--no-plots',
-                '--json',
-                str(replayed),
-                '--require',
-                '0.35',
-            ]
-        )
-        == 0
-    )
+    command = ['bag', 'replay', str(bag), '--arm', str(out), '--hand', 'none', '--no-plots']
+    assert main([*command, '--json', str(replayed), '--require', '0.35']) == 0
     data = json.loads(replayed.read_text())
     assert data['best'] == {'inertial_set': 'identified', 'hand': 'none'}
     scores = {one['name']: one for one in json.loads(figures.read_text())['scores']}
@@ -181,23 +147,8 @@ def test_bags_named_as_unseen_decide(simulate, bag, tmp_path, capsys):
     write_recording(
         simulate(drawn_around(FER, 0), duration=20.0, friction=FRICTION, noise=0.2, seed=1), unseen
     )
-    assert (
-        main(
-            [
-                'identify',
-                'arm',
-                str(bag),
-                '--test',
-                str(unseen),
-                *SIMPLE,
-                '--output',
-                str(out),
-                '--json',
-                str(figures),
-            ]
-        )
-        == 0
-    )
+    command = ['identify', 'arm', str(bag), '--test', str(unseen), *SIMPLE]
+    assert main([*command, '--output', str(out), '--json', str(figures)]) == 0
     data = json.loads(figures.read_text())
     assert data['unseen_bags'] == ['unseen']
     assert all(part['name'].startswith('unseen, stretch') for part in data['scores'][0]['parts'])
@@ -309,21 +260,8 @@ def test_what_was_taken_anyway_is_told_in_the_file(bag, tmp_path):
     recording, wrong = read_recording(bag, FER.joint_names), tmp_path / 'wrong'
     write_recording(replace(recording, dq=-recording.dq), wrong)
     out = tmp_path / 'my_arm.yaml'
-    assert (
-        main(
-            [
-                'identify',
-                'arm',
-                str(wrong),
-                *SIMPLE,
-                '--output',
-                str(out),
-                '--anyway',
-                '--write-anyway',
-            ]
-        )
-        == 0
-    )
+    command = ['identify', 'arm', str(wrong), *SIMPLE, '--output', str(out), '--anyway']
+    assert main([*command, '--write-anyway']) == 0
     text = ' '.join(out.read_text().split())
     assert ' warnings when it was made: ' in text
     assert 'wrong: velocities look like deg/s' in text

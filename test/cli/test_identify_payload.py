@@ -44,21 +44,8 @@ def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, capsys
 
 def test_swapped_bags_are_asked_about_and_nothing_written(bags, tmp_path, capsys):
     without, loaded = bags[1], bags[3]
-    assert (
-        main(
-            [
-                'identify',
-                'payload',
-                '--without',
-                loaded,
-                '--with',
-                without,
-                '--output',
-                str(tmp_path / 'payload.yaml'),
-            ]
-        )
-        == INPUT_AT_FAULT
-    )
+    command = ['identify', 'payload', '--without', loaded, '--with', without]
+    assert main([*command, '--output', str(tmp_path / 'payload.yaml')]) == INPUT_AT_FAULT
     error = capsys.readouterr().err
     assert 'Are the recordings with and without it swapped' in error
     assert error.count('\n') == 1

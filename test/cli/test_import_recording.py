@@ -116,21 +116,8 @@ def test_a_real_recording_returns_from_csv_to_the_bit(fer_recording, tmp_path):
         comments='',
         fmt='%.17e',
     )
-    assert (
-        main(
-            [
-                'bag',
-                'import',
-                str(tmp_path / 'real.csv'),
-                *COLUMNS,
-                '--stamp-unit',
-                'ns',
-                '--position-unit',
-                'deg',
-            ]
-        )
-        == 0
-    )
+    command = ['bag', 'import', str(tmp_path / 'real.csv'), *COLUMNS, '--stamp-unit', 'ns']
+    assert main([*command, '--position-unit', 'deg']) == 0
     back = read_recording(tmp_path / 'real', FER.joint_names)
     np.testing.assert_array_equal(back.stamp_ns, real.stamp_ns)
     np.testing.assert_allclose(back.q, real.q, rtol=1e-15)

@@ -37,21 +37,8 @@ def printed_payload(output):
 @pytest.mark.parametrize('weight', [('--density', '2700'), ('--mass', repr(MASS))])
 def test_a_bar_on_the_flange_prints_the_textbook_payload(bar, capsys, weight):
     # Given the bar 50 mm in front of the flange, turned by a quarter about z.
-    status = main(
-        [
-            'payload-from-mesh',
-            bar,
-            *weight,
-            '--xyz',
-            '0',
-            '0',
-            '0.05',
-            '--rpy',
-            '0',
-            '0',
-            repr(np.pi / 2),
-        ]
-    )
+    command = ['payload-from-mesh', bar, *weight, '--xyz', '0', '0', '0.05', '--rpy', '0']
+    status = main([*command, '0', repr(np.pi / 2)])
     # Then x and y have changed places, and the inertia is about the centre of mass.
     expected = [MASS, 0, 0, 0.05, MOMENTS[1], 0, 0, MOMENTS[0], 0, MOMENTS[2]]
     assert status == 0
@@ -72,21 +59,8 @@ def test_a_mount_on_the_hand_adds_its_turn_and_its_length(bar, capsys):
 
 def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path):
     output, picture = tmp_path / 'payload.yaml', tmp_path / 'payload.png'
-    assert (
-        main(
-            [
-                'payload-from-mesh',
-                bar,
-                '--mass',
-                '1',
-                '--output',
-                str(output),
-                '--plot',
-                str(picture),
-            ]
-        )
-        == 0
-    )
+    command = ['payload-from-mesh', bar, '--mass', '1', '--output', str(output)]
+    assert main([*command, '--plot', str(picture)]) == 0
     numbers = yaml.safe_load(output.read_text())['/**']['ros__parameters']['payload']
     assert [type(number) for number in numbers] == [float] * 10
     np.testing.assert_allclose(numbers[4], (0.02**2 + 0.1**2) / 12, rtol=1e-6, atol=0.0)

@@ -66,28 +66,9 @@ def test_a_simulated_bags_set_and_hand_are_found(bag, tmp_path, capsys):
 
 def test_only_the_sets_hands_and_filter_asked_for_are_used(bag, tmp_path, capsys):
     figures = tmp_path / 'figures.json'
-    assert (
-        main(
-            [
-                'bag',
-                'replay',
-                str(bag),
-                '--set',
-                'gaz2019',
-                'ledezma2021',
-                '--hand',
-                'none',
-                '--cutoff',
-                '5',
-                '--trim',
-                '1',
-                '--no-plots',
-                '--json',
-                str(figures),
-            ]
-        )
-        == 0
-    )
+    command = ['bag', 'replay', str(bag), '--set', 'gaz2019', 'ledezma2021']
+    options = ['--hand', 'none', '--cutoff', '5', '--trim', '1', '--no-plots']
+    assert main([*command, *options, '--json', str(figures)]) == 0
     data = json.loads(figures.read_text())
     assert [(one['inertial_set'], one['hand']) for one in data['fits']] in (
         [('gaz2019', 'none'), ('ledezma2021', 'none')],
@@ -181,24 +162,9 @@ def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, 
     effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 6.0
     write_recording(replace(recording, effort=effort), tmp_path / 'pushed')
     # When it is replayed with contact detection.
-    assert (
-        main(
-            [
-                'bag',
-                'replay',
-                str(tmp_path / 'pushed'),
-                '--contact',
-                '--no-plots',
-                '--set',
-                'gaz2019',
-                '--hand',
-                'none',
-                '--json',
-                str(tmp_path / 'c.json'),
-            ]
-        )
-        == 0
-    )
+    command = ['bag', 'replay', str(tmp_path / 'pushed'), '--contact', '--no-plots']
+    options = ['--set', 'gaz2019', '--hand', 'none', '--json', str(tmp_path / 'c.json')]
+    assert main([*command, *options]) == 0
     # Then one alarm is printed, and the same written.
     out = capsys.readouterr().out
     (alarm,) = json.loads((tmp_path / 'c.json').read_text())['contact']['alarms']
@@ -210,22 +176,8 @@ def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, 
 
 
 def test_contact_says_so_where_there_is_none(bag, capsys):
-    assert (
-        main(
-            [
-                'bag',
-                'replay',
-                str(bag),
-                '--contact',
-                '--no-plots',
-                '--set',
-                'gaz2019',
-                '--hand',
-                'none',
-            ]
-        )
-        == 0
-    )
+    command = ['bag', 'replay', str(bag), '--contact', '--no-plots', '--set', 'gaz2019']
+    assert main([*command, '--hand', 'none']) == 0
     assert 'Contact: no alarms in' in capsys.readouterr().out
 
 
@@ -251,22 +203,8 @@ def test_efforts_in_amperes_are_scaled(simulate, tmp_path, capsys):
     for name, scale in (('torques', []), ('currents', ['--effort-scale', *map(str, constants)])):
         path = tmp_path / f'{name}.json'
         bag = str(tmp_path / name)
-        assert (
-            main(
-                [
-                    'bag',
-                    'replay',
-                    bag,
-                    '--no-plots',
-                    '--set',
-                    'gaz2019',
-                    '--json',
-                    str(path),
-                    *scale,
-                ]
-            )
-            == 0
-        )
+        command = ['bag', 'replay', bag, '--no-plots', '--set', 'gaz2019']
+        assert main([*command, '--json', str(path), *scale]) == 0
         figures.append(json.loads(path.read_text())['fits'])
     for one, other in zip(*figures):
         assert one['whole']['E'] == pytest.approx(other['whole']['E'], rel=1e-9)

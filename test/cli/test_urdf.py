@@ -12,23 +12,9 @@ from franka_dynamics.validation.urdf_check import model_from_urdf
 
 def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, capsys):
     path = tmp_path / 'left.urdf'
-    assert (
-        main(
-            [
-                'arm',
-                'export',
-                '--arm',
-                'fr3',
-                '--hand',
-                'franka_hand',
-                '--arm-prefix',
-                'left_',
-                '--output',
-                str(path),
-            ]
-        )
-        == 0
-    )
+    command = ['arm', 'export', '--arm', 'fr3', '--hand', 'franka_hand']
+    options = ['--arm-prefix', 'left_', '--output', str(path)]
+    assert main([*command, *options]) == 0
     verdict = model_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_')).verdict
     assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'franka_hand')
     assert capsys.readouterr().out == f'{path}\n'

@@ -40,23 +40,9 @@ def generated(folder, friction, language):
     """Generate code by the command from an arm file with a friction; return its path."""
     arm_file = folder / 'arm.yaml'
     arm_file.write_text(arm_file_text(replace(load('fer'), friction=friction)))
-    assert (
-        main(
-            [
-                'codegen',
-                '--arm',
-                str(arm_file),
-                '--language',
-                language,
-                '--friction',
-                '--quantity',
-                'gravity',
-                '--output',
-                str(folder),
-            ]
-        )
-        == 0
-    )
+    command = ['codegen', '--arm', str(arm_file), '--language', language, '--friction']
+    options = ['--quantity', 'gravity', '--output', str(folder)]
+    assert main([*command, *options]) == 0
     return folder / f'fer_dynamics.{"h" if language == "c" else "py"}'
 
 
@@ -102,21 +88,8 @@ def test_generated_python_friction_is_the_models(model, tmp_path):
 
 
 def test_an_arm_without_friction_is_refused_in_one_sentence(tmp_path, capsys):
-    assert (
-        main(
-            [
-                'codegen',
-                '--arm',
-                'fr3',
-                '--friction',
-                '--quantity',
-                'gravity',
-                '--output',
-                str(tmp_path),
-            ]
-        )
-        == 2
-    )
+    command = ['codegen', '--arm', 'fr3', '--friction', '--quantity', 'gravity']
+    assert main([*command, '--output', str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert 'fr3.yaml has no friction model' in error
     assert error.count('\n') == 1

@@ -100,7 +100,7 @@ def test_pi_half_of_fewer_digits_passes_as_rounded_1_57_does_not(rpy, passes):
         assert 'too few digits' in found[0].cause
 
 
-@pytest.mark.parametrize('joint', range(1, 8))
+@pytest.mark.parametrize('joint', [2, 7])
 def test_a_reversed_axis_is_named_as_the_joints_sign(joint):
     text = edited(FER, f"joint[@name='fer_joint{joint}']/axis", xyz='0 0 -1')
     _, (found,) = compare(text)

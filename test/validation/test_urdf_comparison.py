@@ -65,14 +65,14 @@ def test_a_tilted_first_axis_names_its_twist_among_others(named):
     assert {place for place, _ in found} <= {'fr3_joint1', 'fr3_joint2'}
 
 
-@pytest.mark.parametrize('joint', range(6))
+@pytest.mark.parametrize('joint', [0, 2, 5])
 def test_a_reversed_axis_is_named_as_the_joints_sign(joint, named):
     assert named(with_joint_reversed(load('fr3'), joint)) == [
         (f'fr3_joint{joint + 1}', 'joint sign')
     ]
 
 
-@pytest.mark.parametrize('link', range(7))
+@pytest.mark.parametrize('link', [0, 3, 6])
 @pytest.mark.parametrize(
     'parameter', ['mass', 'centre of mass x', 'inertia yz about the centre of mass']
 )
