@@ -37,8 +37,8 @@ def printed_payload(output):
 @pytest.mark.parametrize('weight', [('--density', '2700'), ('--mass', repr(MASS))])
 def test_a_bar_on_the_flange_prints_the_textbook_payload(bar, capsys, weight):
     # Given the bar 50 mm in front of the flange, turned by a quarter about z.
-    command = ['payload-from-mesh', bar, *weight, '--xyz', '0', '0', '0.05', '--rpy', '0']
-    status = main([*command, '0', repr(np.pi / 2)])
+    command = ['payload-from-mesh', bar, *weight, '--xyz', '0', '0', '0.05']
+    status = main([*command, '--rpy', '0', '0', repr(np.pi / 2)])
     # Then x and y have changed places, and the inertia is about the centre of mass.
     expected = [MASS, 0, 0, 0.05, MOMENTS[1], 0, 0, MOMENTS[0], 0, MOMENTS[2]]
     assert status == 0
