@@ -53,9 +53,10 @@ class TrajectoryRequest:
     What a trajectory message asks for, joints in the message's order.
 
     `times`, shape (s,), are seconds after `start`; `start` is on the clock of the state's stamps,
-    None for now. `positions`, `velocities` and `accelerations` have shape (s, n) [rad or m, per s,
-    per s^2], a column for each of `joint_names`; the latter two are None where the message leaves
-    them out.
+    None for now. `positions`, `velocities`, `accelerations` and `effort` have shape (s, n) [rad or
+    m, per s, per s^2, N m or N], a column for each of `joint_names`; all but the first are None
+    where the message leaves them out. Efforts are computed anew; they are looked at because one
+    beyond a limit tells of a sender at fault.
     """
 
     joint_names: tuple[str, ...]
@@ -64,6 +65,7 @@ class TrajectoryRequest:
     velocities: Array | None = None
     accelerations: Array | None = None
     start: float | None = None
+    effort: Array | None = None
 
     @property
     def is_set_point(self) -> bool:
@@ -108,6 +110,7 @@ def plan(
     """
     request = _in_arm_order(request, description)
     _require_numbers(request)
+    _require_sound_effort(request, description)
     start = now if request.start is None else request.start
     if start + request.times[-1] < now - MOST_LATENESS_S:
         raise ReferenceRefusedError(
@@ -205,6 +208,7 @@ def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> Tr
         accelerations=None
         if request.accelerations is None
         else reorder('accelerations', request.accelerations),
+        effort=None if request.effort is None else reorder('effort', request.effort),
     )
 
 
@@ -214,7 +218,7 @@ def _require_numbers(request: TrajectoryRequest) -> None:
             f'The reference has {len(request.times) or "no"} points; send between one and '
             f'{MOST_POINTS}.'
         )
-    for name in ('times', 'positions', 'velocities', 'accelerations'):
+    for name in ('times', 'positions', 'velocities', 'accelerations', 'effort'):
         values = getattr(request, name)
         if values is not None and not np.isfinite(values).all():
             point = int(np.argwhere(~np.isfinite(values))[0][0])
@@ -236,6 +240,20 @@ def _require_numbers(request: TrajectoryRequest) -> None:
         raise ReferenceRefusedError(
             f"The reference's time_from_start must increase from point to point and not be "
             f'negative; point {point} has {request.times[point - 1]:.6g} s.'
+        )
+
+
+def _require_sound_effort(request: TrajectoryRequest, description: ArmDescription) -> None:
+    if request.effort is None:
+        return
+    limit = description.limit('effort')
+    beyond = np.argwhere(np.abs(request.effort) > limit)
+    if len(beyond):
+        point, joint = beyond[0]
+        raise ReferenceRefusedError(
+            f"The reference's effort of {description.joint_names[joint]} at point {point + 1} is "
+            f'{request.effort[point, joint]:.4g}, beyond its limit of {limit[joint]:g}; leave '
+            'efforts out, they are computed here.'
         )
 
 

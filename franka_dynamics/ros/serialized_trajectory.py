@@ -97,6 +97,7 @@ def _request(names: Sequence[str], times: Array, rows: _Rows, start: float) -> T
         velocities=fields['velocities'],
         accelerations=fields['accelerations'],
         start=start or None,
+        effort=fields['effort'],
     )
 
 

@@ -127,6 +127,35 @@ def test_a_motion_at_fault_is_refused_with_the_fault_named(changes, sentence):
         plan(request(**changes), FER, NOW, at_home())
 
 
+@pytest.mark.parametrize(
+    ('value', 'sentence'),
+    [
+        (1e9, r'effort of fer_joint5 at point 2 is 1e\+09, beyond its limit of 12'),
+        (np.nan, 'effort of point 2 hold a value that is not finite'),
+    ],
+)
+def test_an_effort_without_sense_is_refused(value, sentence):
+    effort = np.zeros((3, 7))
+    effort[1, 4] = value
+    order = [3, 1, 0, 2, 6, 5, 4]
+    gentle = request()
+    shuffled = replace(
+        gentle,
+        joint_names=tuple(FER.joint_names[i] for i in order),
+        positions=gentle.positions[:, order],
+        effort=effort[:, order],
+    )
+    with pytest.raises(ReferenceRefusedError, match=sentence):
+        plan(shuffled, FER, NOW, at_home())
+
+
+def test_an_effort_within_the_limits_is_taken_and_computed_anew():
+    planned = plan(request(effort=np.full((3, 7), 5.0)), FER, NOW, at_home())
+    np.testing.assert_array_equal(
+        planned.positions, plan(request(), FER, NOW, at_home()).positions
+    )
+
+
 def test_an_fr3_near_its_stop_has_the_local_velocity_limit():
     # Joint 1 at 2.6 rad/s is within the constant limit of 2.62 rad/s, but 0.1 rad from its stop
     # an FR3 may go no faster than -0.6599 + sqrt(2 * 6 * 0.1) = 0.4356 rad/s.
