@@ -18,7 +18,7 @@ import franka_dynamics
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.parameters import table
+from franka_dynamics.ros.parameter_tables import table
 
 SHARE = share_directory()
 FEEDFORWARD, SIMULATION = (

@@ -26,9 +26,8 @@ OURS = 'franka_dynamics'
 ROOMS = ('arm', 'dynamics', 'control', 'ros')
 # Tools around the node: the simulated arm, the demonstration, its recorder, the monitor, what a
 # launch file asks of its machine, the action in front of a controller.
-NOT_THE_NODE = {'simulator_node', 'simulator_parameters', 'demo_session', 'bag_recorder',
-                'parameter_pages',
-                'monitor_feed', 'installed_packages', 'trajectory_action_node'}
+NOT_THE_NODE = {'simulator_node', 'demo', 'recording_session', 'monitor_feed',
+                'installed_packages', 'trajectory_action_node'}
 original = builtins.__import__
 
 

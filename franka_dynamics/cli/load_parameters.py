@@ -31,13 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load; exit 1 if the node is not there or refuses, 2 if the file is at fault."""
-    from ..ros.node_client import NodeClientError
-    from ..ros.parameter_loading import load_parameters
+    from ..ros.node_client import NodeClient, NodeClientError
 
     try:
-        loaded = load_parameters(
-            '/' + arguments.node.strip('/'), arguments.file, arguments.timeout
-        )
+        with NodeClient(arguments.node, arguments.timeout) as client:
+            loaded = client.load(arguments.file)
     except NodeClientError as error:
         print(f'franka-dynamics: nothing was set: {error}', file=sys.stderr)
         return 1

@@ -33,8 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write what was asked for."""
     from ..errors import SettingsError
-    from ..ros.parameter_pages import generated_files, parameter_file
-    from ..ros.parameters import NODES
+    from ..ros.parameter_tables import generated_files, NODES, parameter_file
 
     if arguments.all is not None:
         refuse(

@@ -27,22 +27,12 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
 from .fci_diagnostics import FciDiagnostics
-from .fci_parameters import (
-    collision_thresholds_from,
-    COMMAND,
-    fci_settings_from,
-    fci_supervision_from,
-    FEEDFORWARD,
-    preflight_torque_from,
-    require_same_gravity,
-    STATES_ONLY,
-)
-from .live_parameters import LiveParameters
 from .messages import doubles, effort_message, stamp_from_seconds
 from .model_source import checked_controller
 from .node_process import REFUSED, run_node, StopRequest
-from .node_settings import load_arm
-from .parameters import declare, live_table, table, values
+from .node_settings import collision_thresholds_from, load_arm, settings_from
+from .parameter_tables import live_table, table
+from .parameters import declare, LiveParameters, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .serialized_trajectory import read_trajectory
 from .two_threads import CycleCalls, NodePart, ServiceThread
@@ -50,6 +40,7 @@ from ..arm import ArmDescription
 from ..control.control_law import ControlLaw
 from ..control.planning import follow_request
 from ..control.settings import Settings
+from ..control.supervision import SupervisionLimits
 from ..dynamics import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import (
@@ -65,9 +56,14 @@ from ..fci.model_difference import compare_models, ModelDifference
 from ..fci.preflight import known_to_robot, Preflight
 from ..fci.sources import CommandSource, FeedforwardSource
 from ..fci.torque_loop import LoopState, TorqueLoop
+from ..typing import Array
 
 NODE_NAME = 'fci'
+STATES_ONLY, COMMAND, FEEDFORWARD = 'states_only', 'command', 'feedforward'
 _LOG_PERIOD_S = 1.0
+# The robot itself stops after 20 lost packets in a row, and libfranka after a second of silence; a
+# state that is read is fresh. What is left to watch are the values.
+_LONGEST_GAP_S = 0.2
 
 
 class FciNode(Node):
@@ -107,13 +103,17 @@ class FciNode(Node):
         description = _arm(parameters)
         self._controller, _ = checked_controller(
             description,
-            fci_settings_from(parameters),
-            fci_supervision_from(parameters),
+            _settings(parameters),
+            SupervisionLimits(
+                state_timeout=_LONGEST_GAP_S,
+                max_state_age=0.0,
+                recovery_samples=parameters['recovery_samples'],
+            ),
             parameters,
         )
         collision, threshold = (
             collision_thresholds_from(parameters),
-            preflight_torque_from(parameters),
+            _preflight_torque(parameters),
         )
         self._names = list(description.joint_names)
         self._mode = parameters['control']
@@ -145,13 +145,7 @@ class FciNode(Node):
         self._stamps = StampClock()
         self._logged_state, self._logged_stops = self._loop.state, 0
         self._open_topics()
-        LiveParameters(
-            self,
-            table('fci'),
-            live_table('fci'),
-            self._require_usable,
-            self._apply_settings,
-        )
+        self._live = LiveParameters(self, table('fci'), live_table('fci'), self._require_usable)
         self._diagnostics = FciDiagnostics(self, self._loop, self._controller, self._preflight)
         self._connection.read()
         self._robot_model = self._connection.load_model()
@@ -229,6 +223,7 @@ class FciNode(Node):
 
     def _run_beside(self) -> float:
         """Do what takes longer than a cycle may; return for how long nothing will be due [s]."""
+        self._live.apply(self._apply_settings)
         self._controller.check_models(self._lock)
         return self._diagnostics.times.run(self._diagnostics.publish)
 
@@ -284,15 +279,15 @@ class FciNode(Node):
         return self._loop.state in (LoopState.CONTROLLING, LoopState.STOPPING)
 
     def _require_usable(self, merged: dict[str, Any]) -> None:
-        settings = fci_settings_from(merged)
+        settings = _settings(merged)
         settings.validate(self._controller.description)
         if self._commanding:
-            require_same_gravity(self._controller.settings, settings)
+            _require_same_gravity(self._controller.settings, settings)
 
     def _apply_settings(self, live: dict[str, Any]) -> None:
-        law = self._controller.prepare(fci_settings_from(live))
+        law = self._controller.prepare(_settings(live))
         try:
-            require_same_gravity(self._controller.settings, law.settings)
+            _require_same_gravity(self._controller.settings, law.settings)
             difference = None
         except SettingsError:
             difference = self._compare_models(law.settings)
@@ -390,6 +385,36 @@ def _arm(parameters: dict[str, Any]) -> ArmDescription:
         )
     description.require_physical('commanding torques')
     return description
+
+
+def _preflight_torque(values: dict[str, Any]) -> Array:
+    """Return the thresholds of the check at rest, shape (7,) [N m]; SettingsError if malformed."""
+    threshold = np.asarray(values['preflight_torque'], dtype=float)
+    if threshold.shape != (7,) or not ((threshold > 0.0) & (threshold < np.inf)).all():
+        raise SettingsError(
+            'preflight_torque must be 7 positive finite numbers, one per joint; '
+            f'got {threshold.tolist()[:8]}.'
+        )
+    return threshold
+
+
+def _settings(values: dict[str, Any]) -> Settings:
+    """Return the live settings; the target is the robot, which adds gravity and friction."""
+    return settings_from({**values, 'target': 'fci', 'terms.friction': False})
+
+
+def _require_same_gravity(before: Settings, after: Settings) -> None:
+    """Refuse a change by which other gravity torque would be commanded than checked at rest."""
+    changed = [
+        name
+        for name in ('gravity_vector', 'payload', 'payload_known_to_robot')
+        if getattr(before, name) != getattr(after, name)
+    ]
+    if changed:
+        raise SettingsError(
+            f'{" and ".join(changed)} cannot change while torques are commanded, because the '
+            'check at rest would not cover it; call ~/enable with false first.'
+        )
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -21,11 +21,11 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from .feedforward_cycle import FeedforwardCycle
-from .live_parameters import LiveParameters
 from .model_source import DESCRIPTION_QOS, make_controller, resolve_model, ResolvedModel
 from .node_process import GuardedLifecycleNode, run_lifecycle_node
 from .node_settings import ROBOT_DESCRIPTION, settings_from
-from .parameters import declare, live_table, table, values
+from .parameter_tables import live_table, table
+from .parameters import declare, LiveParameters, values
 from .qos import qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .two_threads import CycleCalls, NodePart
 from ..control.braking import LONGEST_BRAKING_S
@@ -71,12 +71,11 @@ class FeedforwardNode(GuardedLifecycleNode):
         self._lock = threading.RLock()
         self._finalized = False
         declare(self, table(NODE_NAME))
-        LiveParameters(
+        self._live = LiveParameters(
             self,
             table(NODE_NAME),
             live_table(NODE_NAME),
             self._require_usable,
-            self._apply_settings,
             self._is_enabled,
         )
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
@@ -252,6 +251,7 @@ class FeedforwardNode(GuardedLifecycleNode):
 
     def run_beside(self) -> float:
         """Do what takes longer than a cycle may, on the other thread; return as `run_due`."""
+        self._live.apply(self._apply_settings)
         return self.cycle.run_beside() if self._subscriptions_of_activation else _IDLE_S
 
     # Services, parameters ----------------------------------------------------------------------

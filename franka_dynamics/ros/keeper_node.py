@@ -19,7 +19,8 @@ from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from .node_process import run_node, StopRequest
-from .parameters import declare, table, values
+from .parameter_tables import table
+from .parameters import declare, values
 from .qos import PUBLISHER_QOS
 from .serialized import CommandBytes
 from ..control.keeper import Keeper, KeeperState

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 import time
-from typing import Any
+from typing import Any, NamedTuple
 import uuid
 
 from builtin_interfaces.msg import Duration
@@ -28,6 +28,7 @@ import yaml
 
 from .messages import seconds
 from .node_process import guest_node
+from .parameter_files import matches, read_sections
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
 from .statuses import ReferenceReports
 from ..errors import FrankaDynamicsError, SettingsError
@@ -52,6 +53,13 @@ _TYPES: dict[int, tuple[type, str, bool]] = {
 
 class NodeClientError(FrankaDynamicsError):
     """A node does not answer, or refuses what it was asked."""
+
+
+class Loaded(NamedTuple):
+    """The parameters of a file: those that were set, and those that were so already."""
+
+    changed: tuple[str, ...]
+    unchanged: tuple[str, ...]
 
 
 def typed(descriptor: ParameterDescriptor, value: Any) -> Any:
@@ -177,6 +185,48 @@ class NodeClient:
         ).result
         if not result.successful:
             raise NodeClientError(f'{self._name} refused {", ".join(values)}: {result.reason}')
+
+    def load(self, path: Path) -> Loaded:
+        """
+        Set the parameters that a file gives this node, all of them or none.
+
+        Those that have the file's value already are left out, so that a whole dump can be loaded.
+
+        Raises
+        ------
+        SettingsError
+            If the file cannot be used for this node: it names a parameter that does not exist,
+            has a value of another type, or another value for one that is read-only.
+
+        """
+        given: dict[str, Any] = {}
+        for pattern, parameters in read_sections(path).items():
+            if matches(pattern, self._name):
+                given.update(parameters)
+        if not given:
+            raise SettingsError(f'{path} has no parameters for {self._name}.')
+        if unknown := sorted(set(given).difference(self.names())):
+            raise SettingsError(
+                f'{path}: {self._name} has no parameter {", ".join(unknown)}. Nothing was set.'
+            )
+        changes = {}
+        for descriptor, present in zip(self.describe(list(given)), self.values(list(given))):
+            name = descriptor.name
+            try:
+                value = typed(descriptor, given[name])
+            except NodeClientError as error:
+                raise SettingsError(f'{path}: {error} Nothing was set.') from error
+            if value == present:
+                continue
+            if descriptor.read_only:
+                raise SettingsError(
+                    f'{path}: {name} is {present!r} and read-only, the file says '
+                    f'{given[name]!r}; start the node with it. Nothing was set.'
+                )
+            changes[name] = value
+        if changes:
+            self.set_all(changes)
+        return Loaded(tuple(changes), tuple(name for name in given if name not in changes))
 
     def state(self) -> str:
         """Return the lifecycle state."""

@@ -4,18 +4,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from array import array
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
-from .parameters import live_table
 from ..arm import ArmDescription, load
 from ..control.contact import ContactLimits
 from ..control.settings import Settings, StateSource, Terms
 from ..control.supervision import SupervisionLimits
 from ..errors import SettingsError
+from ..fci.connection import CollisionThresholds
 
 # Where a model comes from.
 DESCRIPTION, URDF_FILE, ROBOT_DESCRIPTION = 'description', 'urdf_file', 'robot_description'
+
+Made = TypeVar('Made')
 
 
 def load_arm(values: dict[str, Any]) -> ArmDescription:
@@ -53,48 +56,36 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
 
 def settings_from(values: dict[str, Any]) -> Settings:
     """Return the live settings that parameter values stand for."""
-    return Settings(
-        target=values['target'],
-        terms=Terms(
-            *(values[f'terms.{term}'] for term in ('gravity', 'coriolis', 'inertia', 'friction'))
-        ),
-        state_source=StateSource(values['state_source']),
-        gravity_vector=tuple(values['gravity_vector']),
-        payload=tuple(values['payload']),
-        payload_known_to_robot=values['payload_known_to_robot'],
-        kp=tuple(values['kp']),
-        kd=tuple(values['kd']),
-        max_tracking_error=tuple(values['max_tracking_error']),
-        max_flange_error=values['max_flange_error'],
-        max_payload=values['max_payload'],
-        scale=values['scale'],
-        ramp_time=values['ramp_time'],
-        stream_period=values['stream_period'],
+    settings = _of(Settings, values)
+    return replace(
+        settings,
+        terms=_of(Terms, values, 'terms.{}'),
+        state_source=StateSource(settings.state_source),
     )
-
-
-def torque_settings(values: dict[str, Any]) -> Settings:
-    """Return the settings of values that say what torques are; all others keep their defaults."""
-    return settings_from({spec.name: spec.default for spec in live_table('feedforward')} | values)
 
 
 def supervision_from(values: dict[str, Any]) -> SupervisionLimits:
     """Return the supervision limits that parameter values stand for."""
-    return SupervisionLimits(
-        min_input_rate=values['min_input_rate'],
-        state_timeout=values['state_timeout'],
-        max_state_age=values['max_state_age'],
-        recovery_samples=values['recovery_samples'],
-        max_restarts=values['max_restarts'],
-    )
+    return _of(SupervisionLimits, values)
 
 
 def contact_limits_from(values: dict[str, Any]) -> ContactLimits:
     """Return the contact limits that parameter values stand for."""
-    return ContactLimits(
-        threshold=values['contact.threshold'],
-        threshold_per_speed=values['contact.threshold_per_speed'],
-        joint_factors=tuple(values['contact.joint_factors']),
-        release=values['contact.release'],
-        high_pass=values['contact.high_pass'],
+    return _of(ContactLimits, values, 'contact.{}')
+
+
+def collision_thresholds_from(values: dict[str, Any]) -> CollisionThresholds:
+    """Return what the robot is to be told about collisions; SettingsError if it is malformed."""
+    return _of(CollisionThresholds, values, '{}_thresholds')
+
+
+def _of(kind: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
+    """Return a dataclass made of the parameters of its fields' names; the rest are defaults."""
+    given = {field.name: name.format(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    found = {field: values[parameter] for field, parameter in given.items() if parameter in values}
+    return kind(
+        **{
+            field: tuple(value) if isinstance(value, list | array) else value
+            for field, value in found.items()
+        }
     )

@@ -1,54 +1,34 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes' parameters: which node has which, how they are declared and told."""
+"""A node's parameters: declared, judged and changed."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-import functools
 from typing import Any
 
-from ..control.parameter_schema import check, ParameterSpec, specs
-from ..errors import SettingsError, shortened
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    GetParameterTypes,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.parameter import Parameter
 
-LIVE = ('torque', 'motion')  # files of what may change while a node commands
-# Of a node that drives a robot over FCI: both are the robot's own.
-_OF_ROBOT = ('target', 'terms.friction')
-_FILES = {
-    'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
-    'simulator': ('arm', 'simulator'),
-    'reference_player': ('arm', 'reference_player'),
-    'fci': ('arm', 'fci', *LIVE),
-    'keeper': ('keeper',),
-    'trajectory_action': ('arm', 'torque', 'trajectory_action'),
-}
-NODES = tuple(_FILES)
-
-
-@functools.cache
-def table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return the parameters of one of NODES."""
-    return _for(node, [spec for name in _FILES[node] for spec in specs(name)])
-
-
-@functools.cache
-def live_table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return those of them that make up its Settings and may change while it commands."""
-    return _for(node, [spec for name in _FILES[node] if name in LIVE for spec in specs(name)])
-
-
-def _for(node: str, found: Sequence[ParameterSpec]) -> tuple[ParameterSpec, ...]:
-    if node != 'fci':
-        return tuple(found)
-    # libfranka's bindings work with the FR3 generation; a FER needs libfranka older than 0.10.
-    return tuple(
-        replace(spec, default='fr3') if spec.name == 'robot_type' else spec
-        for spec in found
-        if spec.name not in _OF_ROBOT
-    )
+from .parameter_tables import constraints
+from ..control.parameter_schema import check, ParameterSpec
+from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 
 def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
@@ -62,10 +42,6 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
         parameter.
 
     """
-    from rcl_interfaces.msg import ParameterDescriptor
-    from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
-    from rclpy.parameter import Parameter
-
     for spec in table:
         descriptor = ParameterDescriptor(
             name=spec.name,
@@ -78,7 +54,8 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
         if given is not None and isinstance(given.value, (int, float)):
             check(spec, given.value)  # whose sentence says more than rclpy's
         # rclpy takes an empty list for bytes; such a parameter is declared by its type alone.
-        default = spec.default if spec.default != [] else _types()[spec.kind]
+        kind = Parameter.Type[spec.kind.upper()]
+        default = spec.default if spec.default != [] else kind
         try:
             parameter = node.declare_parameter(spec.name, default, descriptor)
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
@@ -87,7 +64,9 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
             ) from error
         if parameter.value is None:
             # Without a value of any kind, `ros2 param dump` would print no parameter at all.
-            node._parameters[spec.name] = Parameter(spec.name, _types()[spec.kind], [])
+            node._parameters[spec.name] = Parameter(
+                spec.name, Parameter.Type[spec.kind.upper()], []
+            )
         else:
             check(spec, parameter.value)
     _refuse_unknown(node, table)
@@ -99,51 +78,18 @@ def ranges(spec: ParameterSpec) -> dict[str, list[Any]]:
 
     A number that is bounded on one side alone has none: a descriptor cannot say so.
     """
-    from rcl_interfaces.msg import FloatingPointRange, IntegerRange
-
     if spec.minimum is None or spec.maximum is None:
         return {}
-    if spec.kind == 'integer':
-        return {
-            'integer_range': [
-                IntegerRange(from_value=int(spec.minimum), to_value=int(spec.maximum))
-            ]
-        }
-    if spec.kind == 'double':
-        return {
-            'floating_point_range': [
-                FloatingPointRange(from_value=float(spec.minimum), to_value=float(spec.maximum))
-            ]
-        }
-    return {}
-
-
-def constraints(spec: ParameterSpec) -> str:
-    """Return a parameter's choices or range as text for people."""
-    if spec.choices:
-        return 'one of ' + ', '.join(spec.choices)
-    bounds = [
-        f'{word} {bound:g}'
-        for word, bound in (('at least', spec.minimum), ('at most', spec.maximum))
-        if bound is not None
-    ]
-    return ' and '.join(bounds) + (f' {spec.unit}' if bounds and spec.unit else '')
+    field, kind, number = {
+        'integer': ('integer_range', IntegerRange, int),
+        'double': ('floating_point_range', FloatingPointRange, float),
+    }[spec.kind]
+    return {field: [kind(from_value=number(spec.minimum), to_value=number(spec.maximum))]}
 
 
 def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """Return the present values of a table's parameters by name."""
     return {spec.name: node.get_parameter(spec.name).value for spec in table}
-
-
-def announcement(changes: Sequence[Any]) -> str:
-    """Return a line about parameters that were changed; arrays as one would type them."""
-
-    def typed(value: Any) -> Any:
-        return value.tolist() if isinstance(value, array) else value
-
-    return 'now: ' + ', '.join(
-        f'{change.name} = {shortened(str(typed(change.value)), 200)}' for change in changes
-    )
 
 
 def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
@@ -167,15 +113,121 @@ def _with_likeness(name: str, known: Sequence[str]) -> str:
     return f'{name} ({similar[0]}?)' if similar else name
 
 
-def _types() -> dict[str, Any]:
-    from rclpy.parameter import Parameter
+_MOST_PER_REQUEST = 1000
+_LONGEST_REASON = 500
+_SERVICES = (
+    DescribeParameters,
+    GetParameters,
+    GetParameterTypes,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
 
-    kinds = Parameter.Type
-    return {
-        'bool': kinds.BOOL,
-        'integer': kinds.INTEGER,
-        'double': kinds.DOUBLE,
-        'string': kinds.STRING,
-        'double_array': kinds.DOUBLE_ARRAY,
-        'string_array': kinds.STRING_ARRAY,
-    }
+
+class LiveParameters:
+    """
+    Judges changes of a node's parameters as rclpy makes them, and applies them when asked.
+
+    Making what follows from them takes longer than a cycle: a request of many is applied once.
+
+    Parameters
+    ----------
+    node : Node
+        Which has declared all of `table`.
+    table : sequence of ParameterSpec
+        All its parameters.
+    live : sequence of ParameterSpec
+        Those of them that may change.
+    judge : callable
+        Given all live values as they would be; raises FrankaDynamicsError to refuse them.
+    active : callable
+        Whether the node is active, and parameters that are only read before are fixed.
+
+    """
+
+    def __init__(
+        self,
+        node: Any,
+        table: Sequence[ParameterSpec],
+        live: Sequence[ParameterSpec],
+        judge: Callable[[dict[str, Any]], None],
+        active: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._node, self._live, self._judge, self._active = node, live, judge, active
+        self._specs = {spec.name: spec for spec in table}
+        self._changed: dict[str, Any] = {}
+        node.add_on_set_parameters_callback(self._on_set)
+        node.add_post_set_parameters_callback(self._after_set)
+        for service in node.services:
+            if service.srv_type in _SERVICES:
+                service.callback = _answered(service.callback)
+
+    def apply(self, use: Callable[[dict[str, Any]], None]) -> None:
+        """Hand all live values to a function if one has changed since the last call, and tell."""
+        if not self._changed:
+            return
+        changed, self._changed = self._changed, {}
+        use(values(self._node, self._live))
+        told = (f'{name} = {shortened(str(value), 200)}' for name, value in changed.items())
+        self._node.get_logger().info(f'now: {", ".join(told)}')
+
+    def _on_set(self, changes: Sequence[Parameter]) -> SetParametersResult:
+        try:
+            for change in changes:
+                if not change.name or change.type_ is Parameter.Type.NOT_SET:
+                    raise SettingsError(f'{change.name!r} is no parameter with a value.')
+                if change.name in self._specs:
+                    self._check(self._specs[change.name], change)
+            merged = values(self._node, self._live)
+            self._judge(merged | {change.name: change.value for change in changes})
+        except FrankaDynamicsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _check(self, spec: ParameterSpec, change: Parameter) -> None:
+        check(spec, change.value)
+        if (
+            spec.while_inactive
+            and self._active()
+            and change.value != self._node.get_parameter(change.name).value
+        ):
+            raise SettingsError(
+                f'{change.name} can be changed only while the node is not active: ros2 '
+                f'lifecycle set {self._node.get_fully_qualified_name()} deactivate, set it, and '
+                'activate the node again.'
+            )
+
+    def _after_set(self, changes: Sequence[Parameter]) -> None:
+        live = {spec.name for spec in self._live}
+        for change in changes:
+            if change.name in live:
+                value = change.value
+                self._changed[change.name] = value.tolist() if isinstance(value, array) else value
+
+
+def _answered(callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a service's callback that answers in a short sentence where rclpy's raises."""
+
+    def answer(request: Any, response: Any) -> Any:
+        entries = getattr(request, 'parameters', ())
+        try:
+            if len(entries) > _MOST_PER_REQUEST:
+                raise ValueError(
+                    f'at most {_MOST_PER_REQUEST} parameters are taken in one request'
+                )
+            callback(request, response)
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
+            refusal = SetParametersResult(successful=False, reason=str(error))
+            if isinstance(request, SetParametersAtomically.Request):
+                response.result = refusal
+            elif entries:  # those after the one at fault are not looked at
+                response.results += [refusal] * (len(entries) - len(response.results))
+        if isinstance(request, SetParametersAtomically.Request):
+            response.result.reason = shortened(response.result.reason, _LONGEST_REASON)
+        elif entries:
+            for result in response.results:
+                result.reason = shortened(result.reason, _LONGEST_REASON)
+        return response
+
+    return answer

@@ -28,7 +28,8 @@ from trajectory_msgs.msg import JointTrajectory
 from .messages import JointReading, JointStateReader, request_message
 from .node_process import start_node
 from .node_settings import load_arm
-from .parameters import declare, table, values
+from .parameter_tables import table
+from .parameters import declare, values
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
 from .statuses import ReferenceReports
 from ..control.multisine import multisine

@@ -3,12 +3,10 @@
 """
 Joint states read from their bytes, and commands written as theirs.
 
-Turning a JointState into Python objects costs more than the dynamics. Its CDR bytes hold the
-values in pieces whose places depend only on what comes before them. That is the frame id and the
-names, which do not change from message to message: so the places are worked out once and kept as
-long as those bytes stay the same. Whatever is no such message is refused in one sentence: whatever
-a publisher sends reaches a raw subscription, and rclpy's own conversion raises an error of its own
-for some of it, and builds objects for all of it, however many.
+Turning a JointState into Python objects costs more than the dynamics. Its values lie where the
+first message has them, as long as the bytes between them (frame id, names, counts) stay the same.
+Whatever is no such message is refused in one sentence; rclpy's own conversion raises errors of
+several kinds, and builds objects however many are announced.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Float64MultiArray
 
-from .messages import doubles, JointReading, JointStateReader, measured
+from .messages import doubles, JointReading, JointStateReader
 from ..errors import FrankaDynamicsError, JointStateError
 
 # The representation identifier and options (OMG DDS-XTypes 1.3, 7.4.1.2); alignment counts from
@@ -70,6 +68,7 @@ class CdrReader:
                 'is not plain CDR'
             )
         self.data, self.order, self.place = data, order, BODY
+        self.spans: list[tuple[int, int]] = []  # of what is no padding
 
     def align(self, size: int) -> int:
         """Go to the next multiple of a size, and return the place."""
@@ -81,6 +80,7 @@ class CdrReader:
         if size > len(self.data) - begin:
             raise CdrError(f'it ends after {len(self.data)} bytes, in the middle of a value')
         self.place = begin + size
+        self.spans.append((begin, self.place))
         return begin
 
     def count(self) -> int:
@@ -105,18 +105,12 @@ class CdrReader:
             raise CdrError('it holds a text without an end')
         return bytes(self.data[begin : begin + max(length - 1, 0)]).decode(errors='replace')
 
-    def texts(self, spans: list[tuple[int, int]] | None = None) -> list[str]:
-        """Return a sequence of strings; where each lies is appended to `spans`."""
+    def texts(self) -> list[str]:
+        """Return a sequence of strings."""
         count = self.count()
         if 4 * count > len(self.data) - self.place:
             raise CdrError(f'it announces {count} names, for which it is too short')
-        texts = []
-        for _ in range(count):
-            begin = self.align(4)
-            texts.append(self.text())
-            if spans is not None:
-                spans.append((begin, self.place))
-        return texts
+        return [self.text() for _ in range(count)]
 
     def doubles(self) -> NDArray[np.float64]:
         """Return a sequence of doubles, which may be a view on the bytes."""
@@ -129,18 +123,25 @@ class CdrReader:
 
 
 class _Layout(NamedTuple):
-    """Where the values of messages with these constant bytes lie."""
+    """Where the values of messages that have these bytes in common lie."""
 
     length: int
     start: bytes  # the encapsulation header
-    head: bytes  # from behind the stamp up to the first position, padding as it was
-    constant: tuple[tuple[int, int, bytes], ...]  # the same without its padding, and the counts
-    counts: tuple[tuple[int, int, bytes], ...]  # between the arrays
-    begin: int  # of the doubles
-    doubles: int  # up to the last array's end; a count and its padding take the room of one
-    order: NDArray[np.int_]  # of positions, velocities and efforts (if any), in joint order
-    n: int
-    byte_order: str
+    stamp: struct.Struct
+    kind: np.dtype[np.float64]
+    names: list[str]
+    head: tuple[int, int, bytes]  # from behind the stamp up to the first value, padding as it was
+    constant: tuple[tuple[int, int, bytes], ...]  # all but stamp, values and padding
+    values: tuple[tuple[int, int], ...]  # where each array begins, and its count
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a message's values lie where another's did."""
+        if len(data) != self.length or not data.startswith(self.start):
+            return False
+        # Padding is whatever the serializer's memory held, and mostly the same as before.
+        begin, end, kept = self.head
+        unsure = self.constant[-2:] if data[begin:end] == kept else self.constant
+        return all(data[begin:end] == kept for begin, end, kept in unsure)
 
 
 class RawJointStateReader:
@@ -169,106 +170,44 @@ class RawJointStateReader:
 
         """
         layout = self._layout
-        if layout is None or not _fits(layout, data):
+        if layout is None or not layout.fits(data):
             try:
-                return self._read_anew(data)
+                layout = self._layout_of(CdrReader(data, MOST_STATE_BYTES))
             except CdrError as error:
                 raise JointStateError(f'The joint state cannot be read: {error}.') from error
-        sec, nanosec = _STAMP[layout.byte_order].unpack_from(data, BODY)
+        sec, nanosec = layout.stamp.unpack_from(data, BODY)
         if nanosec > MOST_NANOSECONDS:
             raise JointStateError(
                 f'The joint state cannot be read: it holds a time with {nanosec} nanoseconds.'
             )
-        n = layout.n
-        values = np.frombuffer(data, layout.byte_order + 'f8', layout.doubles, layout.begin)[
-            layout.order
-        ].astype(np.float64, copy=False)
-        return JointReading(
-            sec,
-            nanosec,
-            values[:n],
-            values[n : 2 * n],
-            measured(values[2 * n :]) if len(values) > 2 * n else None,
+        position, velocity, effort = (
+            np.frombuffer(data, layout.kind, count, begin).astype(np.float64, copy=False)
+            for begin, count in layout.values
         )
-
-    def _read_anew(self, data: bytes) -> JointReading:
-        reader = CdrReader(data, MOST_STATE_BYTES)
-        stamp = reader.time()
-        begin = reader.align(4)
-        reader.text()
-        spans = [(begin, reader.place)]
-        begin = reader.align(4)
-        spans.append((begin, begin + 4))  # the count of names
-        names = reader.texts(spans)
-        arrays, places = [], []
-        for _ in range(3):
-            place = reader.align(4)
-            arrays.append(reader.doubles())
-            places.append((place, reader.place - _DOUBLE * len(arrays[-1])))
-        reading = self._decoded.arrange(stamp, names, *arrays)
-        self._layout = _layout_of(
-            data, reader.order, spans, places, len(names), self._decoded.order, len(arrays[2]) > 0
-        )
+        reading = self._decoded.arrange((sec, nanosec), layout.names, position, velocity, effort)
+        self._layout = layout
         return reading
 
-
-def _layout_of(
-    data: bytes,
-    byte_order: str,
-    spans: Sequence[tuple[int, int]],
-    places: Sequence[tuple[int, int]],
-    count: int,
-    pick: Sequence[int],
-    effort: bool,
-) -> _Layout | None:
-    """
-    Return where the values of a message that was just read lie, or None if not in one row.
-
-    `places` are those of each array's count and of its first value.
-    """
-    # The three arrays are read as one row of doubles: between two of them there must be just the
-    # eight bytes of a count and its padding.
-    step = count + 1
-    if places[1][1] - places[0][1] != _DOUBLE * step or (
-        effort and places[2][1] - places[1][1] != _DOUBLE * step
-    ):
-        return None
-    order = [np.asarray(pick) + k * step for k in range(2 + effort)]
-
-    def kept(begin: int, end: int) -> tuple[int, int, bytes]:
-        return begin, end, bytes(data[begin:end])
-
-    counts = [(place, place + 4) for place, _ in places]
-    first = places[0][1]
-    return _Layout(
-        len(data),
-        bytes(data[:BODY]),
-        bytes(data[_AFTER_STAMP:first]),
-        tuple(kept(*span) for span in (*spans, counts[0])),
-        tuple(kept(*span) for span in counts[1:]),
-        first,
-        (2 + effort) * step - 1,
-        np.concatenate(order),
-        len(pick),
-        byte_order,
-    )
-
-
-def _fits(layout: _Layout, data: bytes) -> bool:
-    """
-    Return whether a message's values lie where another's did.
-
-    Padding is whatever the serializer's memory held, and mostly the same as before.
-    """
-    return (
-        len(data) == layout.length
-        and data.startswith(layout.start)
-        and (
-            data[_AFTER_STAMP : layout.begin] == layout.head
-            or all(data[begin:end] == kept for begin, end, kept in layout.constant)
+    def _layout_of(self, reader: CdrReader) -> _Layout:
+        """Read a message; return where its values lie."""
+        data = reader.data
+        reader.time()
+        reader.text()
+        names = reader.texts()
+        counts = [len(reader.doubles()) for _ in range(3)]
+        values = reader.spans[-5::2]  # before each its count
+        kept = [span for span in reader.spans[1:] if span not in values]
+        head = (_AFTER_STAMP, values[0][0])
+        return _Layout(
+            len(data),
+            bytes(data[:BODY]),
+            _STAMP[reader.order],
+            np.dtype(reader.order + 'f8'),
+            names,
+            (*head, bytes(data[slice(*head)])),
+            tuple((*span, bytes(data[slice(*span)])) for span in kept),
+            tuple((begin, count) for (begin, _), count in zip(values, counts)),
         )
-        and all(data[begin:end] == kept for begin, end, kept in layout.counts)
-    )
 
 
 class CommandBytes:

@@ -27,14 +27,17 @@ from .diagnostics import diagnostic_array, ERROR, OK, PublicationTimes, status, 
 from .messages import doubles, stamp_from_seconds
 from .node_process import INPUT_AT_FAULT, run_node, StopRequest
 from .node_settings import load_arm
-from .parameters import declare, table, values
+from .parameter_tables import table
+from .parameters import declare, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .realtime import OFF
-from .simulator_parameters import simulation_settings
+from ..arm import ArmDescription
 from ..control.cycle_result import Durations
 from ..control.limits import finite_command
+from ..control.settings import Settings
 from ..errors import CommandRefusedError, SettingsError
-from ..simulation.arm_simulation import ArmSimulation, SensorReading
+from ..simulation.arm_simulation import ArmSimulation, Push, SensorReading, SimulationSettings
+from ..simulation.joint_elasticity import franka_elasticity
 from ..simulation.step_log import StepLog
 
 COMMAND_TOPIC = 'effort_controller/commands'
@@ -60,7 +63,7 @@ class SimulatorNode(Node):
         description = load_arm(parameters)
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
-        self._simulation = ArmSimulation(description, simulation_settings(parameters, description))
+        self._simulation = ArmSimulation(description, _settings(parameters, description))
         self._timestep = self._simulation.settings.timestep
         self._names = list(description.joint_names)
         self._lockstep = parameters['pacing'] == 'lockstep'
@@ -291,6 +294,28 @@ class SimulatorNode(Node):
                 ],
             )
         )
+
+
+def _settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings:
+    """Return the settings that parameter values stand for on an arm."""
+    force = values['push.force']
+    if len(force) != 3 or not np.isfinite(force).all():
+        raise SettingsError(f'push.force must be three finite numbers [N]; got {list(force)}.')
+    return SimulationSettings(
+        start=np.array(values['start']) if len(values['start']) else None,
+        gravity=tuple(values['gravity_vector']),
+        payload=Settings(payload=tuple(values['payload'])).payload_inertia(),
+        friction=values['friction'],
+        elasticity=franka_elasticity(arm) if values['elastic_joints'] else None,
+        sensor_delay=values['sensor_delay'],
+        gravity_compensation=values['gravity_compensation'],
+        position_noise=values['position_noise'],
+        velocity_noise=values['velocity_noise'],
+        effort_noise=values['effort_noise'],
+        push=Push(tuple(force), values['push.start'], values['push.duration']),
+        brake_release_after=values['brake_release_after'],
+        seed=values['seed'],
+    )
 
 
 def _claimed(topic: str) -> socket.socket:

@@ -29,8 +29,9 @@ from trajectory_msgs.msg import JointTrajectory
 from .installed_packages import effort_trajectories
 from .messages import JointStateReader, trajectory_message
 from .node_process import run_node, StopRequest
-from .node_settings import load_arm, torque_settings
-from .parameters import declare, live_table, table, values
+from .node_settings import load_arm, settings_from
+from .parameter_tables import live_table, table
+from .parameters import declare, values
 from .qos import STATE_QOS
 from .realtime import OFF
 from .serialized_trajectory import request_of
@@ -98,7 +99,7 @@ class TrajectoryActionNode(Node):
         parameters = values(self, table('trajectory_action'))
         self._description = load_arm(parameters)
         self._description.require_physical('commanding torques')
-        ControlLaw(self._description, torque_settings(parameters))  # refused now, not by a goal
+        ControlLaw(self._description, settings_from(parameters))  # refused now, not by a goal
         self._type = action_type()
         possible, note = effort_trajectories()
         if not possible:  # a warning: the controller may run on another machine
@@ -265,7 +266,7 @@ class TrajectoryActionNode(Node):
         """Return the goal with torques, or the sentence and code of its refusal."""
         request = request_of(trajectory)
         law = ControlLaw(
-            self._description, torque_settings(values(self, live_table('trajectory_action')))
+            self._description, settings_from(values(self, live_table('trajectory_action')))
         )
         stamp, q = self._state()
         begin = stamp if request.start is None else max(stamp, request.start)

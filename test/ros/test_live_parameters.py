@@ -10,7 +10,7 @@ from rcl_interfaces.srv import DescribeParameters
 from franka_dynamics.arm import load
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.parameters import table
+from franka_dynamics.ros.parameter_tables import table
 
 FER = load('fer')
 NODE = 'feedforward'

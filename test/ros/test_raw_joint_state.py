@@ -110,7 +110,7 @@ def test_given_a_known_layout_when_read_then_nothing_is_decoded(monkeypatch):
     def fail(*_):
         raise AssertionError('read anew')
 
-    monkeypatch.setattr(raw, '_read_anew', fail)
+    monkeypatch.setattr(raw, '_layout_of', fail)
     np.testing.assert_array_equal(raw.read(other).position, values[::-1][:3])
     assert raw.read(other).stamp == 7 + 8e-9
 

@@ -21,7 +21,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.parameters import NODES as NAMES
+from franka_dynamics.ros.parameter_tables import NODES as NAMES
 
 from .conftest import ROOT
 from ..fci.simulated_robot import FrankaSim

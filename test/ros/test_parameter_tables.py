@@ -30,9 +30,9 @@ from franka_dynamics.ros.node_settings import (  # noqa: E402
     supervision_from,
 )
 from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
-from franka_dynamics.ros.parameter_pages import generated_files  # noqa: E402
-from franka_dynamics.ros.parameters import declare, ranges, table, values  # noqa: E402
-from franka_dynamics.ros.parameters import NODES as NAMES  # noqa: E402
+from franka_dynamics.ros.parameter_tables import generated_files, table  # noqa: E402
+from franka_dynamics.ros.parameter_tables import NODES as NAMES  # noqa: E402
+from franka_dynamics.ros.parameters import declare, ranges, values  # noqa: E402
 from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
 from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
 

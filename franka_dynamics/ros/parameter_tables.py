@@ -1,16 +1,55 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter files and docs/reference/parameters.md, generated from config/parameters."""
+"""Which node has which parameters, and the files and the page that tell it; without ROS."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+import functools
 import textwrap
 from typing import Any
 
 import yaml
 
-from .parameters import constraints, NODES, table
-from ..control.parameter_schema import ParameterSpec
+from ..control.parameter_schema import ParameterSpec, specs
+
+LIVE = ('torque', 'motion')  # files of what may change while a node commands
+# Of a node that drives a robot over FCI: both are the robot's own.
+_OF_ROBOT = ('target', 'terms.friction')
+_FILES = {
+    'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
+    'simulator': ('arm', 'simulator'),
+    'reference_player': ('arm', 'reference_player'),
+    'fci': ('arm', 'fci', *LIVE),
+    'keeper': ('keeper',),
+    'trajectory_action': ('arm', 'torque', 'trajectory_action'),
+}
+NODES = tuple(_FILES)
+
+
+@functools.cache
+def table(node: str) -> tuple[ParameterSpec, ...]:
+    """Return the parameters of one of NODES."""
+    return _for(node, [spec for name in _FILES[node] for spec in specs(name)])
+
+
+@functools.cache
+def live_table(node: str) -> tuple[ParameterSpec, ...]:
+    """Return those of them that make up its Settings and may change while it commands."""
+    return _for(node, [spec for name in _FILES[node] if name in LIVE for spec in specs(name)])
+
+
+def _for(node: str, found: Sequence[ParameterSpec]) -> tuple[ParameterSpec, ...]:
+    if node != 'fci':
+        return tuple(found)
+    # libfranka's bindings work with the FR3 generation; a FER needs libfranka older than 0.10.
+    return tuple(
+        replace(spec, default='fr3') if spec.name == 'robot_type' else spec
+        for spec in found
+        if spec.name not in _OF_ROBOT
+    )
+
 
 GENERATOR = 'franka-dynamics node defaults --all .'
 _LICENSE = '# Copyright 2026 The franka_dynamics authors\n# SPDX-License-Identifier: Apache-2.0\n'
@@ -52,6 +91,18 @@ def page() -> str:
             '|---|---|---|---|---|\n' + ''.join(_row(spec) for spec in table(node))
         )
     return ''.join(parts)
+
+
+def constraints(spec: ParameterSpec) -> str:
+    """Return a parameter's choices or range as text for people."""
+    if spec.choices:
+        return 'one of ' + ', '.join(spec.choices)
+    bounds = [
+        f'{word} {bound:g}'
+        for word, bound in (('at least', spec.minimum), ('at most', spec.maximum))
+        if bound is not None
+    ]
+    return ' and '.join(bounds) + (f' {spec.unit}' if bounds and spec.unit else '')
 
 
 def as_yaml(value: Any) -> str:
