@@ -4,50 +4,116 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, MISSING, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from .bodies import Body, InertiaAbout, Pose
 from .consistency import repaired, REPAIRS
 from .denavit_hartenberg import Convention, DHRow
-from .description import ArmDescription, Joint, JointLimits
-from .friction import FRICTION_MODELS, FrictionModel
-from .hand_file import (
-    available_hands,
-    hand_file,
-    inertia_about,
-    InertiaAbout,
-    is_file_name,
-    load_hand,
-    NO_HAND,
-    read_body,
-)
+from .description import ArmDescription, Joint
+from .friction import Friction
+from .hand_file import available_hands, hand_file, is_file_name, load_hand, NO_HAND
 from .inertia import LinkInertia
-from .strict_yaml import YamlTable
-from ..errors import DescriptionError, FrictionError, nearest, UnknownArmError
+from .typed_file import FieldError, Positive, read_typed
+from ..errors import DescriptionError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
-from ..spatial import JointKind, pose_from_xyz_rpy
+from ..typing import Array
 
 # Franka's first arm was sold as Panda; its joints carry that name in older drivers.
 ALIASES = {'panda': 'fer'}
 AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
-_ARM_KEYS = {
-    'name',
-    'title',
-    'source',
-    'convention',
-    'joints',
-    'flange',
-    'base',
-    'home',
-    'rated_load',
-    'friction',
-    'simulated_friction',
-    'default_set',
-    'inertial_sets',
-}
+_FORM = 'an arm file starts with name, convention, joints, inertial_sets'
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InertialSet:
+    """A published set of inertias; `bodies` are its links, and the last is the base if given."""
+
+    source: str
+    notes: str = ''
+    inertia_about: InertiaAbout | None = None
+    hand: str = NO_HAND
+    rounding: Positive | None = None
+    repair: str | None = None
+    repairs: tuple[str, ...] = ()
+    links: tuple[Body, ...]
+    base_link: Body | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is not known, and bodies that are none."""
+        if self.hand != NO_HAND and not hand_file(self.hand).is_file():
+            raise FieldError(
+                ('hand',),
+                f'is {self.hand!r}; there are {", ".join(available_hands())}, or the path of a '
+                'hand file',
+            )
+        if self.repair not in (None, *REPAIRS):
+            raise FieldError(('repair',), f'is {self.repair!r}; it must be {REPAIRS[0]}')
+        self.inertias()
+
+    def inertias(self) -> tuple[LinkInertia, ...]:
+        """Return the links about their frames' origins."""
+        found = []
+        for i, body in enumerate(self.links):
+            try:
+                found.append(body.link(self.inertia_about))
+            except FieldError as error:
+                raise FieldError(('links', i, *error.keys), error.problem) from None
+        return tuple(found)
+
+    def base_inertia(self) -> LinkInertia | None:
+        """Return what stands still about the base's origin."""
+        return None if self.base_link is None else self.base_link.link(self.inertia_about)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ArmFile:
+    """What an arm file holds; a description has one of its inertial sets."""
+
+    name: str
+    title: str = ''
+    source: str = ''
+    convention: Convention
+    joints: tuple[Joint, ...]
+    flange: DHRow = field(default_factory=DHRow)
+    base: Pose | None = None
+    home: Array | None = None
+    rated_load: Positive | None = None
+    friction: Friction | None = None
+    simulated_friction: Friction | None = None
+    default_set: str
+    inertial_sets: dict[str, InertialSet]
+
+    def __post_init__(self) -> None:
+        """Refuse a default that is not there, and what has not one number per joint."""
+        n = len(self.joints)
+        if not n:
+            raise FieldError(('joints',), 'is empty; an arm needs at least one joint')
+        if self.default_set not in self.inertial_sets:
+            raise FieldError(
+                ('default_set',),
+                f'is {self.default_set!r}; there are {", ".join(self.inertial_sets)}',
+            )
+        for name in ('friction', 'simulated_friction'):
+            friction = getattr(self, name)
+            try:
+                if friction is not None:
+                    friction.torque(np.zeros(n))
+            except JointVectorError as error:
+                raise FieldError((name,), f'has not one number for each of {n} joints') from error
+        if self.home is None:
+            return
+        if self.home.shape != (n,):
+            raise FieldError(('home',), f'must be a list of {n} numbers, not {self.home.tolist()}')
+        for i, (joint, at) in enumerate(zip(self.joints, self.home)):
+            if not joint.limits.lower <= at <= joint.limits.upper:
+                raise FieldError(
+                    ('home', i),
+                    f'is {at:g}, outside the limits of {joint.name}, {joint.limits.lower:g} to '
+                    f'{joint.limits.upper:g}',
+                )
 
 
 def available_arms() -> tuple[str, ...]:
@@ -57,10 +123,16 @@ def available_arms() -> tuple[str, ...]:
 
 def available_sets(arm: str | Path) -> tuple[str, ...]:
     """Return the names of an arm's inertial sets, its default first."""
-    table = YamlTable.read(_arm_file(arm))
-    sets = table.table('inertial_sets')
-    default = table.text('default_set')
-    return (default, *sorted(name for name in sets.values if name != default))
+    file = read_arm_file(arm)
+    return (
+        file.default_set,
+        *sorted(name for name in file.inertial_sets if name != file.default_set),
+    )
+
+
+def read_arm_file(arm: str | Path) -> ArmFile:
+    """Return what the file of a shipped arm, or at a path, holds; raise as `load` does."""
+    return read_typed(_arm_path(arm), ArmFile, _FORM)
 
 
 def load(
@@ -102,56 +174,50 @@ def load(
         If a repair is asked for and cvxpy is not installed.
 
     """
-    path = _arm_file(arm)
-    table = YamlTable.read(path)
-    table.only(_ARM_KEYS)
-    convention = table.choice('convention', Convention)
-    joints = tuple(_joint(entry, prefix) for entry in table.tables('joints'))
-    if str(arm) in ALIASES:
-        joints = tuple(
-            replace(
-                joint,
-                name=prefix
-                + joint.name.removeprefix(prefix).replace(ALIASES[str(arm)], str(arm), 1),
-            )
-            for joint in joints
-        )
-    if not joints:
-        raise table.error('joints', 'is empty; an arm needs at least one joint')
-    names = [joint.name for joint in joints]
-    for name in names:
-        if names.count(name) > 1:
-            raise table.error('joints', f'name {name!r} more than once; joint names must differ')
-    sets = table.table('inertial_sets')
-    chosen = inertial_set if inertial_set is not None else table.text('default_set')
-    if chosen not in sets.values:
-        raise UnknownArmError(
-            f'{path} has no inertial set {chosen!r}; it has {", ".join(sets.values)}.'
-        )
-    inertial = sets.table(chosen)
-    links, base_link = _links(inertial, [joint.name for joint in joints])
-    description = ArmDescription(
-        name=table.text('name'),
-        convention=convention,
-        joints=joints,
-        links=links,
-        flange=_row(table.table('flange')) if 'flange' in table else DHRow(),
-        base=_base(table),
-        base_link=base_link,
-        home=_home(table, joints) if 'home' in table else None,
-        friction=_friction(table.table('friction'), len(joints)) if 'friction' in table else None,
-        simulated_friction=_friction(table.table('simulated_friction'), len(joints))
-        if 'simulated_friction' in table
-        else None,
-        inertial_set=chosen,
-        source=inertial.text('source'),
-        hand=_listed_hand(inertial),
-        rated_load=table.positive('rated_load') if 'rated_load' in table else None,
-        rounding=inertial.positive('rounding') if 'rounding' in inertial else 0.0,
-        file=str(path),
-        repairs=inertial.texts('repairs') if 'repairs' in inertial else (),
+    path, file = _arm_path(arm), read_arm_file(arm)
+    if repair not in (None, *REPAIRS):
+        raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
+    alias = str(arm) if str(arm) in ALIASES else file.name
+    joints = (
+        replace(joint, name=prefix + joint.name.replace(file.name, alias, 1))
+        for joint in file.joints
     )
-    return _repaired(_with_hand(description, hand), inertial, repair)
+    chosen = file.default_set if inertial_set is None else inertial_set
+    if chosen not in file.inertial_sets:
+        raise UnknownArmError(
+            f'{path} has no inertial set {chosen!r}; it has {", ".join(file.inertial_sets)}.'
+        )
+    inertial = file.inertial_sets[chosen]
+    try:
+        description = ArmDescription(
+            name=file.name,
+            convention=file.convention,
+            joints=tuple(joints),
+            links=inertial.inertias(),
+            flange=file.flange,
+            base=np.eye(4) if file.base is None else file.base.matrix(),
+            base_link=inertial.base_inertia(),
+            home=file.home,
+            friction=file.friction,
+            simulated_friction=file.simulated_friction,
+            inertial_set=chosen,
+            source=inertial.source,
+            hand=inertial.hand,
+            rated_load=file.rated_load,
+            rounding=inertial.rounding or 0.0,
+            file=str(path),
+            repairs=inertial.repairs,
+        )
+    except DescriptionError as error:
+        raise DescriptionError(f'{path}: {error}') from error
+    description = _with_hand(description, hand)
+    if (repair or inertial.repair) is None:
+        return description
+    # Hands shift the rounding box, no more.
+    about_origin = inertial.inertia_about is InertiaAbout.FRAME_ORIGIN and all(
+        body.first_moment is not None for body in inertial.links
+    )
+    return repaired(description, tensor_only=not about_origin)
 
 
 def alias_note(arm: str | Path) -> str:
@@ -181,27 +247,10 @@ def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     return description.with_payload(load_hand(hand), name=hand)
 
 
-def _repaired(
-    description: ArmDescription,
-    inertial: YamlTable,
-    repair: str | None,
-) -> ArmDescription:
-    """Repair on request of the caller or of the file; hands shift the rounding box, no more."""
-    requested = inertial.text('repair') if repair is None and 'repair' in inertial else repair
-    if requested is None:
-        return description
-    if requested not in REPAIRS:
-        raise inertial.error('repair', f'is {requested!r}; it must be {" or ".join(REPAIRS)}')
-    about_origin = inertia_about(inertial) is InertiaAbout.FRAME_ORIGIN and all(
-        'first_moment' in entry for entry in inertial.tables('links')
-    )
-    return repaired(description, tensor_only=not about_origin)
-
-
 _FOLDER = "{} is a folder; give the path of an arm's file."
 
 
-def _arm_file(arm: str | Path) -> Path:
+def _arm_path(arm: str | Path) -> Path:
     text = str(arm)
     if is_file_name(text):
         path = Path(text).expanduser()
@@ -226,142 +275,3 @@ def _arm_file(arm: str | Path) -> Path:
             'An arm of your own is given by the path of its YAML file.'
         )
     return path
-
-
-def _joint(table: YamlTable, prefix: str) -> Joint:
-    table.only({'name', 'kind', 'dh', 'limits', 'rotor_inertia'})
-    limits = _limits(table.table('limits')) if 'limits' in table else JointLimits()
-    rotor = table.number('rotor_inertia', 0.0)
-    if rotor < 0.0:
-        raise table.error('rotor_inertia', f'is {rotor}; it cannot be negative')
-    return Joint(
-        prefix + table.text('name'),
-        table.choice('kind', JointKind),
-        _row(table.table('dh')),
-        limits,
-        rotor,
-    )
-
-
-def _limits(table: YamlTable) -> JointLimits:
-    scalars = {f.name for f in fields(JointLimits)} - {'lower', 'upper'}
-    table.only(scalars | {'position'})
-    values = {key: table.number(key) for key in scalars if key in table}
-    for key, value in values.items():
-        if value < 0.0:
-            raise table.error(key, f'is {value}; a limit cannot be negative')
-    for present, absent in (
-        ('velocity_offset', 'velocity_deceleration'),
-        ('velocity_deceleration', 'velocity_offset'),
-    ):
-        if present in values and absent not in values:
-            raise table.error(absent, f'is missing beside {present}; the two belong together')
-    if 'position' in table:
-        lower, upper = table.bounds('position')
-        if lower > upper:
-            raise table.error('position', f'has its minimum {lower} above its maximum {upper}')
-        values.update(lower=lower, upper=upper)
-    return JointLimits(**values)
-
-
-def _row(table: YamlTable) -> DHRow:
-    table.only({'a', 'alpha', 'd', 'theta'})
-    return DHRow(
-        a=table.number('a', 0.0),
-        alpha=table.angle('alpha', 0.0),
-        d=table.number('d', 0.0),
-        theta=table.angle('theta', 0.0),
-    )
-
-
-def _home(table: YamlTable, joints: tuple[Joint, ...]) -> np.ndarray:
-    home = table.positions('home', len(joints))
-    for i, (joint, at) in enumerate(zip(joints, home)):
-        if not joint.limits.lower <= at <= joint.limits.upper:
-            raise table.error(
-                f'home[{i + 1}]',
-                f'is {at:g}, outside the limits of {joint.name}, '
-                f'{joint.limits.lower:g} to {joint.limits.upper:g}',
-            )
-    return home
-
-
-def _listed_hand(table: YamlTable) -> str:
-    if 'hand' not in table:
-        return NO_HAND
-    hand = table.text('hand')
-    if hand != NO_HAND and not hand_file(hand).is_file():
-        raise table.error(
-            'hand',
-            f'is {hand!r}; there are {", ".join(available_hands())}, or the path of a hand file',
-        )
-    return hand
-
-
-def _links(
-    table: YamlTable,
-    joints: list[str],
-) -> tuple[tuple[LinkInertia, ...], LinkInertia | None]:
-    table.only(
-        {
-            'source',
-            'inertia_about',
-            'hand',
-            'rounding',
-            'repair',
-            'repairs',
-            'links',
-            'base_link',
-            'notes',
-        }
-    )
-    about = inertia_about(table)
-    entries = table.tables('links')
-    if len(entries) != len(joints):
-        raise table.error(
-            'links',
-            f'has {len(entries)} entries, but the arm has {len(joints)} '
-            'joints; give one link per joint',
-        )
-    base = read_body(table.table('base_link'), about, {'name'}) if 'base_link' in table else None
-    return tuple(
-        read_body(entry.labelled(f'moved by {joint}'), about, {'name'})
-        for entry, joint in zip(entries, joints)
-    ), base
-
-
-def _friction(table: YamlTable, n: int) -> FrictionModel:
-    model = table.text('model')
-    if model not in FRICTION_MODELS:
-        raise table.error('model', f'is {model!r}; it must be one of {", ".join(FRICTION_MODELS)}')
-    build = FRICTION_MODELS[model]
-    given = [f for f in fields(build) if f.init]
-    table.only({'model', 'source', *(f.name for f in given)})
-    elements = table.length('reach') if model == 'maxwell_slip' else 0
-
-    def value(name: str) -> Any:
-        if name in ('width', 'stribeck_velocity'):
-            return table.positive(name)
-        if name == 'reach':
-            return table.numbers(name, elements)
-        if name == 'slip':
-            return table.matrix(name, elements, n)
-        if name == 'deviations':  # of viscous, Coulomb and offset; of Stribeck and the elements
-            return table.matrix(name, 4 + elements if model == 'maxwell_slip' else 3, n)
-        return table.numbers(name, n)
-
-    try:
-        friction: FrictionModel = build(
-            **{f.name: value(f.name) for f in given if f.default is MISSING or f.name in table}
-        )
-    except FrictionError as error:
-        raise table.error('model', f'{model} cannot be used: {str(error).rstrip(".")}') from error
-    return friction
-
-
-def _base(table: YamlTable) -> np.ndarray:
-    if 'base' not in table:
-        return np.eye(4)
-    base = table.table('base')
-    base.only({'xyz', 'rpy'})
-    return pose_from_xyz_rpy(base.numbers('xyz', 3), base.angles('rpy', 3))

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .typed_file import Angle
 from ..errors import DescriptionError
 
 
@@ -32,9 +33,9 @@ class DHRow:
     """
 
     a: float = 0.0
-    alpha: float = 0.0
+    alpha: Angle = 0.0
     d: float = 0.0
-    theta: float = 0.0
+    theta: Angle = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what is no number."""

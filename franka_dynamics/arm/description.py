@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .denavit_hartenberg import Convention, DHRow
 from .friction import FrictionModel
 from .inertia import LinkInertia
+from .typed_file import Bound, NotNegative
 from ..errors import DescriptionError, InertiaError, JointVectorError
 from ..spatial import JointKind, rigid_transform
 
@@ -30,8 +31,8 @@ class JointLimits:
     contradict each other raise a DescriptionError.
     """
 
-    lower: float = -math.inf
-    upper: float = math.inf
+    lower: Bound = field(default=-math.inf, metadata={'key': 'position'})
+    upper: Bound = field(default=math.inf, metadata={'key': 'position'})
     velocity: float = math.inf
     acceleration: float = math.inf
     jerk: float = math.inf
@@ -89,9 +90,9 @@ class Joint:
 
     name: str
     kind: JointKind
-    row: DHRow
+    row: DHRow = field(metadata={'key': 'dh'})
     limits: JointLimits = field(default_factory=JointLimits)
-    rotor_inertia: float = 0.0
+    rotor_inertia: NotNegative = 0.0
 
 
 @dataclass(frozen=True, eq=False)

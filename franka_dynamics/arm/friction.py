@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .slip_states import middle_slip_states, slip_states
+from .typed_file import OneOf
 from ..errors import FrictionError, JointVectorError
 from ..typing import Array
 
@@ -269,6 +270,7 @@ FRICTION_MODELS: dict[str, type] = {
     'viscous_coulomb': ViscousCoulombFriction,
     'maxwell_slip': MaxwellSlipFriction,
 }
+Friction = Annotated[FrictionModel, OneOf('model', FRICTION_MODELS, beside=('source',))]
 
 
 def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:

@@ -16,40 +16,6 @@ from ..spatial import rigid_transform
 _AXES = ('x', 'y', 'z')
 
 
-def solid_cylinder(
-    radius: float, length: float, axis: str, mass: float | None, density: float | None
-) -> tuple[float, NDArray[np.float64]]:
-    """
-    Return the mass of a cylinder along an axis [kg] and its moments, shape (3,) [kg m^2].
-
-    Raises
-    ------
-    InertiaError
-        If a dimension, the mass or the density is not positive and finite, the axis is not x, y
-        or z, or not exactly one of mass and density is given.
-
-    """
-    _require_positive(radius=radius, length=length)
-    if axis not in _AXES:
-        raise InertiaError(f"A cylinder's axis is 'x', 'y' or 'z'; got {axis!r}.")
-    kilograms = _mass_of(mass, density, np.pi * radius**2 * length)
-    moments = np.full(3, (3.0 * radius**2 + length**2) / 12.0)
-    moments[_AXES.index(axis)] = 0.5 * radius**2
-    return kilograms, kilograms * moments
-
-
-def solid_box(
-    sides: NDArray[np.float64],
-    mass: float | None,
-    density: float | None,
-) -> tuple[float, NDArray[np.float64]]:
-    """Return the mass of a box [kg] and its moments (3,) [kg m^2]; raise as `solid_cylinder`."""
-    _require_positive(x=sides[0], y=sides[1], z=sides[2])
-    kilograms = _mass_of(mass, density, float(np.prod(sides)))
-    squares = sides**2
-    return kilograms, kilograms * (squares.sum() - squares) / 12.0
-
-
 def _require_positive(**quantities: float) -> None:
     for name, value in quantities.items():
         if not 0.0 < value < np.inf:
@@ -230,8 +196,13 @@ class LinkInertia:
             If a dimension, the mass or the density is not positive and finite.
 
         """
-        kilograms, moments = solid_cylinder(radius, length, axis, mass, density)
-        return cls.from_center_of_mass(kilograms, center, np.diag(moments))
+        _require_positive(radius=radius, length=length)
+        if axis not in _AXES:
+            raise InertiaError(f"A cylinder's axis is 'x', 'y' or 'z'; got {axis!r}.")
+        moments = np.full(3, (3.0 * radius**2 + length**2) / 12.0)
+        moments[_AXES.index(axis)] = 0.5 * radius**2
+        kilograms = _mass_of(mass, density, np.pi * radius**2 * length)
+        return cls.from_center_of_mass(kilograms, center, np.diag(kilograms * moments))
 
     @classmethod
     def from_box(
@@ -267,7 +238,10 @@ class LinkInertia:
 
         """
         sides = _vector3(size, "A box's size")
-        kilograms, moments = solid_box(sides, mass, density)
+        _require_positive(x=sides[0], y=sides[1], z=sides[2])
+        kilograms = _mass_of(mass, density, float(np.prod(sides)))
+        squares = sides**2
+        moments = kilograms * (squares.sum() - squares) / 12.0
         return cls.from_center_of_mass(kilograms, center, np.diag(moments))
 
     @property

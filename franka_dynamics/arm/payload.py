@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 import json
 from pathlib import Path
 import re
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .strict_yaml import YamlTable
+from .typed_file import decode, FieldError, read_typed
 from ..errors import DescriptionError, InertiaError
+from ..typing import Array
 
 _ROUNDING = 1e-12
 _HEADER = """\
@@ -22,7 +24,26 @@ _HEADER = """\
 """
 
 
-def payload_array(inertia: LinkInertia) -> NDArray[np.float64]:
+_FORM = 'a parameter file starts with /**:'
+
+
+@dataclass(frozen=True, eq=False)
+class _Section:
+    """A node's parameters in a parameter file, of which `payload` counts here."""
+
+    ros__parameters: dict[str, Any]
+    payload: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the payload out."""
+        at = ('ros__parameters', 'payload')
+        numbers = decode(Array, self.ros__parameters.get('payload'), at)
+        if numbers.shape != (10,):
+            raise FieldError(at, f'must be a list of 10 numbers, not {numbers.tolist()}')
+        object.__setattr__(self, 'payload', numbers)
+
+
+def payload_array(inertia: LinkInertia) -> Array:
     """
     Return mass, centre of mass and inertia about it (xx xy xz yy yz zz), shape (10,).
 
@@ -66,15 +87,14 @@ def read_payload(given: str) -> LinkInertia:
 
     """
     if given.endswith(('.yaml', '.yml')):
-        table = YamlTable.read(Path(given).expanduser(), 'a parameter file starts with /**:')
-        nodes = list(table.values)
-        if len(nodes) != 1:
-            named = f'more than one node ({", ".join(nodes)})' if nodes else 'no node'
+        sections = read_typed(Path(given).expanduser(), dict[str, _Section], _FORM)
+        if len(sections) != 1:
+            named = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             raise DescriptionError(
                 f'{given}: names {named}; a payload is one section with ros__parameters and '
                 'payload in it.'
             )
-        numbers = table.table(nodes[0]).table('ros__parameters').numbers('payload', 10)
+        numbers = next(iter(sections.values())).payload
     else:
         try:
             numbers = np.array([float(part) for part in given.split(',')])
@@ -97,14 +117,14 @@ def read_payload(given: str) -> LinkInertia:
     return payload
 
 
-def payload_parameter_file(payload: NDArray[np.float64], comment: str) -> str:
+def payload_parameter_file(payload: Array, comment: str) -> str:
     """Return the text of a ROS parameter file that sets `payload`; the comment goes on top."""
     numbers = ', '.join(yaml_number(value) for value in payload)
     lines = ''.join(f'# {line}\n' for line in comment.splitlines())
     return f'{lines}{_HEADER}/**:\n  ros__parameters:\n    payload: [{numbers}]\n'
 
 
-def desk_json(payload: NDArray[np.float64], name: str) -> str:
+def desk_json(payload: Array, name: str) -> str:
     """
     Return Franka's `endeffector-config.json` of a payload, for upload by Desk's settings.
 

@@ -4,19 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .strict_yaml import YamlTable
+from .arm_file import available_arms, read_arm_file
+from .bodies import Axis, Box, Cylinder
+from .typed_file import Positive, read_typed, Vector
 from ..resources import share_directory
 from ..spatial import pose_from_xyz_rpy
 
-_TURNS = {'x': (0.0, 0.5 * np.pi, 0.0), 'y': (-0.5 * np.pi, 0.0, 0.0), 'z': (0.0, 0.0, 0.0)}
+_TURNS = {
+    Axis.X: (0.0, 0.5 * np.pi, 0.0),
+    Axis.Y: (-0.5 * np.pi, 0.0, 0.0),
+    Axis.Z: (0.0, 0.0, 0.0),
+}
 FRANKA_ARMS = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
 _HAND_MOUNT = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
@@ -59,6 +63,31 @@ class Shape:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Capsule:
+    """A capsule around an axis of a DH frame [m]; `length` is that of its cylinder."""
+
+    radius: Positive
+    length: Positive
+    axis: Axis
+    center: Vector
+    frame: int = 0
+
+    def shape(self) -> Shape:
+        """Return the capsule in its frame."""
+        return _along(ShapeKind.CAPSULE, self)
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeFile:
+    """The capsules of an arm's links and of a hand, in the hand's own frame."""
+
+    name: str
+    source: str
+    capsules: tuple[Capsule, ...]
+    hands: tuple[Capsule, ...]
+
+
 def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
     """
     Return the shapes of a shipped arm's links, by the number of the DH frame they belong to.
@@ -71,45 +100,33 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
         A shipped arm's name; an arm without shapes has none.
 
     """
+    shapes: dict[int, tuple[Shape, ...]] = {}
     if arm in FRANKA_ARMS:
-        return _capsules(_shape_file(), 'capsules')
-    path = share_directory() / 'config' / 'arms' / f'{arm}.yaml'
-    return _primitives(YamlTable.read(path)) if path.is_file() else {}
+        for capsule in _shape_file().capsules:
+            shapes[capsule.frame] = (*shapes.get(capsule.frame, ()), capsule.shape())
+    elif arm in available_arms():
+        file = read_arm_file(arm)
+        for i, link in enumerate(file.inertial_sets[file.default_set].links, start=1):
+            body = link.primitive
+            if isinstance(body, Box):
+                x, y, z = body.size.tolist()
+                pose = pose_from_xyz_rpy(body.center, np.zeros(3))
+                shapes[i] = (Shape(ShapeKind.BOX, (x, y, z), pose),)
+            elif body is not None:
+                shapes[i] = (_along(ShapeKind.CYLINDER, body),)
+    return shapes
 
 
 def load_hand_shapes() -> tuple[Shape, ...]:
     """Return the shapes of Franka's hand, in the flange frame."""
-    return tuple(shape.moved(_HAND_MOUNT) for shape in _capsules(_shape_file(), 'hands')[0])
+    return tuple(capsule.shape().moved(_HAND_MOUNT) for capsule in _shape_file().hands)
 
 
-def _shape_file() -> YamlTable:
-    return YamlTable.read(Path(share_directory() / 'config' / 'shapes' / 'franka.yaml'))
+def _along(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:
+    pose = pose_from_xyz_rpy(body.center, _TURNS[body.axis])
+    return Shape(kind, (body.radius, body.length), pose)
 
 
-def _capsules(table: YamlTable, key: str) -> dict[int, tuple[Shape, ...]]:
-    shapes: dict[int, tuple[Shape, ...]] = {}
-    for entry in table.tables(key):
-        frame = int(entry.number('frame', 0.0))
-        size = (entry.positive('radius'), entry.positive('length'))
-        pose = pose_from_xyz_rpy(entry.numbers('center', 3), _TURNS[entry.text('axis')])
-        shapes[frame] = (*shapes.get(frame, ()), Shape(ShapeKind.CAPSULE, size, pose))
-    return shapes
-
-
-def _primitives(table: YamlTable) -> dict[int, tuple[Shape, ...]]:
-    links = table.table('inertial_sets').table(table.text('default_set')).tables('links')
-    bodies: Mapping[int, YamlTable] = {
-        i: link.table('primitive') for i, link in enumerate(links, start=1) if 'primitive' in link
-    }
-    shapes: dict[int, tuple[Shape, ...]] = {}
-    for i, body in bodies.items():
-        center = body.numbers('center', 3) if 'center' in body else np.zeros(3)
-        if body.text('shape') == 'box':
-            x, y, z = (float(side) for side in body.numbers('size', 3))
-            shape = Shape(ShapeKind.BOX, (x, y, z), pose_from_xyz_rpy(center, np.zeros(3)))
-        else:
-            size = (body.positive('radius'), body.positive('length'))
-            pose = pose_from_xyz_rpy(center, _TURNS[body.text('axis')])
-            shape = Shape(ShapeKind.CYLINDER, size, pose)
-        shapes[i] = (shape,)
-    return shapes
+def _shape_file() -> ShapeFile:
+    path = share_directory() / 'config' / 'shapes' / 'franka.yaml'
+    return read_typed(path, ShapeFile, 'a shape file starts with name, source, capsules')

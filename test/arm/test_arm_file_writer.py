@@ -186,8 +186,6 @@ def test_an_unknown_friction_model_is_refused_naming_the_known():
         def torque(self, dq):
             return np.ones_like(dq)
 
-    message = (
-        'type Sticky has no form in an arm file; use one of sigmoid, viscous_coulomb, maxwell_slip'
-    )
+    message = 'Sticky has no form in a file; use one of sigmoid, viscous_coulomb, maxwell_slip'
     with pytest.raises(DescriptionError, match=message):
         arm_file_text(replace(load('fer'), friction=Sticky()))

@@ -215,7 +215,7 @@ def test_a_repair_without_a_stated_rounding_is_refused():
 def test_an_unknown_repair_names_the_known_ones():
     with pytest.raises(
         DescriptionError,
-        match=r"ledezma2021\.repair is 'guess'; it must be "
+        match=r"repair is 'guess'; it must be "
         'nearest_within_rounding',
     ):
         load('fer', 'ledezma2021', repair='guess')

@@ -1,0 +1,190 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The bodies of arm and hand files: the ten numbers as published, or a simple shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from .inertia import LinkInertia, six_from_tensor, tensor_from_six
+from .typed_file import Angles, FieldError, NotNegative, OneOf, Positive, Vector
+from ..spatial import pose_from_xyz_rpy
+from ..typing import Array
+
+# How far a tensor written out as 3 x 3 may be from symmetric, relative to its largest entry.
+_SYMMETRY = 1e-12
+
+
+class InertiaAbout(str, Enum):
+    """Which point a published inertia tensor belongs to."""
+
+    FRAME_ORIGIN = 'frame_origin'
+    CENTER_OF_MASS = 'center_of_mass'
+
+
+class Axis(str, Enum):
+    """An axis of a link's frame."""
+
+    X = 'x'
+    Y = 'y'
+    Z = 'z'
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cylinder:
+    """A homogeneous cylinder along an axis [m]; exactly one of mass [kg] and density [kg/m^3]."""
+
+    radius: Positive
+    length: Positive
+    axis: Axis
+    center: Vector = field(default_factory=lambda: np.zeros(3))
+    mass: Positive | None = None
+    density: Positive | None = None
+
+    def link(self) -> LinkInertia:
+        """Return its inertia about the frame's origin."""
+        return LinkInertia.from_cylinder(**{**vars(self), 'axis': self.axis.value})
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Box:
+    """A homogeneous box of a size along the frame's axes [m]; mass or density as a cylinder's."""
+
+    size: Vector
+    center: Vector = field(default_factory=lambda: np.zeros(3))
+    mass: Positive | None = None
+    density: Positive | None = None
+
+    def link(self) -> LinkInertia:
+        """Return its inertia about the frame's origin."""
+        return LinkInertia.from_box(**vars(self))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Body:
+    """
+    A body as published.
+
+    Either a `primitive`, or `mass` [kg], exactly one of `center_of_mass` [m] and `first_moment`
+    [kg m], and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz or as three rows.
+    """
+
+    name: str = ''
+    mass: NotNegative | None = None
+    center_of_mass: Vector | None = None
+    first_moment: Vector | None = None
+    inertia: Array | None = None
+    primitive: (
+        Annotated[Cylinder | Box, OneOf('shape', {'cylinder': Cylinder, 'box': Box})] | None
+    ) = None
+    published: ClassVar[tuple[str, ...]] = ('mass', 'center_of_mass', 'first_moment', 'inertia')
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that are missing, or that contradict each other."""
+        given = [name for name in self.published if getattr(self, name) is not None]
+        if self.primitive is not None:
+            if given:
+                raise FieldError((given[0],), 'stands beside a primitive, which says it already')
+            self.primitive.link()
+            return
+        for name in ('mass', 'inertia'):
+            if name not in given:
+                raise FieldError((name,), 'is missing')
+        if (self.center_of_mass is None) == (self.first_moment is None):
+            raise FieldError(('center_of_mass',), 'and first_moment: give exactly one of the two')
+        if not self.mass and self.first_moment is not None and self.first_moment.any():
+            raise FieldError(('first_moment',), 'is not zero although the mass is')
+        object.__setattr__(self, 'inertia', _six(self.inertia))
+
+    def link(self, about: InertiaAbout | None) -> LinkInertia:
+        """Return the body about its frame's origin; `about` says what its tensor refers to."""
+        if self.primitive is not None:
+            return self.primitive.link()
+        assert self.mass is not None and self.inertia is not None
+        if about is None:
+            raise FieldError(
+                ('inertia',),
+                'is about the frame_origin or the center_of_mass: say which with inertia_about',
+            )
+        moment = self.first_moment
+        if moment is None:
+            moment = self.mass * np.asarray(self.center_of_mass)
+        if about is InertiaAbout.FRAME_ORIGIN:
+            return LinkInertia(self.mass, moment, tensor_from_six(self.inertia))
+        center = moment / self.mass if self.mass else np.zeros(3)
+        return LinkInertia.from_center_of_mass(self.mass, center, self.inertia)
+
+    @classmethod
+    def of(cls, link: LinkInertia) -> Body:
+        """Return a link's ten parameters about its frame's origin."""
+        six = six_from_tensor(link.inertia)
+        return cls(mass=link.mass, first_moment=link.first_moment, inertia=six)
+
+
+def _six(given: Array | None) -> Array:
+    """Return a symmetric tensor's six numbers, of these or of its three rows."""
+    rows = np.asarray(given)
+    if rows.shape == (6,):
+        return rows
+    if rows.shape != (3, 3):
+        raise FieldError(('inertia',), 'must be a list of 6 numbers or three rows of 3')
+    skew = np.abs(rows - rows.T)
+    if skew.max() > _SYMMETRY * np.abs(rows).max():
+        i, j = np.unravel_index(int(np.argmax(skew)), (3, 3))
+        raise FieldError(
+            ('inertia',),
+            f'is not symmetric: {"xyz"[i]}{"xyz"[j]} is {rows[i, j]:g} and '
+            f'{"xyz"[j]}{"xyz"[i]} is {rows[j, i]:g}',
+        )
+    return six_from_tensor(0.5 * (rows + rows.T))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pose:
+    """Where a frame stands [m] and how it is turned: roll, pitch, yaw about fixed axes [rad]."""
+
+    xyz: Vector
+    rpy: Angles
+
+    def matrix(self) -> Array:
+        """Return the pose as a homogeneous transform, shape (4, 4)."""
+        return pose_from_xyz_rpy(self.xyz, self.rpy)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HandBody(Body, Pose):
+    """A body of a hand, at its pose in the flange frame."""
+
+    inertia_about: InertiaAbout | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HandFile:
+    """A hand file; `hand` is all its bodies about the flange's origin, in the flange frame."""
+
+    name: str
+    source: str
+    bodies: tuple[HandBody, ...]
+    notes: str = ''
+    hand: LinkInertia = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Add the bodies up, and refuse what cannot exist."""
+        total = LinkInertia.zero()
+        for i, body in enumerate(self.bodies):
+            try:
+                total = total + body.link(body.inertia_about).expressed_in(body.matrix())
+            except FieldError as error:
+                raise FieldError(('bodies', i, *error.keys), error.problem) from None
+        if not total.is_physical():
+            raise FieldError(
+                ('bodies',),
+                'add up to a body that cannot exist: its pseudo-inertia has an eigenvalue of '
+                f'{total.consistency_margin():.3g}; check units and which point the inertia is '
+                'about',
+            )
+        object.__setattr__(self, 'hand', total)

@@ -1,0 +1,307 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Frozen dataclasses as the schema of YAML files: read, with every field checked, and written.
+
+A field's type says what its value must be: a number, a text, a choice (an enumeration), an array,
+another dataclass, a tuple or dict of any of these; the rules that `Annotated` adds say more. A
+class that checks itself raises a `FieldError`, or any error of the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, Field, fields, is_dataclass, MISSING
+from enum import Enum
+from functools import lru_cache
+import math
+from pathlib import Path
+import re
+from types import NoneType, UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints, TypeVar, Union
+
+import numpy as np
+
+from .strict_yaml import line_of, read_mapping
+from ..errors import DescriptionError, FrankaDynamicsError, shortened
+from ..typing import Array
+
+_Kind = TypeVar('_Kind')
+Keys = tuple[str | int, ...]
+_DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
+_ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
+_TURN = 2.0 * math.pi
+
+
+class FieldError(ValueError):
+    """What is wrong with the entry at a path of keys and places in lists."""
+
+    def __init__(self, keys: Keys, problem: str) -> None:
+        super().__init__(problem)
+        self.keys, self.problem = keys, problem
+
+
+@dataclass(frozen=True, eq=False)
+class OneOf:
+    """A mapping whose `tag` names one of some classes, which the other fields fill."""
+
+    tag: str
+    classes: Mapping[str, type]
+    beside: tuple[str, ...] = ()  # fields that are read by people only
+
+
+def _three(value: Array) -> str:
+    return '' if value.shape == (3,) else f'must be a list of 3 numbers, not {value.tolist()}'
+
+
+def _positive(value: float) -> str:
+    return '' if value > 0.0 else f'is {value:g}; it must be positive'
+
+
+def _not_negative(value: float) -> str:
+    return '' if value >= 0.0 else f'is {value:g}; it cannot be negative'
+
+
+def _within_a_turn(value: float | Array) -> str:
+    most = max(np.ravel(value).tolist(), key=abs)
+    if abs(most) <= _TURN:
+        return ''
+    return f'is {most:g} rad, more than a turn; angles are in radians'
+
+
+def _endless(_: float) -> str:
+    """Mark a number that may be infinite."""
+    return ''
+
+
+# A rule says what is wrong with a value, or nothing.
+Positive = Annotated[float, _positive]
+NotNegative = Annotated[float, _not_negative]
+Angle = Annotated[float, _within_a_turn]
+Bound = Annotated[float, _endless]
+Vector = Annotated[Array, _three]
+Angles = Annotated[Array, _three, _within_a_turn]
+
+
+def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
+    """
+    Return what a YAML file holds as a dataclass; the same object until the file changes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    kind : type
+        The dataclass.
+    expected : str
+        How such a file begins, for the sentence about one that holds no mapping.
+
+    Raises
+    ------
+    DescriptionError
+        Naming file, line, field and value.
+
+    """
+    try:
+        modified = path.stat().st_mtime_ns
+    except OSError as error:
+        raise DescriptionError(f'{path} cannot be read: {error.strerror}.') from error
+    schema: Any = kind
+    found: _Kind = _read(path, schema, expected, modified)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
+    content = read_mapping(path, expected=expected)
+    try:
+        return decode(kind, content)
+    except FieldError as error:
+        raise DescriptionError(
+            f'{path}: line {line_of(path, error.keys)}: {_dotted(content, error.keys)} '
+            f'{error.problem}.'
+        ) from error
+
+
+def _dotted(content: Any, keys: Keys) -> str:
+    """Return joints[2] (elbow).limits, a list's entry with its name where it has one."""
+    text = ''
+    for key in keys:
+        named = isinstance(content, (dict, list)) and (key in content or isinstance(key, int))
+        content = content[key] if named else None
+        if isinstance(key, str):
+            text += f'.{key}' if text else key
+        else:
+            name = content.get('name') if isinstance(content, dict) else None
+            text += f'[{key + 1}]' + (f' ({name})' if name else '')
+    return text
+
+
+def decode(kind: Any, value: Any, at: Keys = ()) -> Any:
+    """Return plain data, which stands at some keys, as a type; raise FieldError if it is none."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _ruled(inner[0], inner[1:], value, at)
+    if origin in (Union, UnionType):
+        return decode(next(one for one in inner if one is not NoneType), value, at)
+    if origin is np.ndarray:
+        return _array(value, at)
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise FieldError(at, f'must be a list, not {_shown(value)}')
+        return tuple(decode(inner[0], entry, (*at, i)) for i, entry in enumerate(value))
+    if origin is dict:
+        entries = _mapping(value, at).items()
+        return {key: decode(inner[1], entry, (*at, key)) for key, entry in entries}
+    if kind is float:
+        number = _number(value, at)
+        if not math.isfinite(number):
+            raise FieldError(at, f'is {number}; it must be finite')
+        return number
+    if is_dataclass(kind):
+        return _fields(kind, value, at)
+    if kind is Any:
+        return value
+    if kind is int and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind is int or not isinstance(value, str) or not value.strip():
+        wanted = 'a whole number' if kind is int else 'a text'
+        raise FieldError(at, f'must be {wanted}, not {_shown(value)}')
+    if issubclass(kind, Enum):
+        return kind(_choice(value, [member.value for member in kind], at))
+    return value
+
+
+def _ruled(kind: Any, rules: Sequence[Any], value: Any, at: Keys) -> Any:
+    """Return a value that rules beside its type hold for."""
+    if isinstance(rules[0], OneOf):
+        one, given = rules[0], dict(_mapping(value, at))
+        place = (*at, one.tag)
+        if one.tag not in given:
+            raise FieldError(place, 'is missing')
+        chosen = one.classes[_choice(decode(str, given[one.tag], place), one.classes, place)]
+        return _fields(
+            chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.beside)}, at
+        )
+    found = _number(value, at) if _endless in rules else decode(kind, value, at)
+    for problem in (rule(found) for rule in rules):
+        if problem:
+            raise FieldError(at, problem)
+    return found
+
+
+def _fields(kind: Any, value: Any, at: Keys) -> Any:
+    """Return a mapping as a dataclass, whose own refusal gets the place that it lacks."""
+    given, layout, arguments = _mapping(value, at), _layout(kind), {}
+    for key in given:
+        if key not in layout:
+            known = ', '.join(sorted(layout))
+            raise FieldError((*at, key), f'is not a known field; known here are {known}')
+    for key, parts in layout.items():
+        if key not in given:
+            if any(part.default is part.default_factory is MISSING for part, _ in parts):
+                raise FieldError((*at, key), 'is missing')
+            continue
+        places = [(*at, key, i) for i in range(len(parts))] if len(parts) > 1 else [(*at, key)]
+        entries = given[key] if len(parts) > 1 else [given[key]]
+        if not isinstance(entries, list) or len(entries) != len(parts):
+            raise FieldError(places[0][:-1], f'must be a list of {len(parts)} numbers')
+        for (part, hint), entry, place in zip(parts, entries, places):
+            arguments[part.name] = decode(hint, entry, place)
+    try:
+        return kind(**arguments)
+    except FieldError as error:
+        raise FieldError((*at, *error.keys), error.problem) from None
+    except FrankaDynamicsError as error:
+        raise FieldError(at, f'cannot be used: {str(error).rstrip(".")}') from error
+
+
+def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
+    """Return the fields, with their types, that each key of a file fills."""
+    hints = get_type_hints(kind, include_extras=True)
+    layout: dict[str, list[tuple[Field[Any], Any]]] = {}
+    for field in fields(kind):
+        if field.init:
+            layout.setdefault(field.metadata.get('key', field.name), []).append(
+                (field, hints[field.name])
+            )
+    return layout
+
+
+def encode(kind: Any, value: Any) -> Any:
+    """Return what `decode` makes `value` of; fields that have their defaults are left out."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated and isinstance(inner[1], OneOf):
+        for name, chosen in inner[1].classes.items():
+            if type(value) is chosen:
+                return {inner[1].tag: name, **encode(chosen, value)}
+        raise DescriptionError(
+            f'A {type(value).__name__} has no form in a file; use one of '
+            f'{", ".join(inner[1].classes)}.'
+        )
+    if origin in (Annotated, Union, UnionType):
+        return encode(next(one for one in inner if one is not NoneType), value)
+    if origin is tuple:
+        return [encode(inner[0], entry) for entry in value]
+    if origin is dict:
+        return {key: encode(inner[1], entry) for key, entry in value.items()}
+    if is_dataclass(kind):
+        content = {}
+        for key, parts in _layout(kind).items():
+            found = [getattr(value, part.name) for part, _ in parts]
+            if not all(_is_default(part, one) for (part, _), one in zip(parts, found)):
+                entries = [encode(hint, one) for (_, hint), one in zip(parts, found)]
+                content[key] = entries if len(parts) > 1 else entries[0]
+        return content
+    if isinstance(value, Enum):
+        return value.value
+    return np.asarray(value, dtype=float).tolist() if kind is float or origin else value
+
+
+def _is_default(part: Field[Any], value: Any) -> bool:
+    default: Any = part.default_factory() if callable(part.default_factory) else part.default
+    return bool(np.array_equal(value, default))
+
+
+def _choice(value: str, choices: Iterable[str], at: Keys) -> str:
+    if value not in choices:
+        raise FieldError(at, f'is {shortened(value)!r}; it must be {" or ".join(choices)}')
+    return value
+
+
+def _mapping(value: Any, at: Keys) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise FieldError(at, f'must be a mapping, not {_shown(value)}')
+    return value
+
+
+def _array(value: Any, at: Keys) -> Array:
+    """Return numbers, or rows of numbers, as an array."""
+    if not isinstance(value, list):
+        raise FieldError(at, f'must be a list of numbers, not {_shown(value)}')
+    entries = [
+        _array(entry, (*at, i)) if isinstance(entry, list) else decode(float, entry, (*at, i))
+        for i, entry in enumerate(value)
+    ]
+    try:
+        return np.array(entries, dtype=float)
+    except ValueError:
+        raise FieldError(at, 'has rows of different lengths') from None
+
+
+def _number(value: Any, at: Keys) -> float:
+    """Return a number, or an angle given as a text such as '-pi/2'."""
+    match = _ANGLE.match(value) if isinstance(value, str) else None
+    if match is not None:
+        sign, times, parts = match.groups()
+        divisor = float(parts or 1)
+        if divisor == 0.0:
+            raise FieldError(at, f'is {value!r}, which divides by zero')
+        return (-1.0 if sign == '-' else 1.0) * float(times or 1) * math.pi / divisor
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise FieldError(at, f"must be a number or an angle such as '-pi/2', not {_shown(value)}")
+    return float(value)
+
+
+def _shown(value: Any) -> str:
+    return shortened(repr(value))
