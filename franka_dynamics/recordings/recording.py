@@ -148,7 +148,7 @@ def read_recording(
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
     names = joints.joint_names if isinstance(joints, ArmDescription) else tuple(joints)
     bag = Path(path).expanduser()
-    with open_bag(bag) as reader:
+    with open_bag(bag) as (reader, deserialize):
         chosen = choose_topic(reader, bag, topic)
         messages = _Messages(f'{bag}, {chosen}', names)
         connections = [one for one in reader.connections if one.topic == chosen]
@@ -156,7 +156,7 @@ def read_recording(
         for count, (connection, received_ns, data) in enumerate(
             reader.messages(connections), start=1
         ):
-            message = reader.deserialize(data, connection.msgtype)
+            message = deserialize(data, connection.msgtype)
             messages.add(received_ns if stamps == RECEIVED else _header_ns(message), message)
             if progress is not None and count % 256 == 0:
                 progress(count, expected)

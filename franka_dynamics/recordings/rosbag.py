@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,9 +27,12 @@ FIX = (
 
 
 @contextmanager
-def open_bag(bag: Path) -> Iterator[Any]:
+def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     """
-    Yield rosbags' AnyReader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag.
+    Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
+
+    JointState is taken as every release of ROS has it, so that no definition of another type in
+    the bag, which may be broken or unknown, can keep it from being read.
 
     Raises
     ------
@@ -40,7 +43,7 @@ def open_bag(bag: Path) -> Iterator[Any]:
 
     """
     try:
-        from rosbags.highlevel import AnyReader
+        from rosbags import rosbag1, rosbag2
         from rosbags.typesys import get_typestore, Stores
     except ImportError as error:
         raise MissingDependencyError(
@@ -62,13 +65,15 @@ def open_bag(bag: Path) -> Iterator[Any]:
             'file of those kinds (`bag import` reads logs of other kinds).'
         )
     try:
-        # JointState has been the same in every ROS 2 release, whichever recorded the bag.
-        types = get_typestore(Stores.ROS2_JAZZY)
+        if bag.suffix == '.bag':
+            with rosbag1.Reader(bag) as reader:
+                yield reader, get_typestore(Stores.ROS1_NOETIC).deserialize_ros1
+            return
         with (
             nullcontext(bag) if unclosed is None else closed_copy(unclosed) as path,
-            AnyReader([path], default_typestore=types) as reader,
+            rosbag2.Reader(path) as reader,
         ):
-            yield reader
+            yield reader, get_typestore(Stores.ROS2_JAZZY).deserialize_cdr
     except (RecordingError, MissingDependencyError):
         raise
     except Exception as error:

@@ -50,15 +50,10 @@ class LinkMesh:
 
 @dataclass(frozen=True, eq=False)
 class ArmMeshes:
-    """
-    An arm's meshes and, as a function of positions (n,), the frames they are fixed to.
-
-    `denavit_hartenberg` says that these are the arm's own frames, from the base to the flange.
-    """
+    """An arm's meshes and, as a function of positions (n,), the frames they are fixed to."""
 
     meshes: tuple[LinkMesh, ...]
     frames: Callable[[Array], Sequence[Array]]
-    denavit_hartenberg: bool = False
 
     def poses(self, q: Array) -> list[Array]:
         """Return each mesh's pose (4, 4) in the base frame."""
@@ -73,7 +68,7 @@ def shape_meshes(description: ArmDescription) -> tuple[ArmMeshes, ArmMeshes]:
     frames = partial(_frames, description, NewtonEulerModel(description))
     links = [_shape_mesh(i, i, shape) for i, group in shapes.items() for shape in group]
     held = [_shape_mesh(0, description.n + 1, shape) for shape in hand]
-    return ArmMeshes(tuple(links), frames, True), ArmMeshes(tuple(held), frames, True)
+    return ArmMeshes(tuple(links), frames), ArmMeshes(tuple(held), frames)
 
 
 def _shape_mesh(joint: int, frame: int, shape: Shape) -> LinkMesh:
@@ -186,7 +181,7 @@ def installed_meshes(
         except (ValueError, RuntimeError) as error:
             raise MeshesError(f'the meshes cannot be read: {_short(error)}.') from error
         frames = partial(_frames, description, NewtonEulerModel(description))
-        return ArmMeshes(meshes, frames, True)
+        return ArmMeshes(meshes, frames)
     return None
 
 

@@ -106,7 +106,6 @@ _AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
 _CENTER_RADIUS = 0.025  # [m] of 1 kg; volume goes with mass
 _ARROW_PER_NM = 0.03  # [m]
 _SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]
-_NOTHING = 1e-6  # a scale at which nothing is seen
 # A shorter arrow would be all head: less external torque than this has none [N m].
 LEAST_TORQUE = _HEAD_LENGTH / _ARROW_PER_NM
 _OPACITY = 0.6  # of links, so that frames and centres of mass show through
@@ -144,12 +143,19 @@ class ArmScene:
         links, hand = shape_meshes(description)
         self._skeleton = None if links.meshes else self._add_skeleton()
         self._drawn: dict[str, tuple[ArmMeshes, list[Any]]] = {}
-        self._nodes: dict[str, dict[int, Any]] = {}
         self._draw('links', links)
         self._draw('hand', hand)
         self._centers = [self._add_center(i, link) for i, link in enumerate(description.links, 1)]
-        self._arrows = _Arrows(server.scene, '/external', description.n)
-        self._show_external = True
+        self._external = server.scene.add_frame('/external', show_axes=False)
+        self._arrows = server.scene.add_arrows(
+            '/external/arrows',
+            np.zeros((1, 2, 3)),
+            _EXTERNAL_COLOUR,
+            shaft_radius=_SHAFT_RADIUS,
+            head_radius=_HEAD_RADIUS,
+            head_length=_HEAD_LENGTH,
+            visible=False,
+        )
         server.initial_camera.position = (1.0, -1.0, 0.8)
         server.initial_camera.look_at = (0.2, 0.05, 0.42)
         self._add_switches()
@@ -162,21 +168,22 @@ class ArmScene:
         if self._skeleton is not None:
             self._skeleton.points = self._bones(poses)
         self._colour(state)
-        external = state.torques.get(EXTERNAL)
-        if external is None or not self._show_external:
-            external = np.zeros(self._description.n)
-        self._arrows.draw(*self.arrows(state.q, external))
-        self._place_nodes(state.q)
+        self._draw_arrows(state)
+        for meshes, handles in self._drawn.values():
+            for handle, pose in zip(handles, meshes.poses(state.q)):
+                _place(handle, pose)
 
-    def arrows(self, q: Array, external: Array) -> tuple[Array, Array]:
-        """
-        Return the arrows' tails and what leads from them to their tips, (n, 3) each [m].
-
-        A joint with less external torque than `LEAST_TORQUE` has an arrow of no length.
-        """
-        shown = np.where(np.abs(external) < LEAST_TORQUE, 0.0, external)
-        axes = _joint_axes(self._model.jacobian(q))
-        return self._model.frames(q)[:-1, :3, 3], _ARROW_PER_NM * shown[:, None] * axes
+    def _draw_arrows(self, state: ViewState) -> None:
+        """Draw the external torques along the joints' axes, but for those below LEAST_TORQUE."""
+        external = state.torques.get(EXTERNAL, np.zeros(self._description.n))
+        shown = np.abs(external) >= LEAST_TORQUE
+        tails = self._model.frames(state.q)[:-1, :3, 3]
+        tips = tails + _ARROW_PER_NM * external[:, None] * _joint_axes(
+            self._model.jacobian(state.q)
+        )
+        if shown.any():
+            self._arrows.points = np.stack((tails, tips), axis=1)[shown].astype(np.float32)
+        self._arrows.visible = bool(shown.any())
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show meshes in place of the shapes; they take the colours of their joints."""
@@ -188,41 +195,24 @@ class ArmScene:
             self._skeleton.visible = False
 
     def _draw(self, what: str, meshes: ArmMeshes) -> None:
-        """Draw the links or the hand anew, each mesh below a node of its frame."""
-        scene = self._server.scene
-        for handle in (
-            *self._drawn.pop(what, (meshes, []))[1],
-            *self._nodes.pop(what, {}).values(),
-        ):
+        """Draw the links or the hand anew."""
+        for handle in self._drawn.pop(what, (meshes, []))[1]:
             handle.remove()
-        parent = 'arm' if meshes.denavit_hartenberg else what
-        if not meshes.denavit_hartenberg:
-            self._nodes[what] = {
-                frame: scene.add_frame(f'/{what}/{frame}', show_axes=False)
-                for frame in sorted({mesh.frame for mesh in meshes.meshes})
-            }
+        poses = meshes.poses(np.zeros(self._description.n)) if meshes.meshes else []
         handles = [
-            scene.add_mesh_simple(
-                f'/{parent}/{mesh.frame}/{what}{k}',
+            self._server.scene.add_mesh_simple(
+                f'/{what}/{k}',
                 mesh.vertices.astype(np.float32),
                 mesh.faces.astype(np.uint32),
                 color=colour_of(0.0) if mesh.joint else _BASE_COLOUR,
                 opacity=_OPACITY,
                 flat_shading=False,
-                position=mesh.pose[:3, 3],
-                wxyz=_quaternion(mesh.pose),
+                position=pose[:3, 3],
+                wxyz=_quaternion(pose),
             )
-            for k, mesh in enumerate(meshes.meshes)
+            for k, (mesh, pose) in enumerate(zip(meshes.meshes, poses))
         ]
         self._drawn[what] = meshes, handles
-        self._place_nodes(np.zeros(self._description.n))
-
-    def _place_nodes(self, q: Array) -> None:
-        """Place the nodes that are no frames of the arm."""
-        for what, nodes in self._nodes.items():
-            poses = self._drawn[what][0].frames(q)
-            for frame, node in nodes.items():
-                _place(node, poses[frame])
 
     def _colour(self, state: ViewState) -> None:
         """Colour each link by how much of its joint's torque limit is used."""
@@ -254,77 +244,13 @@ class ArmScene:
 
     def _add_switches(self) -> None:
         gui = self._server.gui
-        for label, handles in (('frames', self._frames), ('centres of mass', self._centers)):
+        for label, handles, attribute in (
+            ('frames', self._frames, 'show_axes'),
+            ('centres of mass', self._centers, 'visible'),
+            ('external torque', [self._external], 'visible'),
+        ):
             box = gui.add_checkbox(label, True)
-            box.on_update(_switch(box, handles, 'show_axes' if label == 'frames' else 'visible'))
-        box = gui.add_checkbox('external torque', True)
-
-        @box.on_update
-        def _(_: Any) -> None:
-            self._show_external = box.value
-            self._arrows.visible = box.value
-
-
-class _Arrows:
-    """
-    A fixed number of arrows, of which those without length are not drawn, heads included.
-
-    viser's own arrows have a head at any length.
-    """
-
-    def __init__(self, scene: Any, name: str, count: int) -> None:
-        from trimesh.creation import cone, cylinder
-
-        shaft = cylinder(_SHAFT_RADIUS, 1.0, sections=12)
-        shaft.apply_translation((0.0, 0.0, 0.5))
-        head = cone(_HEAD_RADIUS, _HEAD_LENGTH, sections=16)
-        self._shafts, self._heads = (
-            scene.add_batched_meshes_simple(
-                f'{name}/{part}',
-                np.asarray(mesh.vertices, dtype=np.float32),
-                np.asarray(mesh.faces, dtype=np.uint32),
-                np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
-                np.zeros((count, 3)),
-                batched_scales=np.full((count, 3), _NOTHING),
-                batched_colors=_EXTERNAL_COLOUR,
-                cast_shadow=False,
-                lod='off',
-            )
-            for part, mesh in (('shafts', shaft), ('heads', head))
-        )
-
-    def draw(self, tails: Array, along: Array) -> None:
-        """Draw from tails (n, 3) along vectors (n, 3) [m]."""
-        lengths = np.linalg.norm(along, axis=1)
-        drawn = lengths > 0.0
-        unit = np.where(drawn[:, None], along, [0.0, 0.0, 1.0])
-        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-        turns = np.array([_turn_of_z(direction) for direction in unit])
-        shaft = np.maximum(lengths - _HEAD_LENGTH, _NOTHING)
-        self._shafts.batched_positions = tails
-        self._heads.batched_positions = tails + shaft[:, None] * unit
-        self._shafts.batched_wxyzs = self._heads.batched_wxyzs = turns
-        ones = np.where(drawn, 1.0, _NOTHING)
-        self._shafts.batched_scales = np.column_stack((ones, ones, shaft))
-        self._heads.batched_scales = np.column_stack((ones, ones, ones))
-
-    @property
-    def visible(self) -> bool:
-        """Whether any is drawn."""
-        return bool(self._shafts.visible)
-
-    @visible.setter
-    def visible(self, value: bool) -> None:
-        self._shafts.visible = self._heads.visible = value
-
-
-def _turn_of_z(direction: Array) -> Array:
-    """Return a rotation (w, x, y, z) that takes the z axis to a unit vector."""
-    x, y, z = direction
-    if z < -1.0 + 1e-12:
-        return np.array([0.0, 1.0, 0.0, 0.0])
-    quaternion = np.array([1.0 + z, -y, x, 0.0])
-    return quaternion / np.linalg.norm(quaternion)
+            box.on_update(_switch(box, handles, attribute))
 
 
 def _joint_axes(jacobian: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,13 +33,14 @@ def recorded(arm, time, q, dq, effort):
     return Recording('foreign', '/joint_states', arm.joint_names, stamp_ns, q, dq, effort)
 
 
-def geared(arm, coulomb, seconds=30.0, rate=125.0, seed=0):
+def geared(arm, coulomb, seconds=30.0, rate=125.0, seed=0, noise=0.0):
     """Return the log of an arm whose gears rub by `coulomb` [N m], a number or one a joint."""
     friction = ViscousCoulombFriction(
         0.1 * coulomb * np.ones(arm.n), coulomb * np.ones(arm.n), np.zeros(arm.n)
     )
     time, q, dq, ddq = motion(arm, seconds, rate, seed)
     effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq) + friction_along(friction, q, dq)
+    effort = effort + noise * np.random.default_rng(seed).standard_normal(q.shape)
     return recorded(arm, time, q, dq, effort)
 
 
@@ -60,10 +61,11 @@ def teleoperated(arm, amplitude, joint=3, frequency=12.0, seconds=40.0, rate=100
     return recorded(arm, time, q, dq, effort)
 
 
-def carried(arm, seconds=20.0, rate=100.0, seed=0):
+def carried(arm, seconds=20.0, rate=100.0, seed=0, noise=0.0):
     """Return the log of an arm with the hand of its description, friction as of its file."""
     time, q, dq, ddq = motion(arm, seconds, rate, seed)
     effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
     if arm.friction is not None:
         effort = effort + friction_along(arm.friction, q, dq)
+    effort = effort + noise * np.random.default_rng(seed).standard_normal(q.shape)
     return recorded(arm, time, q, dq, effort)

@@ -39,6 +39,27 @@ def test_a_written_bag_is_read_with_every_number_the_same(
     assert actual.remarks == ()
 
 
+@pytest.mark.parametrize('definition', ['what is no definition ][', 'float64 of_another_hash'])
+def test_another_topic_whose_type_is_broken_does_not_matter(
+    simulate, tmp_path, monkeypatch, definition
+):
+    from rosbags.rosbag2 import Writer
+
+    begin = Writer.__enter__
+
+    def with_a_broken_topic(writer):
+        begin(writer)
+        writer.add_connection(
+            '/odd', 'odd_msgs/msg/Odd', msgdef=definition, rihs01=f'RIHS01_{0:064}'
+        )
+        return writer
+
+    monkeypatch.setattr(Writer, '__enter__', with_a_broken_topic)
+    recording = simulate(FER, duration=2.0)
+    write_recording(recording, tmp_path / 'bag')
+    assert_same_states(read_recording(tmp_path / 'bag', FER.joint_names), recording)
+
+
 def test_shuffled_and_extra_joints_are_mapped_by_name(
     simulate, as_messages, write_joint_states, tmp_path
 ):

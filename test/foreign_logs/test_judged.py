@@ -13,7 +13,7 @@ from franka_dynamics.recordings.plausibility import faults
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.replay import fit_all
 
-from ..foreign_logs import carried, geared
+from . import carried, geared
 
 FER = load('fer')
 

@@ -1,0 +1,106 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`identify` on logs with what real logs from elsewhere had: strong gears, a fitted hand."""
+
+import json
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from franka_dynamics.arm import (
+    ArmDescription,
+    Convention,
+    DHRow,
+    Joint,
+    JointKind,
+    JointLimits,
+    LinkInertia,
+    load,
+)
+from franka_dynamics.arm.arm_file_writer import save
+from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.recordings.recording import write_recording
+
+from . import carried, geared
+from ..arms import drawn_around
+
+FER, HAND = load('fer'), 'franka_hand'
+RIGHT = np.pi / 2
+# Of the size of a UR10: a, alpha, d; limit; mass, centre of mass, radius of gyration.
+ROWS = (
+    (0.0, RIGHT, 0.1273, 330.0, 7.8, (0.0, -0.02, 0.03), 0.10),
+    (-0.612, 0.0, 0.0, 330.0, 12.9, (0.24, 0.0, 0.16), 0.20),
+    (-0.5723, 0.0, 0.0, 150.0, 3.9, (0.27, 0.0, 0.07), 0.17),
+    (0.0, RIGHT, 0.1639, 56.0, 2.0, (0.0, -0.01, 0.02), 0.05),
+    (0.0, -RIGHT, 0.1157, 56.0, 2.0, (0.0, 0.01, 0.02), 0.05),
+    (0.0, 0.0, 0.0922, 56.0, 0.4, (0.0, 0.0, -0.03), 0.04),
+)
+GEARS = np.array([35.0, 35.0, 20.0, 5.0, 5.0, 3.0])  # [N m] of Coulomb friction
+
+
+def industrial_arm():
+    return ArmDescription(
+        name='industrial',
+        convention=Convention.STANDARD,
+        joints=tuple(
+            Joint(f'axis{k}', JointKind.REVOLUTE, DHRow(a, alpha, d), JointLimits(effort=effort))
+            for k, (a, alpha, d, effort, *_) in enumerate(ROWS, start=1)
+        ),
+        links=tuple(
+            LinkInertia.from_center_of_mass(mass, center, mass * radius**2 * np.eye(3))
+            for *_, mass, center, radius in ROWS
+        ),
+        home=np.array([0.0, -1.2, 1.3, -1.0, -1.0, 0.3]),
+        inertial_set='published',
+    )
+
+
+def identified(folder, log, *options):
+    """Return exit status, figures and the arm file of a log, which is there or not."""
+    out, figures = folder / 'found.yaml', folder / 'figures.json'
+    write_recording(log, folder / 'bag')
+    command = ['identify', 'arm', str(folder / 'bag'), '--friction', 'viscous_coulomb']
+    status = main([*command, *options, '--output', str(out), '--json', str(figures)])
+    return status, json.loads(figures.read_text()), out
+
+
+@pytest.mark.parametrize('right', [True, False])
+def test_behind_strong_gears_the_inertias_decide(tmp_path, right):
+    published = industrial_arm()
+    save(published, tmp_path / 'published.yaml')
+    real = drawn_around(published, 3, size=0.2) if right else published
+    log = geared(real, GEARS, seconds=25.0, rate=60.0, noise=1.0)
+    status, figures, out = identified(tmp_path, log, '--arm', str(tmp_path / 'published.yaml'))
+    scores = {one['name']: one for one in figures['scores']}
+    own, start = scores['consistent'], scores['published, none']
+    assert status == (0 if right else 1)
+    assert out.exists() is right
+    # Alone, without friction, the rigid parts tell nothing: both are some 50 N m off.
+    for one in (own, start):
+        assert one['test_without_friction']['E'] > 40.0
+    if right:
+        q = published.home
+        gravity, before, truth = (
+            NewtonEulerModel(arm).gravity(q) for arm in (load(out), published, real)
+        )
+        assert np.linalg.norm(gravity - truth) < 0.5 * np.linalg.norm(before - truth)
+
+
+def test_an_arm_identified_with_a_hand_comes_apart(tmp_path):
+    with_hand = drawn_around(load('fer', hand=HAND), 1)
+    options = ['--arm', 'fer', '--hand', HAND, '--write-anyway']
+    _, _, out = identified(tmp_path, carried(with_hand, noise=0.2), *options)
+    gravity = {}
+    for hand in ('none', HAND):
+        path = tmp_path / f'{hand}.urdf'
+        command = ['arm', 'export', '--arm', str(out), '--hand', hand]
+        assert main([*command, '--output', str(path)]) == 0
+        model = pin.buildModelFromXML(path.read_text())
+        gravity[hand] = pin.computeGeneralizedGravity(model, model.createData(), FER.home)
+    truth = NewtonEulerModel(with_hand).gravity(FER.home)
+    np.testing.assert_allclose(gravity[HAND], truth, rtol=0.0, atol=0.5)
+    held = NewtonEulerModel(load('fer', hand=HAND)).gravity(FER.home)
+    held -= NewtonEulerModel(FER).gravity(FER.home)
+    np.testing.assert_allclose(gravity[HAND] - gravity['none'], held, rtol=0.0, atol=1e-8)
