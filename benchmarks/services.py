@@ -11,8 +11,8 @@ each waits for the next command; a client, a third process, makes one request at
 of the robot waits for a torque.
 
 Reported is the longest wait around each request, of all rounds, beside the longest of as many
-seconds without any. A state that was sent late is not counted as waiting. The last column leaves
-out what no program answers: while a processor stood still for everybody (stalls.py).
+seconds without any, which is the machine's own. A state that was sent late is not counted as
+waiting.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ import time
 from typing import Any
 
 import numpy as np
-from stalls import net_of, StallMeter
 from timing import machine
 
 from franka_dynamics.ros.node_group import use_isolated_network
@@ -298,13 +297,11 @@ def processes(name: str, arguments: Sequence[str]) -> Iterator[subprocess.Popen[
 
 
 def run(fci: bool, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Return the longest wait of each round around each request [s], and net of stalls."""
+    """Return the longest wait for a torque around each request, and for its answer [s]."""
     name = 'fci' if fci else 'feedforward'
-    kinds = ('longest', 'net', 'answer')
     figures: dict[str, dict[str, list[float]]] = {
-        request: {kind: [] for kind in kinds} for request in REQUESTS[name]
+        request: {'longest': [], 'answer': []} for request in REQUESTS[name]
     }
-    spans: list[tuple[str, np.ndarray, np.ndarray]] = []
     with ExitStack() as stack:
         driver: Driver | Relay
         if fci:
@@ -326,30 +323,26 @@ def run(fci: bool, rounds: int) -> dict[str, dict[str, list[float]]]:
         assert asking.stdin is not None and asking.stdout is not None
         asking.stdout.readline()
         driver.wait_for_commands()
-        meter = StallMeter()
         driver.drive(_ROUND_S)  # without a break, after which the node would count states anew
         for _ in range(rounds):
             for request in REQUESTS[name]:
                 asking.stdin.write(request + '\n')
                 asking.stdin.flush()
-                spans.append((request, *driver.drive(_ROUND_S)))
+                sent, came = driver.drive(_ROUND_S)
                 taken = asking.stdout.readline()
                 if not taken:
                     raise SystemExit(f'{request}: the client has ended; see its output above')
-                figures[request]['answer'].append(float(taken))
-                if not len(spans[-1][1]):
+                if not len(sent):
                     raise SystemExit(f'{request}: no torque came; see the node above')
-        stalls = meter.read()
-    for request, sent, came in spans:
-        figures[request]['longest'].append(float((came - sent).max()))
-        figures[request]['net'].append(float(net_of(stalls, sent, came).max()))
+                figures[request]['longest'].append(float((came - sent).max()))
+                figures[request]['answer'].append(float(taken))
     return figures
 
 
 def table(figures: dict[str, dict[str, list[float]]], rounds: int) -> Iterator[str]:
     """Yield the lines of a table: median and largest of each request's rounds [ms]."""
     yield f'longest wait for a torque, and for the answer [ms]; median, largest of {rounds} rounds'
-    yield f'{"request":36}{"as it was":>15}{"net of stalls":>16}{"its answer":>16}'
+    yield f'{"request":36}{"torque":>16}{"its answer":>16}'
     for request, kinds in figures.items():
         numbers = ''.join(
             f'{1e3 * pick(kinds[kind]):{width}.1f}'
