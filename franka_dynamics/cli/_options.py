@@ -51,6 +51,19 @@ def add_output_option(container: Any, what: str, **settings: Any) -> None:
     container.add_argument('--output', help=what, **settings)
 
 
+def add_new_file_option(container: Any, what: str, **settings: Any) -> None:
+    """Add --output FILE, which must not be there yet, and --force; see `refuse_existing`."""
+    add_output_option(container, what, **settings)
+    container.add_argument('--force', action='store_true', help='write over a file that is there')
+
+
+def refuse_existing(arguments: argparse.Namespace) -> None:
+    """Raise OutputError if --output is there already, unless --force is given."""
+    path = arguments.output
+    if path is not None and path.exists() and not arguments.force:
+        raise OutputError(f'{path} exists already; choose another name, or add --force.')
+
+
 def add_desk_option(container: Any) -> None:
     """Add --desk FILE: a payload as Franka's end-effector file."""
     container.add_argument(

@@ -8,7 +8,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from ._options import add_output_option
+from ._options import add_new_file_option, refuse_existing
 from ._say import say, terminal
 from ..arm.denavit_hartenberg import Convention
 
@@ -21,7 +21,7 @@ TOLERANCE = 1e-6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     parser.add_argument('urdf', type=Path, metavar='URDF', help='the URDF; .xacro is expanded')
-    add_output_option(parser, 'the arm file to write (.yaml)', required=True)
+    add_new_file_option(parser, 'the arm file to write (.yaml)', required=True)
     parser.add_argument('--name', help="of the arm (default: the URDF's robot name)")
     parser.add_argument(
         '--joints',
@@ -57,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..urdf.importer import import_urdf
     from ..validation.pinocchio_urdf import largest_difference, largest_flange_difference
 
+    refuse_existing(arguments)
     console = terminal()
     text = read_urdf(arguments.urdf)
     arm = import_urdf(

@@ -8,10 +8,11 @@ import argparse
 
 from ._arm_options import add_arm_options, ARM_OPTIONS
 from ._options import (
-    add_output_option,
+    add_new_file_option,
     add_shipped_files_option,
     print_or_write,
     refuse,
+    refuse_existing,
     write_files,
 )
 from ..arm.arm_file import AS_LISTED
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action='store_true',
         help="joints of MJCF rub by the arm file's friction (viscous and Coulomb)",
     )
-    add_output_option(parser, 'write there, not to the screen')
+    add_new_file_option(parser, 'write there, not to the screen')
     add_shipped_files_option(parser, 'the files that the package ships under urdf/ into a folder')
 
 
@@ -52,9 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
             format='--format',
             friction='--friction',
             output='--output',
+            force='--force',
         )
         write_files(generated_files(), arguments.all)
         return 0
+    refuse_existing(arguments)
     kind = arguments.format or FORMATS[0]
     if kind != 'mjcf':
         refuse(arguments, 'URDF, which simulators read without it', friction='--friction')

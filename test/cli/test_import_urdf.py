@@ -49,9 +49,8 @@ def six_axes(
 
 def run(tmp_path, text, *options):
     (tmp_path / 'a.urdf').write_text(text, encoding='utf-8')
-    return main(
-        ['arm', 'import', str(tmp_path / 'a.urdf'), '--output', str(tmp_path / 'a.yaml'), *options]
-    )
+    output = ['--output', str(tmp_path / 'a.yaml'), '--force']
+    return main(['arm', 'import', str(tmp_path / 'a.urdf'), *output, *options])
 
 
 @BOTH

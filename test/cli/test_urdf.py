@@ -5,9 +5,12 @@
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli.main import main
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.xacro_writer import generated_files
 from franka_dynamics.validation.urdf_check import model_from_urdf
+
+FER = share_directory() / 'urdf' / 'fer.urdf'
 
 
 def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, capsys):
@@ -47,3 +50,14 @@ def test_all_writes_every_shipped_file_into_the_folder(tmp_path):
     assert main(['arm', 'export', '--all', str(tmp_path)]) == 0
     for name, text in generated_files().items():
         assert (tmp_path / name).read_text('utf-8') == text
+
+
+@pytest.mark.parametrize('words', [['export'], ['import', str(FER)]])
+def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path):
+    file = tmp_path / 'there.yaml'
+    file.write_text('mine')
+    command = ['arm', *words, '--output', str(file)]
+    assert main(command) == INPUT_AT_FAULT
+    assert file.read_text() == 'mine'
+    assert main([*command, '--force']) == 0
+    assert file.read_text() != 'mine'
