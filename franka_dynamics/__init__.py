@@ -46,7 +46,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .errors import FrankaDynamicsError as FrankaDynamicsError
     from .identification.base_parameters import base_parameters as base_parameters
     from .identification.energy_regressors import energy_regressors as energy_regressors
-    from .identification.geometric_calibration import calibrate as calibrate
     from .identification.identify import identify as identify
     from .identification.options import IdentificationOptions as IdentificationOptions
     from .identification.payload import identify_payload as identify_payload
@@ -96,7 +95,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
         'errors': ('FrankaDynamicsError',),
         'identification.base_parameters': ('base_parameters',),
         'identification.energy_regressors': ('energy_regressors',),
-        'identification.geometric_calibration': ('calibrate',),
         'identification.identify': ('identify',),
         'identification.payload': ('identify_payload',),
         'identification.options': ('IdentificationOptions',),

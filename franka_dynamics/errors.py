@@ -135,10 +135,6 @@ class LoopError(FrankaDynamicsError):
     """A closed chain cannot be assembled, or is at a position where its joints do not suffice."""
 
 
-class CalibrationError(FrankaDynamicsError, ValueError):
-    """Measured poses do not suffice to calibrate an arm's geometry."""
-
-
 class CommandRefusedError(FrankaDynamicsError, ValueError):
     """A torque command from outside cannot be followed."""
 

@@ -14,10 +14,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .excitation_problem import ExcitationLimits as ExcitationLimits
     from .excitation_problem import ExcitationProblem as ExcitationProblem
     from .fourier_trajectory import FourierTrajectory as FourierTrajectory
-    from .geometric_calibration import calibrate as calibrate
-    from .geometric_calibration import calibrated_arm as calibrated_arm
-    from .geometric_calibration import CalibratedArm as CalibratedArm
-    from .geometric_calibration import GeometricCalibration as GeometricCalibration
     from .identify import Identification as Identification
     from .options import IdentificationOptions as IdentificationOptions
     from .payload import identify_payload as identify_payload
@@ -39,12 +35,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
             'ExcitationProblem',
         ),
         'fourier_trajectory': ('FourierTrajectory',),
-        'geometric_calibration': (
-            'calibrate',
-            'calibrated_arm',
-            'CalibratedArm',
-            'GeometricCalibration',
-        ),
         'identify': ('Identification',),
         'options': ('IdentificationOptions',),
         'payload': (
