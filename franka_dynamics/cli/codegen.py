@@ -390,21 +390,17 @@ def _table1(console: Console) -> int:
         'rotors, wrench',
         'printed',
         'ours',
-        'fewer additions',
     ):
         table.add_column(
             heading, justify='left' if heading in ('robot', 'inertias', 'parameters') else 'right'
         )
     for case in track(CASES, console=console, description='writing equations', transient=True):
-        counts = [
-            count(case, fewer_additions=fewer_additions) for fewer_additions in (False, True)
-        ]
         table.add_row(
             case.robot,
             case.inertia,
             case.parameters.split()[0],
             'yes' if case.loaded else 'no',
-            *(f'{a} / {b}' for a, b in (case.printed, *counts)),
+            *(f'{a} / {b}' for a, b in (case.printed, count(case))),
         )
     console.print(table)
     console.print(

@@ -153,12 +153,6 @@ class GeneratorChain:
     tip_body: int
     other_gravity: Mapping[int, tuple[Number, Number, Number]] = field(default_factory=dict)
 
-    def has_only_child(self, joint: int) -> bool:
-        """Return whether the next joint, and it alone, hangs on a joint's link."""
-        return [child for child, parent in enumerate(self.parents) if parent == joint] == [
-            joint + 1
-        ]
-
     @property
     def n(self) -> int:
         """Number of joints."""

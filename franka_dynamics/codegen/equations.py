@@ -21,7 +21,7 @@ from .chain import (
 )
 from .expression import Expression, gradient, Graph, Number
 from .kinematics import jacobian, tip_pose, wrench_at_tip_body
-from .plan import FEWER_MULTIPLICATIONS, find_plan, Plan
+from .plan import find_plan, Plan
 from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn
 from .regrouping import RegroupedChain
@@ -207,7 +207,6 @@ def customised_equations(
     terminal_wrench: bool = False,
     wrench_frame: WrenchFrame = WrenchFrame.SPACE,
     search: bool = False,
-    addition_cost: float = FEWER_MULTIPLICATIONS,
     classical: bool = False,
     plan: Plan | None = None,
     columns: Sequence[int] | None = None,
@@ -240,8 +239,6 @@ def customised_equations(
         Whether to look for the form with the fewest operations, of torques and the mass matrix:
         seconds for an arm, minutes for a tree, for a tenth fewer operations and a twentieth of
         the time of an evaluation.
-    addition_cost : float
-        What an addition costs in multiplications in that search; see `find_plan`.
     classical : bool
         Whether the ten parameters of each link are used as they are, instead of base
         parameters: for comparison, for it costs more.
@@ -281,7 +278,6 @@ def customised_equations(
                 lambda candidate: [output.value for output in written(candidate)[1]],
                 turnable_tip=not at_run_time and not terminal_wrench,
                 movable_tip=not terminal_wrench,
-                addition_cost=addition_cost,
                 classical=classical,
             )
     graph, outputs = written(plan)

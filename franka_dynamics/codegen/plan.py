@@ -30,7 +30,7 @@ from .regrouping import (
 )
 from ..dynamics.body_tree import BASE
 
-FEWER_MULTIPLICATIONS, FEWER_ADDITIONS = 0.99, 1.01
+_ADDITION_COST = 0.99  # in multiplications: of two plans with one total, fewer of these
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,6 @@ def find_plan(
     *,
     turnable_tip: bool,
     movable_tip: bool,
-    addition_cost: float = FEWER_MULTIPLICATIONS,
     classical: bool = False,
 ) -> Plan:
     """
@@ -93,9 +92,6 @@ def find_plan(
         its first moment is not known yet.
     movable_tip : bool
         Whether the origin of the frame that carries the tip may be moved along its axis.
-    addition_cost : float
-        What an addition costs in multiplications. Close to one, it only decides between plans
-        of the same total.
     classical : bool
         Whether only units and manners may be chosen, the links' parameters being kept.
 
@@ -106,7 +102,7 @@ def find_plan(
         if not solvable(with_shifted_origins(chain, plan.shifts), plan.cancellations):
             return math.inf
         multiplications, additions = operations(write(plan))
-        return multiplications + additions * addition_cost
+        return multiplications + additions * _ADDITION_COST
 
     plan = Plan(shifts=(0.0,) * chain.n, classical=classical)
     lowest = cost(plan)
@@ -164,17 +160,13 @@ def _other_units(chain: GeneratorChain, plan: Plan) -> Iterator[Plan]:
     shifted = with_shifted_origins(chain, plan.shifts)
     lengths = {abs(x) for joint in shifted.joints for x in joint.origin if x} | {1.0}
     for length in sorted(lengths):
-        yield replace(plan, style=replace(style, length_unit=length, force_unit=length))
-        yield replace(plan, style=replace(style, length_unit=length))
-        yield replace(plan, style=replace(style, force_unit=length))
+        yield replace(plan, style=replace(style, unit=length))
 
 
 def _other_manners(chain: GeneratorChain, plan: Plan, *, j: int) -> Iterator[Plan]:
     """Yield the other manners in which one joint's part of the recursion can be written."""
     style = plan.style
-    yield replace(plan, style=replace(style, apart=style.apart ^ {j}))
-    joint = chain.joints[j]
-    if chain.parents[j] == BASE or not joint.revolute:
+    if chain.parents[j] == BASE or not chain.joints[j].revolute:
         return
     yield replace(plan, style=replace(style, unturned=style.unturned ^ {j}))
     for x, y in (({j}, {j}), ({j}, set()), (set(), {j})):
@@ -182,10 +174,6 @@ def _other_manners(chain: GeneratorChain, plan: Plan, *, j: int) -> Iterator[Pla
             plan,
             style=replace(style, doubled_x=style.doubled_x ^ x, doubled_y=style.doubled_y ^ y),
         )
-    parallel = joint.sin_alpha == 0.0 and joint.cos_alpha == 1.0
-    straight = chain.has_only_child(j - 1) and joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
-    if parallel and straight and chain.joints[j - 1].revolute and j - 1 not in style.summed_angles:
-        yield replace(plan, style=replace(style, summed_angles=style.summed_angles ^ {j}))
 
 
 def _other_cancellations(chain: GeneratorChain, plan: Plan, *, link: int) -> Iterator[Plan]:

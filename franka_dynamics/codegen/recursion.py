@@ -60,26 +60,19 @@ class Style:
     """
     Ways of writing the same recursion that cost differently.
 
-    `length_unit` measures lengths in accelerations, `force_unit` lengths in moments of forces
-    [m]: a length that equals the unit costs no multiplication. The sets hold joints, from 0:
+    `unit` measures lengths [m]: one that equals it costs no multiplication. The sets hold joints,
+    from 0:
 
-    - `summed_angles`: the axis is parallel to the one before, and the motion is taken from the
-      last frame that is not, by the sum of angles;
     - `unturned`: the wrench on the link is written in the axes before the joint's turn, the
       link's moments turned instead of its motion; the shorter way at the tip, whose motion
       nothing else needs;
-    - `doubled_x`, `doubled_y`: Uzx and Uzy come from 2 omega_z, where domega is not needed;
-    - `apart`: the couple about z comes from omega_x omega_y and domega_z, where Uyx is not
-      needed.
+    - `doubled_x`, `doubled_y`: Uzx and Uzy come from 2 omega_z, where domega is not needed.
     """
 
-    length_unit: float = 1.0
-    force_unit: float = 1.0
-    summed_angles: frozenset[int] = frozenset()
+    unit: float = 1.0
     unturned: frozenset[int] = frozenset()
     doubled_x: frozenset[int] = frozenset()
     doubled_y: frozenset[int] = frozenset()
-    apart: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -88,8 +81,6 @@ class Spread:
 
     rows: Matrix
     yy_xx: Expression | None = None  # Uyy - Uxx, where it is at hand
-    mean_xy: Expression | None = None  # (Uxy + Uyx) / 2 = omega_x omega_y
-    spin_z: Expression | None = None  # (Uyx - Uxy) / 2 = domega_z
     squares: tuple[Expression, Expression] | None = None  # omega_x^2, omega_z^2
 
 
@@ -100,9 +91,8 @@ class BodyMotion:
     omega: Vector
     spin: Vector  # domega
     spread: Spread
-    acceleration: Vector  # of the origin, over the length unit
+    acceleration: Vector  # of the origin, over the unit
     at_joint: Vector  # the same vector in the previous frame, for a revolute joint
-    before: tuple[Vector, Vector]  # omega and U's column z before the joint's turn
 
 
 def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs, style: Style) -> list[BodyMotion]:
@@ -112,10 +102,8 @@ def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs, style: Style) -
     for j, parent in enumerate(chain.parents):
         if parent == BASE:
             gravity = lifted(graph, chain.other_gravity.get(j, chain.gravity))
-            up = still if inputs.weightless else scale(-1.0 / style.length_unit, gravity)
-            last = BodyMotion(
-                still, still, Spread((still, still, still)), up, still, (still, still)
-            )
+            up = still if inputs.weightless else scale(-1.0 / style.unit, gravity)
+            last = BodyMotion(still, still, Spread((still, still, still)), up, still)
         else:
             last = motions[parent]
         motion = _through_joint(graph, chain.joints, j, last, inputs, style)
@@ -129,11 +117,6 @@ def joint_turn(graph: Graph, joint: GeneratorJoint, position: Expression) -> Tur
     return turn(graph, position if joint.revolute else graph.zero, joint.theta)
 
 
-def summed_turn(graph: Graph, joints: tuple[GeneratorJoint, ...], j: int, inputs: Inputs) -> Turn:
-    """Return cosine and sine of the turn of joints j - 1 and j together, axes parallel."""
-    return turn(graph, inputs.q[j - 1] + inputs.q[j], joints[j - 1].theta + joints[j].theta)
-
-
 def _through_joint(
     graph: Graph,
     joints: tuple[GeneratorJoint, ...],
@@ -143,7 +126,7 @@ def _through_joint(
     style: Style,
 ) -> BodyMotion:
     joint = joints[j]
-    arm = arm_to(graph, joint, inputs.q[j], style.length_unit)
+    arm = arm_to(graph, joint, inputs.q[j], style.unit)
     at_joint = add(last.acceleration, apply(last.spread.rows, arm))
     turned = joint_turn(graph, joint, inputs.q[j])
     if not joint.revolute:
@@ -154,16 +137,12 @@ def _through_joint(
     axis = lifted(graph, joint.axis)
     source = (untwist(joint, last.omega), untwist(joint, apply(last.spread.rows, axis)))
     rates = (source[0][2] + inputs.dq[j], untwist(joint, last.spin)[2] + inputs.ddq[j])
-    zz_axis = source[1][2]
-    if j in style.summed_angles:
-        source, turned = last.before, summed_turn(graph, joints, j, inputs)
-    return _turn_about(j, source, zz_axis, rates, turned, at_joint, linear, style)
+    return _turn_about(j, source, rates, turned, at_joint, linear, style)
 
 
 def _turn_about(
     j: int,
     source: tuple[Vector, Vector],
-    zz_axis: Expression,
     rates: tuple[Expression, Expression],
     turned: Turn,
     at_joint: Vector,
@@ -172,7 +151,7 @@ def _turn_about(
 ) -> BodyMotion:
     """Go through a revolute joint whose axis is parallel or perpendicular to the last."""
     x, y, _ = rotate_back(turned, source[0])
-    xz_axis, yz_axis, _ = rotate_back(turned, source[1])
+    xz_axis, yz_axis, zz_axis = rotate_back(turned, source[1])
     z, spin_z = rates
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
     spin_y, spin_x = xz_axis - xz, yz - yz_axis
@@ -183,14 +162,8 @@ def _turn_about(
         (xy + spin_z, -(xx + zz), yz_axis),
         (zx, zy, zz_axis),
     )
-    return BodyMotion(
-        (x, y, z),
-        (spin_x, spin_y, spin_z),
-        Spread(rows, None, xy, spin_z, (xx, zz)),
-        linear,
-        at_joint,
-        source,
-    )
+    spin = spin_x, spin_y, spin_z
+    return BodyMotion((x, y, z), spin, Spread(rows, squares=(xx, zz)), linear, at_joint)
 
 
 def _turn_skew(
@@ -207,7 +180,7 @@ def _turn_skew(
     spin = rotate_back(turned, untwist(joint, last.spin))
     omega: Vector = (x, y, z + rate)
     spin = (spin[0] + y * rate, spin[1] - x * rate, spin[2] + push)
-    return BodyMotion(omega, spin, Spread(_matrix(omega, spin)), linear, at_joint, (omega, spin))
+    return BodyMotion(omega, spin, Spread(_matrix(omega, spin)), linear, at_joint)
 
 
 def _slide(
@@ -228,10 +201,10 @@ def _slide(
     sides = (joint.cos_alpha, joint.cos_gamma, *(abs(value.number or 0.0) for value in turned))
     quarter = all(abs(side) in (0.0, 1.0) for side in sides)
     rows: Matrix = tuple(zip(*columns)) if quarter else _matrix(omega, spin)  # type: ignore
-    unit = 1.0 / style.length_unit
+    unit = 1.0 / style.unit
     twice = (2.0 * rates[0]) * unit
     moving = add(into(at_joint), (twice * omega[1], -(twice * omega[0]), rates[1] * unit))
-    return BodyMotion(omega, spin, Spread(rows), moving, at_joint, (omega, spin))
+    return BodyMotion(omega, spin, Spread(rows), moving, at_joint)
 
 
 def _matrix(omega: Vector, spin: Vector) -> Matrix:
@@ -267,7 +240,7 @@ def inverse_dynamics(
     none: Vector = (graph.zero, graph.zero, graph.zero)
     # What hangs on each link, the terminal wrench on the one that carries the tip.
     beyond: list[Wrench] = [(none, none)] * chain.n
-    beyond[chain.tip_body] = scale(style.force_unit, inputs.force), inputs.moment
+    beyond[chain.tip_body] = scale(style.unit, inputs.force), inputs.moment
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
         wrench = inward.gather(j, beyond[j])
@@ -291,7 +264,6 @@ class _Inward:
         self.graph, self.inputs, self.style, self.motions = graph, inputs, style, motions
         self.joints, self.kept = regrouped.chain.joints, regrouped.kept
         self.parents = regrouped.chain.parents
-        self.aside: tuple[Expression, Expression] | None = None
 
     def turn(self, j: int) -> Turn:
         return joint_turn(self.graph, self.joints[j], self.inputs.q[j])
@@ -314,37 +286,28 @@ class _Inward:
         force, moment = wrench
         joint, push = self.joints[j], self.inputs.ddq[j]
         if not joint.revolute:
-            return force[2] * (1.0 / self.style.force_unit) + joint.rotor_inertia * push
+            return force[2] * (1.0 / self.style.unit) + joint.rotor_inertia * push
         # Joint 1's rotor is in its link's couple already, where it adds to a constant.
         return moment[2] + joint.rotor_inertia * push if j else moment[2]
 
     def propagate(self, j: int, wrench: Wrench) -> Wrench:
         """Return the wrench on the antecedent, in its frame and about its origin."""
-        joint, style = self.joints[j], self.style
-        force, (x, y, z) = wrench
-        straight = j in style.unturned
+        joint, unit = self.joints[j], self.style.unit
+        straight = j in self.style.unturned
         turned = (self.graph.lift(1.0), self.graph.zero) if straight else self.turn(j)
-        mass = self.graph.lift(self.kept[j]) * (style.length_unit * style.force_unit)
-        force = add(twist(joint, rotate(turned, force)), scale(mass, self.motions[j].at_joint))
-        lever = cross(arm_to(self.graph, joint, self.inputs.q[j], style.force_unit), force)
-        if j in style.summed_angles:
-            # Frame j - 1 only serves axis j - 1 here; x and y go straight to the one before.
-            self.aside = (x, y)
-            return force, add((self.graph.zero, self.graph.zero, z), lever)
-        moment = rotate(turned, (x, y, z))
-        if self.aside is not None:
-            far = summed_turn(self.graph, self.joints, j + 1, self.inputs)
-            moment = add(moment, rotate(far, (*self.aside, self.graph.zero)))
-            self.aside = None
-        return force, add(twist(joint, moment), lever)
+        force, moment = (twist(joint, rotate(turned, part)) for part in wrench)
+        mass = self.graph.lift(self.kept[j]) * (unit * unit)
+        force = add(force, scale(mass, self.motions[j].at_joint))
+        lever = cross(arm_to(self.graph, joint, self.inputs.q[j], unit), force)
+        return force, add(moment, lever)
 
     def _link(self, j: int, spread: Spread, acceleration: Vector, moments: Moments) -> Wrench:
         """Return the force on a link and the moment about its origin."""
-        style = self.style
-        h = lifted(self.graph, moments.first)
-        mass = self.graph.lift(moments.mass) * (style.length_unit * style.force_unit)
-        force = add(apply(spread.rows, scale(style.force_unit, h)), scale(mass, acceleration))
-        lever = cross(scale(style.length_unit, h), acceleration)
+        unit = self.style.unit
+        h = scale(unit, lifted(self.graph, moments.first))
+        mass = self.graph.lift(moments.mass) * (unit * unit)
+        force = add(apply(spread.rows, h), scale(mass, acceleration))
+        lever = cross(h, acceleration)
         return force, add(self._couple(j, spread, moments), lever)
 
     def _couple(self, j: int, spread: Spread, moments: Moments) -> Vector:
@@ -354,8 +317,6 @@ class _Inward:
         zz_yy, xx_zz = uzz - uyy, uxx - uzz
         yy_xx = -(zz_yy + xx_zz) if spread.yy_xx is None else spread.yy_xx
         about_z = yy * -uxy + xx * uyx
-        if j in self.style.apart and spread.mean_xy is not None and spread.spin_z is not None:
-            about_z = (xx + yy) * spread.spin_z + (xx - yy) * spread.mean_xy
         if j == 0 and self.joints[j].revolute:
             about_z = about_z + self.joints[j].rotor_inertia * self.inputs.ddq[j]
         return (

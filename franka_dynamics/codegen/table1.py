@@ -27,7 +27,6 @@ from .emit import (
     SIMPLIFIED,
 )
 from .equations import customised_equations, WrenchFrame
-from .plan import FEWER_ADDITIONS, FEWER_MULTIPLICATIONS
 from ..arm import ArmDescription, Convention, DHRow, JointKind, load
 from ..arm.sampling import random_arm
 
@@ -94,13 +93,8 @@ def with_rotors(description: ArmDescription) -> ArmDescription:
     )
 
 
-def count(case: Case, *, fewer_additions: bool = False) -> OperationCount:
-    """
-    Return the operations of this generator's code for a case.
-
-    `fewer_additions` prefers, of two ways of writing with the same total, the one with fewer
-    additions; otherwise the one with fewer multiplications.
-    """
+def count(case: Case) -> OperationCount:
+    """Return the operations of this generator's code for a case."""
     return operation_count(
         customised_equations(
             case_arm(case),
@@ -108,6 +102,5 @@ def count(case: Case, *, fewer_additions: bool = False) -> OperationCount:
             wrench_frame=WrenchFrame.LAST_FRAME,
             search=True,
             classical=case.parameters == CLASSICAL,
-            addition_cost=FEWER_ADDITIONS if fewer_additions else FEWER_MULTIPLICATIONS,
         )
     )
