@@ -9,19 +9,128 @@ Verbs that start nodes tell these the arm, and name this command, by functions o
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from ._action import Action
 from ..arm import ArmDescription, load
 from ..arm.arm_file import alias_note, AS_LISTED
 from ..arm.consistency import REPAIRS
 from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
+from ..options import option
 
 if TYPE_CHECKING:
     from ..dynamics.body_tree import BodyTree
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedArm(Action):
+    """An arm by its name or file, and what its flange carries."""
+
+    arm: str = option('a shipped arm or the path of an arm file', 'ARM', default='fer')
+    payload: str | None = option(
+        'what else the flange carries, in the flange frame: mass,x,y,z or ten numbers separated '
+        'by commas (with the inertia about the centre of mass), or a .yaml file of '
+        '`payload-from-mesh` or `identify payload`',
+        'NUMBERS|FILE',
+        default=None,
+    )
+
+    def load_arm(self, inertial_set: str | None = None, hand: str = AS_LISTED) -> ArmDescription:
+        """Return the arm with its payload, of a set and with a hand."""
+        arm = load(
+            self.arm,
+            inertial_set,
+            hand=hand,
+            prefix=getattr(self, 'arm_prefix', ''),
+            repair=getattr(self, 'repair', None),
+        )
+        return arm if self.payload is None else arm.with_payload(read_payload(self.payload))
+
+    def payload_parameter(self) -> dict[str, list[float]]:
+        """Return the ROS parameter for --payload, for nodes that have it; none if not given."""
+        if self.payload is None:
+            return {}
+        return {'payload': list(payload_array(read_payload(self.payload)))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmOptions(NamedArm):
+    """One arm: of one set, with one hand."""
+
+    hand: str = option(
+        'a shipped hand (franka_hand, ...), the path of a hand file, none, or as_listed: the '
+        'hand the inertial set was published with',
+        'HAND',
+        default=AS_LISTED,
+    )
+    inertial_set: str | None = option(
+        "one of the arm file's inertial sets (default: the file's own)",
+        'SET',
+        flags=('--set',),
+        default=None,
+    )
+
+    def load_arm(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
+        """Return the arm with its payload, of the set and hand that were given if not these."""
+        return super().load_arm(inertial_set or self.inertial_set, hand or self.hand)
+
+    def node_parameters(self) -> dict[str, str]:
+        """Return the ROS parameters that tell every node of this package the arm."""
+        given = {
+            'robot_type': self.arm,
+            'hand': self.hand,
+            'inertial_set': self.inertial_set,
+            'repair': getattr(self, 'repair', None),
+            'arm_prefix': getattr(self, 'arm_prefix', None),
+        }
+        return {name: f'{value}' for name, value in given.items() if value}
+
+    def arm_as_given(self, *without: str) -> str:
+        """Return the options of the arm as a shell takes them, but those without."""
+        words = ['--arm', self.arm]
+        for name, spelling in MASS_OPTIONS.items():
+            if name in self.given and name not in without:
+                words += [spelling, f'{getattr(self, name)}']
+        return shlex.join(words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepairableArm(ArmOptions):
+    """An arm whose links can be replaced by physical ones."""
+
+    repair: str | None = option(
+        'replace links that no real body could be by the nearest physical ones within the '
+        "set's rounding",
+        choices=REPAIRS,
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmOrTree(RepairableArm):
+    """An arm, or a tree of a URDF in place of one."""
+
+    tree: Path | None = option(
+        'instead of an arm: a URDF whose joints may branch, such as a torso with two arms; its '
+        'joints as the URDF lists them, one branch after the other',
+        'URDF',
+        default=None,
+    )
+
+    def load_tree(self, *without: str) -> BodyTree:
+        """Return the tree, once options for arms alone, those `without` as well, are refused."""
+        from ..dynamics.assembly import tree_from_urdf
+        from ..urdf.document import read_urdf
+
+        assert self.tree is not None
+        self.refuse('--tree: it is for arms', *ARM_OPTIONS, *without)
+        return tree_from_urdf(read_urdf(self.tree), str(self.tree))
+
 
 # Spellings of what `add_arm_options` adds, by the names of the values: for `refuse`.
 ARM_OPTIONS = {
@@ -205,7 +314,7 @@ def load_tree(arguments: argparse.Namespace, *without: str) -> BodyTree:
     from ..urdf.document import read_urdf
 
     options = {**ARM_OPTIONS, **{name: f'--{name.replace("_", "-")}' for name in without}}
-    for name, option in options.items():
+    for name, spelled in options.items():
         if name in arguments.options_given:
-            raise SettingsError(f'{option} is for arms; leave it out beside --tree.')
+            raise SettingsError(f'{spelled} is for arms; leave it out beside --tree.')
     return tree_from_urdf(read_urdf(arguments.tree), str(arguments.tree))

@@ -6,14 +6,84 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ._action import Action
 from ._say import PRINTED
 from ..errors import OutputError, SettingsError
 from ..files import writable_file, writable_folder, write_text
+from ..options import option
 
 PICTURES = ('.png', '.svg', '.pdf')
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+def gravity_option(frame: str = 'space', note: str = '') -> Any:
+    """Return --gravity: three numbers in the axes of a frame."""
+    return option(f'in the {frame} frame [m/s^2]{note}', ('X', 'Y', 'Z'), default=GRAVITY)
+
+
+def file_option(what: str, **more: Any) -> Any:
+    """Return an option of a file to be written."""
+    return option(what, 'FILE', **{'kind': writable_file, 'default': None, **more})
+
+
+def folder_option(what: str, **more: Any) -> Any:
+    """Return an option of a folder to be written into."""
+    return option(what, 'FOLDER', **{'kind': writable_folder, 'default': None, **more})
+
+
+def json_option(what: str = 'write all figures to this file') -> Any:
+    """Return --json FILE: what is printed, for programs."""
+    return file_option(what)
+
+
+def printed_json_option(what: str) -> Any:
+    """Return --json [FILE], of an action whose only output may be JSON: it is printed."""
+    what = f'{what} as JSON: to this file, or printed instead of the text'
+    return file_option(what, const=PRINTED)
+
+
+def plot_option(what: str) -> Any:
+    """Return --plot FILE: `what` is drawn into a picture."""
+    return file_option(f'draw {what} ({", ".join(PICTURES)})', kind=picture_file)
+
+
+def desk_option() -> Any:
+    """Return --desk FILE: a payload as Franka's end-effector file."""
+    return file_option(
+        "write Franka's endeffector-config.json, which Desk's settings take (mass, centre of "
+        'mass, inertia)'
+    )
+
+
+def seed_option(what: str) -> Any:
+    """Return --seed N: `what` it is of."""
+    return option(what, 'N', default=0)
+
+
+def arm_prefix_option() -> Any:
+    """Return --arm-prefix."""
+    return option('in front of every joint name, verbatim', 'PREFIX', default='')
+
+
+def shipped_files_option(what: str) -> Any:
+    """Return --all FOLDER: the files that the package ships, `what` says which and where."""
+    return folder_option(f'write {what}')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topics(Action):
+    """Where joint states and commanded torques are heard."""
+
+    topic: str = option(
+        'of the joint states; franka_ros2: franka/joint_states', 'TOPIC', default='joint_states'
+    )
+    command: str = option(
+        'of the commanded torques', 'TOPIC', default='effort_controller/commands'
+    )
 
 
 def add_gravity_option(

@@ -6,19 +6,56 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any, TYPE_CHECKING
 
-from ._arm_options import add_payload_option
-from ._options import add_joint_name_options
+from ._arm_options import add_payload_option, NamedArm
+from ._options import add_joint_name_options, arm_prefix_option
 from ..arm import ArmDescription
 from ..errors import RecordingError
+from ..options import option
+from ..recordings.preprocessing import SignalOptions
+from ..recordings.recording import read_recording
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from ..recordings.preprocessing import SignalOptions
     from ..recordings.recording import Recording
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingOptions(SignalOptions, NamedArm):
+    """How a recording of an arm is read and filtered."""
+
+    arm_prefix: str = arm_prefix_option()
+    joint_names: tuple[str, ...] = option(
+        'how the joints are called in the bag, from base to tip', 'NAME', default=()
+    )
+    topic: str | None = option(
+        'topic of the joint states (default: /joint_states, or the only one there is)',
+        default=None,
+    )
+    stamps: str = option(
+        "the messages' own stamps or the recorder's",
+        choices=('header', 'received'),
+        default='header',
+    )
+
+    @property
+    def signal(self) -> SignalOptions:
+        """The signal processing alone."""
+        return self.part(SignalOptions)
+
+    def read(self, bag: str, arm: ArmDescription, bar: Progress) -> Recording:
+        """Return a bag's recording of an arm."""
+        return read_recording(
+            bag,
+            joint_names(self, arm),
+            topic=self.topic,
+            stamps=self.stamps,
+            progress=reading(bar, bag),
+        )
 
 
 def add_recording_options(parser: argparse.ArgumentParser) -> None:
@@ -66,12 +103,10 @@ def add_recording_options(parser: argparse.ArgumentParser) -> None:
 
 def signal_options(arguments: argparse.Namespace) -> SignalOptions:
     """Return the signal processing that the options ask for."""
-    from ..recordings.preprocessing import SignalOptions
-
     return SignalOptions(rate=arguments.rate, cutoff=arguments.cutoff, trim=arguments.trim)
 
 
-def joint_names(arguments: argparse.Namespace, arm: ArmDescription) -> tuple[str, ...]:
+def joint_names(arguments: Any, arm: ArmDescription) -> tuple[str, ...]:
     """Return how the arm's joints are called in the bag."""
     names = tuple(arguments.joint_names or arm.joint_names)
     if len(names) != arm.n:
@@ -86,8 +121,6 @@ def read_from_options(
     arguments: argparse.Namespace, arm: ArmDescription, bar: Progress, bag: str | None = None
 ) -> Recording:
     """Read a bag (the one of the options if not given) as the options say."""
-    from ..recordings.recording import read_recording
-
     path = arguments.bag if bag is None else bag
     return read_recording(
         path,

@@ -4,10 +4,9 @@
 """
 The command `franka-dynamics`: ten words, some of them with actions.
 
-What does the work is a module of this folder, or an object in one, with SUMMARY (one line),
-add_arguments(parser) and run(arguments) -> exit status; WORDS says which. It imports what is
-heavy or optional inside run, so that `--help` needs neither. Exit status: 0 done, 1 the answer is
-no (a mismatch, a missed bound), 2 the input is at fault, 3 the machine is too busy (demo).
+What does the work is an Action in a module of this folder; WORDS says which. It imports what is
+optional inside run, so that `--help` does without. Exit status: 0 done, 1 the answer is no (a
+mismatch, a missed bound), 2 the input is at fault, 3 the machine is too busy (demo).
 """
 
 from __future__ import annotations
@@ -16,13 +15,16 @@ import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+import inspect
 import os
 import re
 import sys
 from typing import Any, NoReturn
 
+from ._action import add_options, filled
 from ._interrupts import interrupts_noted
 from .. import __version__
+from ..arm.arm_file import alias_note
 from ..errors import FrankaDynamicsError, MissingDependencyError, nearest, SettingsError
 
 INPUT_AT_FAULT = 2
@@ -52,13 +54,13 @@ WORDS: dict[str, str | dict[str, str]] = {
     'payload-from-mesh': 'payload_from_mesh',
     'codegen': 'codegen',
     'node': {
-        'state': 'node.STATE',
-        'get': 'node.GET',
-        'set': 'node.SET',
-        'load': 'load_parameters',
-        'play': 'node.PLAY',
+        'state': 'node.State',
+        'get': 'node.Get',
+        'set': 'node.Set',
+        'load': 'node.Load',
+        'play': 'node.Play',
         'monitor': 'monitor',
-        'defaults': 'parameters',
+        'defaults': 'node.Defaults',
     },
 }
 # What a word is about, in a line of --help.
@@ -97,34 +99,24 @@ _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 _COLUMN = 20
 
 
-def actions() -> dict[str, Any]:
-    """Return what does the work, by its words: 'demo', 'arm show', ..."""
-    named: dict[str, str] = {}
-    for word, target in WORDS.items():
-        if isinstance(target, str):
-            named[word] = target
-        else:
-            named.update({f'{word} {action}': name for action, name in target.items()})
-    return {words: _found(name) for words, name in named.items()}
-
-
 def _found(name: str) -> Any:
     module, _, attribute = name.partition('.')
     found = import_module(f'.{module}', __package__)
     return getattr(found, attribute) if attribute else found
 
 
-class _SuggestingParser(argparse.ArgumentParser):
-    """A parser that names the choice somebody may have meant, as Python's own does from 3.14."""
+class _OneSentence(argparse.ArgumentParser):
+    """A parser that names the choice somebody may have meant, and where the help is."""
 
     def error(self, message: str) -> NoReturn:
-        """End with the usage and what is wrong."""
+        """Raise what is wrong, without the usage."""
         chosen = re.search(r"invalid choice: '(.*?)' .choose from (.*).$", message, re.S)
         near = chosen and nearest(chosen[1], re.findall(r'[\w-]+', chosen[2]))
-        super().error(f'{message}; did you mean {near}?' if near else message)
+        meant = f'; did you mean {near}?' if near else ''
+        raise SettingsError(f'{message}{meant} (see {self.prog} --help)')
 
 
-class _Parser(_SuggestingParser):
+class _Parser(_OneSentence):
     """The parser of the first word, whose help is one screen."""
 
     def format_help(self) -> str:
@@ -137,35 +129,42 @@ class _Parser(_SuggestingParser):
         return '\n'.join((*lines, '\nWORD --help and WORD ACTION --help tell the rest.\n'))
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all words."""
+def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser, with the options of the actions that begin with these words."""
     parser = _Parser(
         prog='franka-dynamics',
         usage='franka-dynamics [--help] [--version] WORD [ACTION] [options]',
         description='Dynamics of Franka arms: check, compare, identify, generate.',
     )
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
-    words = parser.add_subparsers(
-        prog='franka-dynamics',
-        metavar='WORD',
-        required=True,
-        parser_class=_SuggestingParser,
+    first = parser.add_subparsers(
+        prog='franka-dynamics', metavar='WORD', required=True, parser_class=_OneSentence
     )
-    groups = {}
     for word, target in WORDS.items():
-        if not isinstance(target, str):
-            group = words.add_parser(word, description=ABOUT[word])
-            groups[word] = group.add_subparsers(metavar='ACTION', required=True)
-    for name, verb in actions().items():
-        word, _, action = name.partition(' ')
-        leaf = (
-            groups[word].add_parser(action, description=verb.SUMMARY, help=verb.SUMMARY)
-            if action
-            else words.add_parser(word, description=verb.SUMMARY)
-        )
-        verb.add_arguments(leaf)
-        leaf.set_defaults(run=verb.run, parser=leaf)
+        leaf = first.add_parser(word, description=ABOUT[word])
+        if words and words[0] != word:
+            continue
+        if isinstance(target, str):
+            _fill(leaf, target)
+            continue
+        group = leaf.add_subparsers(metavar='ACTION', required=True)
+        for action, name in target.items():
+            _fill(group.add_parser(action, help=_summary(_found(name)).partition('\n')[0]), name)
     return parser
+
+
+def _summary(verb: Any) -> str:
+    return verb.SUMMARY if hasattr(verb, 'SUMMARY') else inspect.getdoc(verb) or ''
+
+
+def _fill(leaf: argparse.ArgumentParser, name: str) -> None:
+    verb = _found(name)
+    leaf.description = _summary(verb)
+    if isinstance(verb, type):
+        add_options(leaf, verb)
+    else:
+        verb.add_arguments(leaf)
+    leaf.set_defaults(verb=verb, parser=leaf)
 
 
 def parsers(parser: argparse.ArgumentParser, words: str = '') -> Iterator[tuple[str, Any]]:
@@ -194,23 +193,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: list[str]) -> int:
     try:
-        parser = build_parser()
-        _complete(parser)
         words = current_words(argv)
+        known = words[:1] if words and words[0] in WORDS else []
+        parser = build_parser(() if '_ARGCOMPLETE' in os.environ else known or ['no word'])
+        _complete(parser)
         arguments = parser.parse_args(words)
-        leaf = arguments.parser
-        # Parsed once more without defaults, to know what was given, whatever its value.
-        for option in leaf._actions:
-            if option.option_strings:
-                option.default = argparse.SUPPRESS
-        absent = {one.dest: one.default for one in leaf._actions if not one.option_strings}
-        arguments.options_given = frozenset(
-            name
-            for name, value in vars(parser.parse_args(words)).items()
-            if name not in absent or value != absent[name]
-        )
-        with _ros_named(leaf.prog):
-            status = int(arguments.run(arguments))
+        with _ros_named(arguments.parser.prog):
+            if isinstance(arguments.verb, type):
+                action = filled(arguments.verb, arguments)
+                note = alias_note(getattr(action, 'arm', None) or '')
+                if note:
+                    print(f'note: {note}', file=sys.stderr)
+                status = action.run()
+            else:
+                status = _former_form(parser, words, arguments)
         sys.stdout.flush()
         return status
     except FrankaDynamicsError as error:
@@ -220,6 +216,23 @@ def _main(argv: list[str]) -> int:
         # The reader, such as head, has seen enough; what is still buffered must go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
+
+
+def _former_form(
+    parser: argparse.ArgumentParser, words: list[str], arguments: argparse.Namespace
+) -> int:
+    leaf = arguments.parser
+    # Parsed once more without defaults, to know what was given, whatever its value.
+    for option in leaf._actions:
+        if option.option_strings:
+            option.default = argparse.SUPPRESS
+    absent = {one.dest: one.default for one in leaf._actions if not one.option_strings}
+    arguments.options_given = frozenset(
+        name
+        for name, value in vars(parser.parse_args(words)).items()
+        if name not in absent or value != absent[name]
+    )
+    return int(arguments.verb.run(arguments))
 
 
 @contextmanager

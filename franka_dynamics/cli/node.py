@@ -4,87 +4,152 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+import sys
+from typing import Any
+
+from ._action import Action
+from ._options import file_option, print_or_write, shipped_files_option, write_files
+from ..errors import SettingsError
+from ..options import option
 
 TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 
 
-class _Action(NamedTuple):
-    """One question to a node: what it takes, and how it is asked."""
+@dataclass(frozen=True, kw_only=True)
+class _Question(Action):
+    """A question to a node; exit 1 if it does not answer or refuses."""
 
-    SUMMARY: str
-    takes: tuple[tuple[str, dict[str, Any]], ...]
-    ask: Callable[[Any, argparse.Namespace], str]
+    node: str = option('the node, with its namespace', 'NAME', default='feedforward')
+    timeout: float = option(
+        'how long to wait for the node [s]', 'S', default=5.0, least=0.1, most=3600.0
+    )
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the action's options."""
-        for name, settings in self.takes:
-            parser.add_argument(name, **settings)
-        parser.add_argument(
-            '--node',
-            default='feedforward',
-            metavar='NAME',
-            help='the node, with its namespace (default: %(default)s)',
-        )
+    def ask(self, client: Any) -> object:
+        """Return the answer."""
+        raise NotImplementedError
 
-    def run(self, arguments: argparse.Namespace) -> int:
+    def run(self) -> int:
         """Ask; exit 1 if the node does not answer or refuses."""
         from ..ros.node_client import NodeClient, NodeClientError
 
-        with NodeClient(arguments.node) as client:
+        with NodeClient(self.node, self.timeout) as client:
             try:
-                print(self.ask(client, arguments))
+                print(self.ask(client))
             except NodeClientError as error:
-                print(error)
+                print(f'franka-dynamics: {error}', file=sys.stderr)
                 return 1
         return 0
 
 
-def _state(client: Any, arguments: argparse.Namespace) -> str:
-    asked = arguments.transition
-    return str(client.state() if asked is None else client.change_state(asked))
+@dataclass(frozen=True, kw_only=True)
+class State(_Question):
+    """Print a node's state, or change it."""
+
+    transition: str | None = option(
+        f'to another state: {", ".join(TRANSITIONS)}',
+        'TRANSITION',
+        positional=True,
+        choices=TRANSITIONS,
+        default=None,
+    )
+
+    def ask(self, client: Any) -> object:
+        """Return the state, or what a transition came to."""
+        return client.change_state(self.transition) if self.transition else client.state()
 
 
-def _play(client: Any, arguments: argparse.Namespace) -> str:
-    from ..ros.node_client import patience_with, read_trajectory_file
+@dataclass(frozen=True, kw_only=True)
+class Get(_Question):
+    """Print a parameter of a node's."""
 
-    motion = read_trajectory_file(arguments.file)
-    last = motion.points[-1].time_from_start
-    print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
-    return str(client.play(motion, patience_with(motion)))
+    parameter: str = option('its name', 'PARAMETER', positional=True)
+
+    def ask(self, client: Any) -> object:
+        """Return the value."""
+        return client.get(self.parameter)
 
 
-_PARAMETER = ('parameter', {'metavar': 'PARAMETER', 'help': 'its name'})
-STATE = _Action(
-    "Print a node's state, or change it.",
-    (
-        (
-            'transition',
-            {
-                'nargs': '?',
-                'choices': TRANSITIONS,
-                'metavar': 'TRANSITION',
-                'help': f'to another state: {", ".join(TRANSITIONS)}',
-            },
-        ),
-    ),
-    _state,
-)
-GET = _Action(
-    "Print a parameter of a node's.",
-    (_PARAMETER,),
-    lambda client, arguments: str(client.get(arguments.parameter)),
-)
-SET = _Action(
-    "Set a parameter of a node's.",
-    (_PARAMETER, ('value', {'metavar': 'VALUE', 'help': 'as YAML has it'})),
-    lambda client, arguments: str(client.set(arguments.parameter, arguments.value)),
-)
-PLAY = _Action(
-    'Send a node a motion, and follow it to its end.',
-    (('file', {'type': Path, 'metavar': 'FILE', 'help': 'a trajectory of identify plan'}),),
-    _play,
-)
+@dataclass(frozen=True, kw_only=True)
+class Set(Get):
+    """Set a parameter of a node's."""
+
+    value: str = option('as YAML has it', 'VALUE', positional=True)
+
+    def ask(self, client: Any) -> object:
+        """Return the parameter and what it is now."""
+        return client.set(self.parameter, self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Play(_Question):
+    """Send a node a motion, and follow it to its end."""
+
+    file: Path = option('a trajectory of identify plan', 'FILE', positional=True)
+
+    def ask(self, client: Any) -> object:
+        """Return how it ended."""
+        from ..ros.node_client import patience_with, read_trajectory_file
+
+        motion = read_trajectory_file(self.file)
+        last = motion.points[-1].time_from_start
+        print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
+        return client.play(motion, patience_with(motion))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load(_Question):
+    """Load a parameter file into a running node: all of it at once, or none of it."""
+
+    named: str | None = option(
+        'the node, as --node names it', 'NODE', positional=True, default=None
+    )
+    file: Path = option(
+        'as `ros2 param dump` or `franka-dynamics node defaults` writes it; values that are so '
+        'already may stay in it',
+        'FILE',
+        positional=True,
+    )
+
+    def run(self) -> int:
+        """Load; exit 1 if the node is not there or refuses, 2 if the file is at fault."""
+        if self.named is None:
+            return super().run()
+        self.refuse('NODE, which is the same', 'node')
+        return replace(self, node=self.named, named=None).run()
+
+    def ask(self, client: Any) -> object:
+        """Return what was set."""
+        loaded = client.load(self.file)
+        changed, same = ', '.join(loaded.changed) or 'nothing', len(loaded.unchanged)
+        return f'set: {changed}; {same} were so already'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defaults(Action):
+    """Print a node's parameters as a commented YAML file."""
+
+    node: str = option(
+        'feedforward, fci, simulator, reference_player or keeper',
+        'NODE',
+        positional=True,
+        default='feedforward',
+    )
+    output: Path | None = file_option('write there, not to the screen')
+    all: Path | None = shipped_files_option(
+        'the parameter files and the page that the package ships below a folder'
+    )
+
+    def run(self) -> int:
+        """Write what was asked for."""
+        from ..ros.parameter_tables import generated_files, NODES, parameter_file
+
+        if self.all is not None:
+            self.refuse('--all, which writes the files of every node', 'node', 'output')
+            write_files(generated_files(), self.all)
+        elif self.node not in NODES:
+            raise SettingsError(f'There is no node {self.node!r}; there are {", ".join(NODES)}.')
+        else:
+            print_or_write(parameter_file(self.node), self.output)
+        return 0

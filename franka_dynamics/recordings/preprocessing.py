@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from .recording import Recording
 from ..errors import MissingDependencyError, RecordingError
+from ..options import option
 from ..typing import Array
 
 ORDER = 2  # of the Butterworth filter; run forwards and backwards it acts as one of order 4
@@ -54,9 +55,9 @@ class SignalOptions:
 
     """
 
-    rate: float = 30.0
-    cutoff: float = 3.0
-    trim: float = 0.3
+    rate: float = option('samples per second after resampling', 'HZ', default=30.0)
+    cutoff: float = option('of the low-pass on position, velocity and effort', 'HZ', default=3.0)
+    trim: float = option('dropped at each end after filtering', 'S', default=0.3)
 
     def __post_init__(self) -> None:
         """Refuse options that no filter can have."""

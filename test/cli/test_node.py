@@ -11,4 +11,4 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 def test_a_node_that_is_not_there_is_told_within_five_seconds(capsys):
     assert main(['node', 'state', '--node', 'nowhere']) == 1
-    assert '/nowhere does not answer within 5 s; is it running' in capsys.readouterr().out
+    assert '/nowhere does not answer within 5 s; is it running' in capsys.readouterr().err

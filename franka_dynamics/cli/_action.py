@@ -1,0 +1,165 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An action of the command line: a dataclass whose fields are its options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, Field, fields, MISSING
+import functools
+import math
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
+
+from ..errors import SettingsError
+from ..options import Option
+
+T = TypeVar('T')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """
+    What an action is given, and what it does.
+
+    A subclass's docstring is its help, its fields that `options.option` declares, inherited ones
+    as well, are its options.
+
+    Attributes
+    ----------
+    given : frozenset of str
+        Names of the options that were given, whatever their values.
+
+    """
+
+    given: frozenset[str] = frozenset()
+
+    def run(self) -> int:
+        """Do the work; 0 if it is done, 1 if the answer is no."""
+        raise NotImplementedError
+
+    def refuse(self, why: str, *names: str) -> None:
+        """
+        Refuse options that cannot be honoured.
+
+        Parameters
+        ----------
+        why : str
+            What they have no meaning with, and the reason.
+        names : str
+            Of the fields.
+
+        Raises
+        ------
+        SettingsError
+            Naming the first of them that was given.
+
+        """
+        declared = dict(_declared(type(self)))
+        for name in names:
+            if name in self.given:
+                spelling = declared[name].metavar or name
+                if not declared[name].positional:
+                    spelling = _flags(name, declared[name])[0]
+                raise SettingsError(
+                    f'{spelling} has no meaning with {why}. Leave one of them out.'
+                )
+
+    def part(self, kind: type[T]) -> T:
+        """Return a library's dataclass, from the options of the same names."""
+        names = {one.name for one in fields(self)} & {one.name for one in _fields(kind)}
+        return kind(**{name: getattr(self, name) for name in names})
+
+
+def add_options(parser: argparse.ArgumentParser, kind: type[Action]) -> None:
+    """Add every option that the fields declare; what is not given leaves no value behind."""
+    types = get_type_hints(kind)
+    defaults = {one.name: one.default for one in fields(kind)}
+    for name, declared in _declared(kind):
+        default = defaults[name]
+        settings = _values(declared, types[name]) | {
+            'help': _help(declared, default),
+            # A choice that is given by its place and is not given would be checked.
+            'default': None if declared.positional else argparse.SUPPRESS,
+        }
+        if declared.metavar is not None:
+            settings['metavar'] = declared.metavar
+        if declared.choices is not None:
+            settings['choices'] = declared.choices
+        if not declared.positional:
+            required = default is MISSING
+            parser.add_argument(*_flags(name, declared), dest=name, required=required, **settings)
+        elif default is MISSING:
+            parser.add_argument(name, **settings)
+        else:
+            parser.add_argument(name, **{'nargs': '?', **settings})
+
+
+def filled(kind: type[Action], arguments: argparse.Namespace) -> Action:
+    """Return the action with what was given; several values are a tuple."""
+    values = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in vars(arguments).items()
+        if name in dict(_declared(kind)) and value is not None
+    }
+    return kind(**values, given=frozenset(values))
+
+
+def _fields(kind: Any) -> tuple[Field[Any], ...]:
+    return fields(kind)
+
+
+def _declared(kind: type[Action]) -> Iterator[tuple[str, Option]]:
+    return ((one.name, one.metadata['option']) for one in fields(kind) if one.metadata)
+
+
+def _flags(name: str, declared: Option) -> tuple[str, ...]:
+    return declared.flags or (f'--{name.replace("_", "-")}',)
+
+
+def _values(declared: Option, annotation: Any) -> dict[str, Any]:
+    """Return argparse's settings for the values of an annotated type."""
+    if get_origin(annotation) in (Union, UnionType):
+        (annotation,) = (one for one in get_args(annotation) if one is not NoneType)
+    if annotation is bool and declared.kind is None:
+        return {'action': 'store_true'}
+    settings: dict[str, Any] = {}
+    if get_origin(annotation) is tuple:
+        annotation, *others = get_args(annotation)
+        if others != [...]:
+            settings['nargs'] = 1 + len(others)
+        else:
+            settings['nargs'] = '*' if declared.empty else '+'
+            if not declared.positional:
+                settings['action'] = 'extend'
+    if declared.const is not None:
+        settings |= {'nargs': '?', 'const': declared.const}
+    if declared.kind is None and annotation in (int, float):
+        return {**settings, 'type': functools.partial(_number, annotation, declared)}
+    return {**settings, 'type': declared.kind or annotation}
+
+
+def _help(declared: Option, default: Any) -> str:
+    text = declared.help
+    if 'default: ' not in text and default not in (MISSING, None, False, '', ()):
+        shown = ' '.join(map(str, default)) if isinstance(default, tuple) else default
+        text = f'{text} (default: {shown})'.strip()
+    return text.replace('%', '%%')
+
+
+def _number(kind: type[int] | type[float], declared: Option, text: str) -> float:
+    """Return a finite number, or a whole number of at least 0, within the option's range."""
+    least, most = declared.least, declared.most
+    if least is None:
+        least = -math.inf if kind is float else 0
+    with suppress(ValueError):
+        value = kind(text)
+        if math.isfinite(value) and least <= value <= (math.inf if most is None else most):
+            return value
+    bounds = '' if least == -math.inf else f' of at least {least:g}'
+    if most is not None:
+        bounds = f' from {least:g} to {most:g}'
+    what = 'finite number' if kind is float else 'whole number'
+    raise argparse.ArgumentTypeError(f'{text[:40]} is not a {what}{bounds}')
