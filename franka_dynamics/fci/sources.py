@@ -156,6 +156,10 @@ class CommandSource(_ModelledSource):
         self._command = None
         return None
 
+    def stop(self, reason: str) -> None:
+        """Follow no command any more; the arm is whoever's who sent them."""
+        self._command, self.reason = None, reason
+
     def end(self) -> None:
         """Forget the command, so that the next motion begins with a new one."""
         self._command = None
@@ -212,19 +216,19 @@ class FeedforwardSource(_ModelledSource):
     def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
         """Return the controller's command, shape (n,) [N m], or None when it gives none."""
         cycle = self._observe(reading, stamp, now)
-        if self.fault:
-            self.reason = self.fault
-            return None
-        if cycle.command is None and self.controller.mode not in (Mode.RUNNING, Mode.BRAKING):
+        if cycle.command is not None:
+            self._last = cycle.command
+        elif self.controller.mode not in (Mode.RUNNING, Mode.BRAKING):
             self.reason = self.controller.stop_reason or cycle.observation.reason
             return None
-        if cycle.command is None:  # a repeated state
-            return self._last
-        self._last = cycle.command
-        return cycle.command
+        return self._last  # once more for a repeated state
+
+    def stop(self, reason: str) -> None:
+        """Let the controller brake the arm to rest if it moves."""
+        self.controller.disable(reason)
 
     def end(self) -> None:
-        """Take the controller through its stop sequence at once; the loop has ramped already."""
+        """Take the controller through its stop sequence at once: nothing is commanded any more."""
         self.controller.disable(self.reason, brake=False)
         while self.controller.stop_step(LONGEST_STEP_S) is not None:
             pass

@@ -26,7 +26,7 @@ class LoopState(str, Enum):
 
     IDLE = 'idle'  # states are read, nothing is commanded
     CONTROLLING = 'controlling'
-    STOPPING = 'stopping'  # the torque ramps to zero, then the motion ends
+    STOPPING = 'stopping'  # the source takes its torque back, then the motion ends
     FAULT = 'fault'  # the robot stopped by itself; it waits to be recovered
 
 
@@ -72,6 +72,9 @@ class TorqueSource(Protocol):
         `stamp` is the state's and `now` the steady clock's time [s].
         """
 
+    def stop(self, reason: str) -> None:
+        """Take the torque back, and return None from `torque` once nothing more is to be done."""
+
     def end(self) -> None:
         """Take note that commands do not go out any more."""
 
@@ -96,8 +99,9 @@ class TorqueLoop:
     Joins a robot and a source of torques.
 
     Whatever the source asks for, the torque begins at zero, stays within the limits, changes by
-    less than the robot's torque rate per cycle, and returns to zero before the motion ends: also
-    after an exception in the source, which is then kept in `failure`.
+    less than the robot's torque rate per cycle, and returns to zero before the motion ends. How an
+    arm is stopped is the source's to say; what it leaves, also by an exception, which is then kept
+    in `failure`, ramps to zero.
 
     Parameters
     ----------
@@ -128,6 +132,7 @@ class TorqueLoop:
         self.reason = 'not enabled'
         self.last_stop, self.stops = '', 0
         self.enabled = False
+        self._asks = False  # whether the source still has something to say
         self.cut = 0  # commands cut by a limit
         self.written = 0
 
@@ -215,10 +220,12 @@ class TorqueLoop:
         self.enabled = True
 
     def disable(self, reason: str) -> None:
-        """Ramp to zero if need be, and command nothing more until enabled."""
+        """Let the source stop the arm if need be, and command nothing more until enabled."""
         self.enabled = False
         if self.state is LoopState.CONTROLLING:
             self._stop(reason)
+            if self.failure is None:
+                self.source.stop(reason)
         elif self.state is LoopState.IDLE:
             self.reason = reason
 
@@ -253,18 +260,14 @@ class TorqueLoop:
 
     def _begin(self) -> None:
         self._connection.begin()
-        self._last = np.zeros_like(self._last)
+        self._last, self._asks = np.zeros_like(self._last), True
         self.source.begin()
         self.state, self.reason = LoopState.CONTROLLING, 'torques are commanded'
 
     def _command(self, reading: FciReading, stamp: float, now: float) -> None:
-        desired = None
-        if self.state is LoopState.CONTROLLING:
-            desired = self._desired(reading, stamp, now)
-        limited = self._limiter.limit(
-            np.zeros_like(self._last) if desired is None else desired, self._last, LONGEST_STEP_S
-        )
-        last = self.state is LoopState.STOPPING and not limited.torque.any()
+        desired = self._desired(reading, stamp, now)
+        limited = self._limiter.limit(desired, self._last, LONGEST_STEP_S)
+        last = not self._asks and not limited.torque.any()
         self._connection.write(limited.torque, last=last)
         self._last = limited.torque
         self.written += 1
@@ -274,21 +277,21 @@ class TorqueLoop:
             self.start_check.restart()
             self._end_source()
 
-    def _desired(self, reading: FciReading, stamp: float, now: float) -> Array | None:
-        """Return what the source asks for, or None where the ramp begins with this cycle."""
-        try:
-            desired = self.source.torque(reading, stamp, now)
-        except Exception as error:
-            # This cycle too is answered, with the first step of the ramp.
-            self.fail(error)
-            return None
-        if desired is None:
-            self._stop(self.source.reason)
-            return None
-        if not np.isfinite(desired).all():
-            self._stop('the computed torque is not finite')
-            return None
-        return desired
+    def _desired(self, reading: FciReading, stamp: float, now: float) -> Array:
+        """Return what the source asks for, or zeros where it has nothing more to say."""
+        desired, reason = None, ''
+        if self._asks and self.failure is None:
+            try:
+                desired, reason = self.source.torque(reading, stamp, now), self.source.reason
+            except Exception as error:
+                # This cycle too is answered, with the first step of the ramp.
+                self.fail(error)
+        if desired is not None and np.isfinite(desired).all():
+            return desired
+        self._asks = False
+        if self.state is LoopState.CONTROLLING:
+            self._stop(reason if desired is None else 'the computed torque is not finite')
+        return np.zeros_like(self._last)
 
     def _end_source(self) -> None:
         try:

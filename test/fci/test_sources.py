@@ -4,6 +4,7 @@
 
 from contextlib import nullcontext
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import CommandRefusedError
 from franka_dynamics.fci.connection import FciReading
+from franka_dynamics.fci.preflight import PreflightResult, PreflightVerdict
 from franka_dynamics.fci.sources import CommandSource, FeedforwardSource, gravity_share
+from franka_dynamics.fci.torque_loop import LoopState, TorqueLoop
 
 FR3 = load('fr3')
 GRAVITY = NewtonEulerModel(FR3).gravity(FR3.home)
@@ -257,6 +260,44 @@ def test_a_repeated_state_does_not_end_the_brake():
     np.testing.assert_array_equal(torque(20), braking)
     assert source.controller.mode is Mode.BRAKING
     assert torque(21) is not None
+
+
+def test_a_moving_arm_is_braked_when_the_loop_is_disabled():
+    # Given an arm at 0.5 rad/s that is driven by a loop.
+    dq, sent = np.array([0.5, 0.4, -0.3, 0.5, 0.2, -0.4, 0.3]), []
+    connection = SimpleNamespace(
+        begin=lambda: None, write=lambda torque, last: sent.append(torque)
+    )
+    passed = SimpleNamespace(
+        result=PreflightResult(PreflightVerdict.PASSED, ''),
+        restart=lambda: None,
+        observe=lambda _: PreflightVerdict.PASSED,
+    )
+    loop = TorqueLoop(
+        connection,
+        FeedforwardSource(controller()),
+        passed,
+        FR3.limit('effort'),
+        FR3.limit('effort_rate'),
+    )
+    loop.enable()
+
+    def run(first, last):
+        for i in range(first, last):
+            t = 1e-3 * i
+            loop.answer(reading(t, FR3.home + t * dq, dq), t, t)
+
+    run(0, 20)
+    # When it is disabled, then it is braked before the torque ramps to zero.
+    loop.disable('disabled')
+    run(20, 30)
+    assert loop.state is LoopState.STOPPING
+    assert sent[-1] @ dq < -1.0  # W taken out
+    # And a made-up arm that moves on all the same is left alone after a second.
+    run(30, 1200)
+    assert (loop.state, loop.stops) == (LoopState.IDLE, 1)
+    assert not sent[-1].any()
+    assert np.abs(np.diff(sent, axis=0)).max() < 1.0
 
 
 def test_a_state_that_jumps_then_the_feedforward_gives_up():

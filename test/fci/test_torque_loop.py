@@ -47,7 +47,7 @@ class Source:
 
     def __init__(self, torque):
         self.requested, self.reason, self.ends = torque, 'no reason yet', 0
-        self.fault, self.error, self.monitored = '', None, 0
+        self.fault, self.error, self.monitored, self.stopped = '', None, 0, False
 
     def clear_fault(self):
         self.fault = ''
@@ -56,15 +56,18 @@ class Source:
         return self.requested is not None
 
     def begin(self):
-        pass
+        self.stopped = False
 
     def torque(self, *_):
         if self.error is not None:
             raise self.error
-        return self.requested
+        return None if self.stopped else self.requested
 
     def monitor(self):
         self.monitored += 1
+
+    def stop(self, reason):
+        self.stopped = True
 
     def end(self):
         self.ends += 1
