@@ -26,10 +26,8 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from gazebo_worlds import ANSWER_S, Gazebo, PROGRAMS, StandIn, START_S
 import numpy as np
-from rcl_interfaces.srv import SetParametersAtomically
 import rclpy
 from rclpy.experimental import EventsExecutor
-from rclpy.parameter import Parameter
 from rich.console import Console
 from rich.table import Table
 from sensor_msgs.msg import JointState
@@ -40,8 +38,10 @@ from franka_dynamics.control.default_gains import home_pose
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.reference import Trajectory
 from franka_dynamics.ros.messages import request_message, seconds
+from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.node_group import use_isolated_network
 from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
+from franka_dynamics.ros.serialized_trajectory import trajectory_of
 
 NOT_HERE = (
     'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '
@@ -124,22 +124,6 @@ class Session:
         self._executor.shutdown()
         self._node.destroy_node()
 
-    def ask(self, kind: Any, service: str, request: Any) -> Any:
-        """Return a service's answer."""
-        client = self._node.create_client(kind, service)
-        give_up = time.monotonic() + ANSWER_S
-        try:
-            while time.monotonic() < give_up:
-                if not client.wait_for_service(timeout_sec=0.1):
-                    continue
-                future = client.call_async(request)
-                self._executor.spin_until_future_complete(future, timeout_sec=2.0)
-                if future.done():
-                    return future.result()
-        finally:
-            self._node.destroy_client(client)
-        raise RuntimeError(f'no answer of {service}')
-
     def spin(self, seconds_: float) -> None:
         """Take messages for a while of real time."""
         until = time.monotonic() + seconds_
@@ -199,35 +183,12 @@ class Session:
             while not self.planned and time.monotonic() - asked < PLANNED_S:
                 self._executor.spin_once(timeout_sec=0.02)
         self.until(lambda: self.planned, 'the planned motion', 0.0)
-        message = self.planned[-1]
-        times, *rows = (
-            np.array(column)
-            for column in zip(
-                *(
-                    (
-                        point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec,
-                        point.positions,
-                        point.velocities,
-                        point.accelerations,
-                    )
-                    for point in message.points
-                )
-            )
-        )
-        return Trajectory(seconds(message.header.stamp) + times, *rows)
+        return trajectory_of(self.planned[-1])
 
     def add_motion_terms(self, add: bool) -> None:
         """Let the node add M ddq_d and C dq to gravity, or not."""
-        self.ask(
-            SetParametersAtomically,
-            'feedforward/set_parameters_atomically',
-            SetParametersAtomically.Request(
-                parameters=[
-                    Parameter(f'terms.{term}', value=add).to_parameter_msg()
-                    for term in ('inertia', 'coriolis')
-                ]
-            ),
-        )
+        with NodeClient('feedforward', ANSWER_S) as client:
+            client.set_all({'terms.inertia': add, 'terms.coriolis': add})
 
     # The checks -------------------------------------------------------------------------------
 
@@ -355,7 +316,7 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
     world: Any = None
     try:
         world = (
-            StandIn(options.robot_type, folder, session.ask, usual, options.lockstep)
+            StandIn(options.robot_type, folder, usual, options.lockstep)
             if options.stand_in
             else Gazebo(options.robot_type, folder, usual)
         )

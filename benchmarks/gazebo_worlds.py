@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import os
 from pathlib import Path
 import re
@@ -13,13 +12,11 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any
 
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 from franka_dynamics.resources import share_directory
+from franka_dynamics.ros.node_client import NodeClient
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = {'gz': 'gz.msgs', 'ign': 'ignition.msgs'}
@@ -117,11 +114,10 @@ class StandIn:
         self,
         robot_type: str,
         folder: Path,
-        ask: Callable[..., Any],
         factor: float,
         lockstep: float,
     ) -> None:
-        self._ask, self._robot_type, self._folder = ask, robot_type, folder
+        self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
         files = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
         arm = ['-p', f'robot_type:={robot_type}', '-p', 'hand:=none']
@@ -178,21 +174,21 @@ class StandIn:
 
     def pause(self, on: bool) -> None:
         """Stop time, or let it go on."""
-        self._ask(SetBool, 'gazebo_stand_in/pause', SetBool.Request(data=on))
+        with self._client() as client:
+            client.ask(SetBool, 'pause', SetBool.Request(data=on))
 
     def reset(self) -> None:
         """Put time and joints back to where they began."""
-        self._ask(Trigger, 'gazebo_stand_in/reset', Trigger.Request())
+        with self._client() as client:
+            client.ask(Trigger, 'reset', Trigger.Request())
 
     def pace(self, factor: float) -> None:
         """Ask for a real-time factor."""
-        self._ask(
-            SetParameters,
-            'gazebo_stand_in/set_parameters',
-            SetParameters.Request(
-                parameters=[Parameter('real_time_factor', value=factor).to_parameter_msg()]
-            ),
-        )
+        with self._client() as client:
+            client.set_all({'real_time_factor': factor})
+
+    def _client(self) -> NodeClient:
+        return NodeClient('gazebo_stand_in', ANSWER_S)
 
     def close(self) -> None:
         """End the processes."""

@@ -23,7 +23,7 @@ from franka_dynamics.ros.node_group import use_isolated_network
 
 MOST_GROWTH_MIB = 1.0
 _RATE_HZ = 1000.0
-_PIECE_S = 5.0  # between two looks at the time
+_PIECE_S = 2.0  # between two looks at the time
 
 
 def resident_mib(pid: int) -> float:

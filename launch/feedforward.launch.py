@@ -8,11 +8,13 @@ params_file, the arguments that were given.
 """
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from franka_dynamics.ros.launch_parts import argument, keeper_node
 
 PACKAGE = 'franka_dynamics'
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
@@ -25,57 +27,50 @@ def generate_launch_description() -> LaunchDescription:
     """Return the arguments and the node."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument(
+            argument(
                 'robot_type',
-                default_value=UNSET,
-                description='The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If '
-                'empty, what params_file says; fer otherwise.',
+                UNSET,
+                'The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If empty, what '
+                'params_file says; fer otherwise.',
             ),
-            DeclareLaunchArgument(
+            argument(
                 'arm_prefix',
-                default_value=UNSET,
-                description="Put in front of every joint name, verbatim: 'left_' if the "
-                'joints are '
+                UNSET,
+                "Put in front of every joint name, verbatim: 'left_' if the joints are "
                 'left_fer_joint1 and so on.',
             ),
-            DeclareLaunchArgument(
-                'namespace',
-                default_value='',
-                description='Namespace of the node and of its relative topics.',
-            ),
-            DeclareLaunchArgument(
+            argument('namespace', '', 'Namespace of the node and of its relative topics.'),
+            argument(
                 'target',
-                default_value=UNSET,
-                choices=[UNSET, *TARGETS],
-                description='Who receives the torques, and hence who adds gravity and '
-                'friction. If '
-                'empty, what params_file says; fci otherwise.',
+                UNSET,
+                'Who receives the torques, and hence who adds gravity and friction. If empty, '
+                'what params_file says; fci otherwise.',
+                [UNSET, *TARGETS],
             ),
-            DeclareLaunchArgument(
+            argument(
                 'params_file',
-                default_value='',
-                description='A parameter file of your own; config/*/default.yaml of this package '
-                'list all parameters.',
+                '',
+                'A parameter file of your own; config/*/default.yaml of this package list all '
+                'parameters.',
             ),
-            DeclareLaunchArgument(
+            argument(
                 'command_topic',
-                default_value=UNHEARD,
-                description='Where the torques go, such as effort_controller/commands. By default '
-                'nobody listens there, so nothing moves. Elsewhere a keeper is started '
-                'beside the node, which takes its torque back if it is killed.',
+                UNHEARD,
+                'Where the torques go, such as effort_controller/commands. By default nobody '
+                'listens there, so nothing moves. Elsewhere a keeper is started beside the node, '
+                'which takes its torque back if it is killed.',
             ),
-            DeclareLaunchArgument(
+            argument(
                 'joint_states_topic',
-                default_value='joint_states',
-                description='The full-rate joint states; with franka_ros2 franka/joint_states.',
+                'joint_states',
+                'The full-rate joint states; with franka_ros2 franka/joint_states.',
             ),
-            DeclareLaunchArgument(
+            argument(
                 'use_sim_time',
-                default_value=UNSET,
-                choices=[UNSET, 'true', 'false'],
-                description="Whether the node's clock is /clock. If empty, what the "
-                'files say; the '
-                'files of the Gazebo targets say true.',
+                UNSET,
+                "Whether the node's clock is /clock. If empty, what the files say; the files of "
+                'the Gazebo targets say true.',
+                [UNSET, 'true', 'false'],
             ),
             OpaqueFunction(function=feedforward_node),
         ]
@@ -112,15 +107,8 @@ def feedforward_node(context: LaunchContext) -> list[Node]:
     if command_topic == UNHEARD:
         return [node]
     # Whoever receives the torques holds the last one if the node is killed.
-    keeper = Node(
-        package=PACKAGE,
-        executable='keeper_node',
-        namespace=LaunchConfiguration('namespace'),
-        remappings=[('~/command', command_topic)],
-        output='screen',
-        emulate_tty=True,
-    )
-    return [node, keeper]
+    namespace = LaunchConfiguration('namespace')
+    return [node, keeper_node(command_topic, namespace=namespace, emulate_tty=True)]
 
 
 def given_parameters(context: LaunchContext) -> dict[str, ParameterValue]:

@@ -9,12 +9,8 @@ does, the controller is deactivated; a keeper takes its torque back at once. See
 docs/howto/franka_ros2.md.
 """
 
-import os
-
-from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch import LaunchDescription
 from launch.actions import (
-    DeclareLaunchArgument,
     LogInfo,
     OpaqueFunction,
     RegisterEventHandler,
@@ -26,6 +22,9 @@ from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJo
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from franka_dynamics.ros.installed_packages import require_packages
+from franka_dynamics.ros.launch_parts import argument, keeper_node
 
 EFFORT, TRAJECTORY = 'effort_controller', 'feedforward_trajectory_controller'
 
@@ -52,43 +51,36 @@ def generate_launch_description():
     """Return the arguments, and what they make of controller and node."""
     share = FindPackageShare('franka_dynamics')
     arguments = [
-        DeclareLaunchArgument(
-            'robot_type',
-            default_value='fr3',
-            description='fr3, fr3v2, fr3v2_1 or an arm file of one of them.',
-        ),
-        DeclareLaunchArgument(
+        argument('robot_type', 'fr3', 'fr3, fr3v2, fr3v2_1 or an arm file of one of them.'),
+        argument(
             'arm_prefix',
-            default_value='',
-            description='In front of every joint name, verbatim; franka_ros2 '
-            'adds an underscore to its own, so left there is left_ here.',
+            '',
+            'In front of every joint name, verbatim; franka_ros2 adds an underscore to its own, '
+            'so left there is left_ here.',
         ),
-        DeclareLaunchArgument(
-            'namespace', default_value='', description="The namespace of franka_ros2's bringup."
-        ),
-        DeclareLaunchArgument(
+        argument('namespace', '', "The namespace of franka_ros2's bringup."),
+        argument(
             'controller',
-            default_value=EFFORT,
-            choices=[EFFORT, TRAJECTORY],
-            description='The controller: effort_controller takes torques every '
-            'cycle, feedforward_trajectory_controller adds them to its own '
-            'feedback.',
+            EFFORT,
+            'The controller: effort_controller takes torques every cycle, '
+            'feedforward_trajectory_controller adds them to its own feedback.',
+            [EFFORT, TRAJECTORY],
         ),
-        DeclareLaunchArgument(
+        argument(
             'controllers_file',
-            default_value=PathJoinSubstitution([share, 'config', 'franka_ros2_controllers.yaml']),
-            description='Joint names and gains of the controllers.',
+            PathJoinSubstitution([share, 'config', 'franka_ros2_controllers.yaml']),
+            'Joint names and gains of the controllers.',
         ),
-        DeclareLaunchArgument(
+        argument(
             'joint_states_topic',
-            default_value='franka/joint_states',
-            description='The full-rate stream; joint_states has 30 Hz only.',
+            'franka/joint_states',
+            'The full-rate stream; joint_states has 30 Hz only.',
         ),
-        DeclareLaunchArgument(
+        argument(
             'params_file',
-            default_value='',
-            description="A file with parameters of the feedforward node's, "
-            'over those of config/feedforward/fci.yaml; the target stays fci.',
+            '',
+            "A file with parameters of the feedforward node's, over those of "
+            'config/feedforward/fci.yaml; the target stays fci.',
         ),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
@@ -102,7 +94,7 @@ def everything(context):
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
     require_file('controllers_file', LaunchConfiguration('controllers_file').perform(context))
     require_fr3(LaunchConfiguration('robot_type').perform(context))
-    require_controller_manager()
+    require_packages(['controller_manager'], 'franka_ros2', 'docs/howto/franka_ros2.md')
     notes = []
     if LaunchConfiguration('controller').perform(context) == TRAJECTORY:
         note = require_effort_trajectories()
@@ -122,14 +114,7 @@ def everything(context):
             f'/{namespace}/controller_manager' if namespace else '/controller_manager',
         ],
     )
-    keeper = Node(
-        package='franka_dynamics',
-        executable='keeper_node',
-        name='keeper',
-        namespace=LaunchConfiguration('namespace'),
-        output='screen',
-        remappings=[('~/command', f'{EFFORT}/commands')],
-    )
+    keeper = keeper_node(f'{EFFORT}/commands', namespace=LaunchConfiguration('namespace'))
     feedforward = Node(
         package='franka_dynamics',
         executable='feedforward_node',
@@ -177,15 +162,3 @@ def require_fr3(robot_type):
             'speaks to the FR3 generation only: docs/howto/fer.md has the drivers for it and '
             'starts feedforward.launch.py beside them. Nothing is started.'
         )
-
-
-def require_controller_manager():
-    """Refuse to start without the spawner, with the line that installs it."""
-    try:
-        get_package_prefix('controller_manager')
-    except PackageNotFoundError:
-        raise RuntimeError(
-            'controller_manager is not installed: sudo apt install '
-            f'ros-{os.environ.get("ROS_DISTRO", "jazzy")}-ros2-controllers, and franka_ros2 as '
-            'docs/howto/franka_ros2.md says. Nothing is started.'
-        ) from None

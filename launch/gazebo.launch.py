@@ -12,7 +12,6 @@ import tempfile
 
 from launch import LaunchDescription
 from launch.actions import (
-    DeclareLaunchArgument,
     ExecuteProcess,
     IncludeLaunchDescription,
     OpaqueFunction,
@@ -29,6 +28,7 @@ import yaml
 from franka_dynamics.ros.installed_packages import require_packages
 from franka_dynamics.ros.launch_parts import (
     after,
+    argument,
     arm_arguments,
     feedforward_and_keeper,
     parameters_argument,
@@ -58,22 +58,22 @@ def generate_launch_description():
     """Return the arguments, and what they make of Gazebo, the arm and the node."""
     arguments = [
         *arm_arguments(),
-        DeclareLaunchArgument(
+        argument(
             'control',
-            default_value='direct',
-            choices=['direct', 'ros2_control'],
-            description="Gazebo's own joint systems, or gz_ros2_control.",
+            'direct',
+            "Gazebo's own joint systems, or gz_ros2_control.",
+            ['direct', 'ros2_control'],
         ),
-        DeclareLaunchArgument(
+        argument(
             'gui',
-            default_value='true',
-            choices=['true', 'false'],
-            description='Whether to show Gazebo; false runs the physics server alone.',
+            'true',
+            'Whether to show Gazebo; false runs the physics server alone.',
+            ['true', 'false'],
         ),
-        DeclareLaunchArgument(
+        argument(
             'world',
-            default_value=PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
-            description='An SDF world named franka, with gravity 0 0 -9.81.',
+            PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
+            'An SDF world named franka, with gravity 0 0 -9.81.',
         ),
         parameters_argument('gz_ros2_control'),
     ]

@@ -10,13 +10,14 @@ from pathlib import Path
 import tempfile
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.actions import OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from franka_dynamics.ros.installed_packages import require_packages
 from franka_dynamics.ros.launch_parts import (
     after,
+    argument,
     arm_arguments,
     feedforward_and_keeper,
     parameters_argument,
@@ -40,11 +41,11 @@ def generate_launch_description():
     """Return the arguments, and what they make of MuJoCo, the arm and the node."""
     arguments = [
         *arm_arguments(),
-        DeclareLaunchArgument(
+        argument(
             'headless',
-            default_value='false',
-            choices=['true', 'false'],
-            description="Whether MuJoCo runs without its simulator's window.",
+            'false',
+            "Whether MuJoCo runs without its simulator's window.",
+            ['true', 'false'],
         ),
         parameters_argument('mujoco'),
     ]

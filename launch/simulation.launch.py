@@ -7,11 +7,13 @@ There is no keeper of the last torque: the arm that would follow it ends with th
 """
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.actions import OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from franka_dynamics.ros.launch_parts import argument
 
 PACKAGE, TARGET = 'franka_dynamics', 'mujoco'
 PATIENCE_S = 0.1  # well below state_timeout: waiting must be no silence
@@ -22,51 +24,43 @@ def generate_launch_description() -> LaunchDescription:
     """Return the arguments and the two nodes."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument(
+            argument(
                 'robot_type',
-                default_value='fer',
-                description='The arm that is simulated and whose model is used: fer, fr3, fr3v2, '
-                'fr3v2_1 or the path of an arm file. It overrides the parameter files.',
+                'fer',
+                'The arm that is simulated and whose model is used: fer, fr3, fr3v2, fr3v2_1 or '
+                'the path of an arm file. It overrides the parameter files.',
             ),
-            DeclareLaunchArgument(
+            argument(
                 'arm_prefix',
-                default_value='',
-                description='Put in front of every joint name, verbatim. It overrides '
-                'the parameter '
-                'files.',
+                '',
+                'Put in front of every joint name, verbatim. It overrides the parameter files.',
             ),
-            DeclareLaunchArgument(
-                'namespace',
-                default_value='',
-                description='Namespace of both nodes and their topics.',
-            ),
-            DeclareLaunchArgument(
+            argument('namespace', '', 'Namespace of both nodes and their topics.'),
+            argument(
                 'params_file',
-                default_value='',
-                description='A parameter file for the feedforward node, read after '
-                'config/feedforward/mujoco.yaml; default.yaml beside it lists all '
-                'parameters.',
+                '',
+                'A parameter file for the feedforward node, read after '
+                'config/feedforward/mujoco.yaml; default.yaml beside it lists all parameters.',
             ),
-            DeclareLaunchArgument(
+            argument(
                 'simulator_params_file',
-                default_value='',
-                description='A parameter file for the simulated arm: noise, friction, payload, '
-                'pushes; config/simulator/default.yaml lists all parameters.',
+                '',
+                'A parameter file for the simulated arm: noise, friction, payload, pushes; '
+                'config/simulator/default.yaml lists all parameters.',
             ),
-            DeclareLaunchArgument(
+            argument(
                 'use_sim_time',
-                default_value='true',
-                choices=['true', 'false'],
-                description='Whether the simulated arm publishes its time on /clock and the node '
-                'goes by it: an arm that gets no processor is then no silent one.',
+                'true',
+                'Whether the simulated arm publishes its time on /clock and the node goes by it: '
+                'an arm that gets no processor is then no silent one.',
+                ['true', 'false'],
             ),
-            DeclareLaunchArgument(
+            argument(
                 'clock',
-                default_value='publish',
-                choices=['publish', 'follow'],
-                description='With use_sim_time: whether the simulated arm publishes '
-                '/clock, or keeps '
-                "pace with somebody else's. A system has one clock.",
+                'publish',
+                'With use_sim_time: whether the simulated arm publishes /clock, or keeps pace '
+                "with somebody else's. A system has one clock.",
+                ['publish', 'follow'],
             ),
             OpaqueFunction(function=simulation),
         ]

@@ -3,15 +3,12 @@
 """Two simulated arms, each with its feedforward node, namespace and prefix, on one clock."""
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import (
-    DeclareLaunchArgument,
-    GroupAction,
-    IncludeLaunchDescription,
-    OpaqueFunction,
-)
+from launch.actions import GroupAction, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
+
+from franka_dynamics.ros.launch_parts import argument
 
 # The first publishes /clock where time is simulated; the other keeps pace with it.
 SIDES = {'left': 'publish', 'right': 'follow'}
@@ -26,40 +23,30 @@ PER_ARM = {
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and a group for each side."""
     both = [
-        DeclareLaunchArgument(
+        argument(
             name,
-            default_value=default,
-            description=f'{sentence_for(sentence, "each")[:-1]}, unless left_{name} or '
-            f'right_{name} '
-            'is given.',
+            default,
+            f'{sentence_for(sentence, "each")[:-1]}, unless left_{name} or right_{name} is given.',
         )
         for name, (default, sentence) in PER_ARM.items()
     ]
     own = [
-        DeclareLaunchArgument(
-            f'{side}_{name}',
-            default_value=LaunchConfiguration(name),
-            description=sentence_for(sentence, f'the {side}'),
+        argument(
+            f'{side}_{name}', LaunchConfiguration(name), sentence_for(sentence, f'the {side}')
         )
         for side in SIDES
         for name, (_, sentence) in PER_ARM.items()
     ]
     names = [
-        DeclareLaunchArgument(
-            'namespace', default_value='', description='In front of the namespaces left and right.'
-        ),
-        DeclareLaunchArgument(
-            'arm_prefix',
-            default_value='',
-            description='In front of left_ and right_ in every joint name, verbatim.',
-        ),
+        argument('namespace', '', 'In front of the namespaces left and right.'),
+        argument('arm_prefix', '', 'In front of left_ and right_ in every joint name, verbatim.'),
     ]
-    sim_time = DeclareLaunchArgument(
+    sim_time = argument(
         'use_sim_time',
-        default_value='false',
-        choices=['true', 'false'],
-        description='Whether the left arm publishes its time on /clock and all nodes, the right '
-        'arm too, go by it.',
+        'false',
+        'Whether the left arm publishes its time on /clock and all nodes, the right arm too, go '
+        'by it.',
+        ['true', 'false'],
     )
     return LaunchDescription(
         [

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import importlib.util
 from pathlib import Path
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 
 class Recorded:
@@ -21,87 +21,59 @@ class Recorded:
         self.args, self.kwargs = args, kwargs
 
 
-class Action(Recorded):
-    pass
+class Performed(Recorded):
+    """A substitution."""
 
-
-class DeclareLaunchArgument(Action):
-    pass
-
-
-class OpaqueFunction(Action):
-    pass
-
-
-class Shutdown(Action):
-    pass
-
-
-class Node(Action):
-    pass
-
-
-class GroupAction(Action):
-    pass
-
-
-class IncludeLaunchDescription(Action):
-    pass
-
-
-class PythonLaunchDescriptionSource(Recorded):
     def perform(self, context):
         return performed(self.args[0], context)
 
 
-class LaunchDescription(Recorded):
-    pass
-
-
-class LaunchContext:
-    def __init__(self, configurations):
-        self.configurations = configurations
-
-
-class LaunchConfiguration(Recorded):
+class LaunchConfiguration(Performed):
     def perform(self, context):
         return context.configurations[self.args[0]]
 
 
-class PathJoinSubstitution(Recorded):
+class PathJoinSubstitution(Performed):
     def perform(self, context):
         return '/'.join(performed(part, context) for part in self.args[0])
 
 
-class FindPackageShare(Recorded):
+class FindPackageShare(Performed):
     def perform(self, context):
         return f'<share of {self.args[0]}>'
 
 
-class ParameterValue(Recorded):
+class ParameterValue(Performed):
     def perform(self, context):
         text = performed(self.args[0], context)
         return {'true': True, 'false': False}[text] if self.kwargs['value_type'] is bool else text
 
 
-MODULES = {
-    'launch': (LaunchContext, LaunchDescription),
-    'launch.conditions': (),
-    'launch.event_handlers': (),
-    'launch.actions': (
-        DeclareLaunchArgument,
-        GroupAction,
-        IncludeLaunchDescription,
-        OpaqueFunction,
-        Shutdown,
-    ),
-    'launch.launch_description_sources': (PythonLaunchDescriptionSource,),
-    'launch.substitutions': (LaunchConfiguration, PathJoinSubstitution),
-    'launch_ros': (),
-    'launch_ros.actions': (Node,),
-    'launch_ros.parameter_descriptions': (ParameterValue,),
-    'launch_ros.substitutions': (FindPackageShare,),
+KNOWN = {
+    name: type(name, (Recorded,), {})
+    for name in (
+        'DeclareLaunchArgument',
+        'GroupAction',
+        'IncludeLaunchDescription',
+        'LaunchDescription',
+        'Node',
+        'OpaqueFunction',
+        'Shutdown',
+    )
+} | {
+    one.__name__: one
+    for one in (LaunchConfiguration, PathJoinSubstitution, FindPackageShare, ParameterValue)
 }
+KNOWN['PythonLaunchDescriptionSource'] = Performed
+DeclareLaunchArgument, GroupAction, Node, OpaqueFunction, Shutdown = (
+    KNOWN[name]
+    for name in ('DeclareLaunchArgument', 'GroupAction', 'Node', 'OpaqueFunction', 'Shutdown')
+)
+MODULES = [
+    *('launch', 'launch.conditions', 'launch.event_handlers', 'launch.actions'),
+    *('launch.launch_description_sources', 'launch.substitutions', 'launch_ros'),
+    *('launch_ros.actions', 'launch_ros.parameter_descriptions', 'launch_ros.substitutions'),
+]
 
 
 @dataclass(frozen=True)
@@ -122,17 +94,15 @@ def performed(value, context):
     """Return what a substitution, or a text, stands for."""
     if isinstance(value, list):
         return ''.join(performed(part, context) for part in value)
-    return value.perform(context) if isinstance(value, Recorded) else value
+    return value.perform(context) if isinstance(value, Performed) else value
 
 
-def load(path: Path, monkeypatch) -> LaunchDescription:
+def load(path: Path, monkeypatch) -> Recorded:
     """Return a launch file's description, made with the stand-ins."""
-    for name, classes in MODULES.items():
+    for name in MODULES:
         module = ModuleType(name)
-        for one in classes:
-            setattr(module, one.__name__, one)
         # Whatever else a launch file names is only kept.
-        module.__getattr__ = lambda missing: type(missing, (Recorded,), {})
+        module.__getattr__ = lambda one: KNOWN.get(one) or type(one, (Recorded,), {})
         monkeypatch.setitem(sys.modules, name, module)
     spec = importlib.util.spec_from_file_location(path.stem.replace('.', '_'), path)
     module = importlib.util.module_from_spec(spec)
@@ -140,7 +110,7 @@ def load(path: Path, monkeypatch) -> LaunchDescription:
     return module.generate_launch_description()
 
 
-def arguments(description: LaunchDescription) -> dict[str, DeclareLaunchArgument]:
+def arguments(description) -> dict[str, Recorded]:
     """Return the declared arguments by name."""
     return {
         entity.args[0]: entity
@@ -150,11 +120,11 @@ def arguments(description: LaunchDescription) -> dict[str, DeclareLaunchArgument
 
 
 def context_of(
-    declared: dict[str, DeclareLaunchArgument],
+    declared: dict[str, Recorded],
     given: dict[str, str],
-) -> LaunchContext:
+) -> SimpleNamespace:
     """Return what arguments are once their defaults are filled in, in order of declaration."""
-    context = LaunchContext({})
+    context = SimpleNamespace(configurations={})
     for name, one in declared.items():
         value = given.get(name, performed(one.kwargs['default_value'], context))
         assert value in one.kwargs.get('choices', [value])
@@ -162,7 +132,7 @@ def context_of(
     return context
 
 
-def run(description: LaunchDescription, **given: str) -> list[LaunchedNode]:
+def run(description, **given: str) -> list[LaunchedNode]:
     """Return the nodes that launching with these arguments starts."""
     declared = arguments(description)
     assert set(given) <= set(declared), 'an argument that no one declares'
@@ -174,7 +144,7 @@ def run(description: LaunchDescription, **given: str) -> list[LaunchedNode]:
     return [launched(node, context) for node in nodes]
 
 
-def included(description: LaunchDescription, **given: str) -> list[tuple[str, dict[str, str]]]:
+def included(description, **given: str) -> list[tuple[str, dict[str, str]]]:
     """Return the launch files that groups include, and the arguments they are given."""
     context = context_of(arguments(description), given)
     return [
@@ -191,7 +161,7 @@ def included(description: LaunchDescription, **given: str) -> list[tuple[str, di
     ]
 
 
-def launched(node: Node, context: LaunchContext) -> LaunchedNode:
+def launched(node, context) -> LaunchedNode:
     """Return what a node action would start."""
     given = {
         name: performed(node.kwargs[name], context)

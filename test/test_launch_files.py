@@ -25,7 +25,10 @@ FEEDFORWARD, SIMULATION = (
     SHARE / 'launch' / f'{name}.launch.py' for name in ('feedforward', 'simulation')
 )
 LAUNCH_FILES = [FEEDFORWARD, SIMULATION]
-GAZEBO, TWO_ARMS = (SHARE / 'launch' / f'{name}.launch.py' for name in ('gazebo', 'two_arms'))
+GAZEBO, MUJOCO, TWO_ARMS = (
+    SHARE / 'launch' / f'{name}.launch.py'
+    for name in ('gazebo', 'mujoco_ros2_control', 'two_arms')
+)
 ALL = sorted((SHARE / 'launch').glob('*.launch.py'))
 PARTS = Path(franka_dynamics.__file__).parent / 'ros' / 'launch_parts.py'
 
@@ -92,25 +95,16 @@ def test_launched_parameters_are_declared_ones(description):
         assert node.parameters['robot_type'] == 'fr3'
 
 
-@pytest.mark.parametrize('target', sorted(TARGETS))
-def test_a_targets_file_exists_and_sets_its_parameter(target, feedforward):
-    node = feedforward(target=target)
-    (file,) = node.files
-    assert (SHARE / file.removeprefix('<share of franka_dynamics>/')).is_file()
-    assert file.endswith(f'/{target}.yaml')
-    assert node.parameters['target'] == target
-
-
-def test_the_target_argument_offers_the_targets_there_are(monkeypatch):
+def test_every_target_has_a_file_and_by_default_nothing_moves(monkeypatch, feedforward):
     declared = launching.arguments(launching.load(FEEDFORWARD, monkeypatch))
     assert declared['target'].kwargs['choices'] == ['', *TARGETS]
-
-
-def test_a_node_launched_without_arguments_moves_nothing(feedforward):
-    node = feedforward()
-    assert node.parameters == {}
-    assert node.files[0].endswith(f'/{DEFAULT_TARGET}.yaml')
-    assert node.remappings['~/command'] == '~/command'
+    for target in ('', *TARGETS):
+        node = feedforward(target=target)
+        (file,) = node.files
+        assert file.endswith(f'/{target or DEFAULT_TARGET}.yaml')
+        assert (SHARE / file.removeprefix('<share of franka_dynamics>/')).is_file()
+        assert node.parameters == ({'target': target} if target else {})
+        assert node.remappings['~/command'] == '~/command'
 
 
 def test_launched_files_and_arguments_win_in_their_order(feedforward, tmp_path):
@@ -122,30 +116,18 @@ def test_launched_files_and_arguments_win_in_their_order(feedforward, tmp_path):
     assert node.parameters == {'robot_type': 'fr3'}
 
 
-def test_a_launched_node_has_the_topics_and_namespace_given(
-    feedforward,
-):
-    node = feedforward(
+def test_a_node_has_the_topics_given_and_its_keeper_the_same(monkeypatch):
+    node, keeper = launching.run(
+        launching.load(FEEDFORWARD, monkeypatch),
         namespace='left',
         command_topic='effort_controller/commands',
         joint_states_topic='franka/joint_states',
     )
-    assert node.namespace == 'left'
     assert node.remappings == {
         '~/command': 'effort_controller/commands',
         'joint_states': 'franka/joint_states',
     }
-
-
-def test_a_keeper_is_launched_for_a_receiver(monkeypatch):
-    nodes = launching.run(
-        launching.load(FEEDFORWARD, monkeypatch),
-        namespace='left',
-        command_topic='effort_controller/commands',
-    )
-    node, keeper = nodes
-    assert (keeper.executable, keeper.namespace) == ('keeper_node', 'left')
-    assert not keeper.parameters
+    assert (keeper.executable, keeper.namespace, keeper.parameters) == ('keeper_node', 'left', {})
     assert keeper.remappings == {'~/command': node.remappings['~/command']}
 
 
@@ -156,63 +138,66 @@ def test_a_file_that_is_no_use_starts_nothing(path, content, monkeypatch, tmp_pa
     given = tmp_path / 'typo.yaml'
     if content is not None:
         given.write_text(content)
-    files = [name for name in launching.arguments(description) if name.endswith('_file')]
+    files = [
+        name
+        for name in launching.arguments(description)
+        if name.endswith('_file') or name == 'world'
+    ]
     assert files
     for argument in files:
-        if argument == 'controllers_file' and content not in (None, ''):
-            continue  # the controller manager's own reader judges it
+        if argument in ('controllers_file', 'world') and content not in (None, ''):
+            continue  # another reader judges it
         # Of two arms the first would have been started when the second is looked at.
         named = f'(left_|right_)?{argument}' if path == TWO_ARMS else argument
         with pytest.raises(SettingsError, match=rf'^{named}: .*typo.yaml.* Nothing is started'):
             launching.run(description, **{argument: str(given)})
 
 
-@pytest.mark.parametrize('content', [None, ''])
-def test_gazebo_without_its_world_starts_nothing(content, monkeypatch, tmp_path):
-    world = tmp_path / 'typo.sdf'
-    if content is not None:
-        world.write_text(content)
-    with pytest.raises(SettingsError, match=r'^world: .*typo.sdf.* Nothing is started'):
-        launching.run(launching.load(GAZEBO, monkeypatch), world=str(world))
+@pytest.fixture
+def everything(monkeypatch, tmp_path):
+    """Return a function: a launch file's nodes by executable; several spawners in one."""
+
+    def launch(path, **given):
+        monkeypatch.setattr('tempfile.mkdtemp', lambda prefix: str(tmp_path))
+        monkeypatch.setattr(
+            launching.FindPackageShare, 'perform', lambda self, context: str(SHARE)
+        )
+        description = launching.load(path, monkeypatch)
+        context = launching.context_of(launching.arguments(description), given)
+        function = description.args[0][-1].kwargs['function']
+        monkeypatch.setitem(function.__globals__, 'require_packages', lambda *_: None)
+        nodes = [one for one in function(context) if isinstance(one, launching.Node)]
+        return {one.kwargs['executable']: one.kwargs for one in nodes}
+
+    return launch
 
 
-@pytest.mark.parametrize('control', ['direct', 'ros2_control'])
-def test_given_gazebo_when_launched_then_a_keeper_stands_by(control, monkeypatch, tmp_path):
-    monkeypatch.setattr('tempfile.mkdtemp', lambda prefix: str(tmp_path))
-    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
-    description = launching.load(GAZEBO, monkeypatch)
-    context = launching.context_of(launching.arguments(description), {'control': control})
-    everything = description.args[0][-1].kwargs['function']
-    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda *_: None)
-    nodes = {
-        one.kwargs['executable']: one.kwargs
-        for one in everything(context)
-        if isinstance(one, launching.Node)
-    }
+@pytest.mark.parametrize(
+    ('path', 'given', 'target', 'parameters'),
+    [
+        (GAZEBO, {'control': 'direct'}, 'gz_ros2_control', {}),
+        (GAZEBO, {'control': 'ros2_control'}, 'gz_ros2_control', {}),
+        (MUJOCO, {}, 'mujoco', {'use_sim_time': True, 'target': 'mujoco'}),
+    ],
+)
+def test_a_simulation_under_ros2_control_has_its_guards(
+    everything, path, given, target, parameters
+):
+    nodes = everything(path, **given)
     keeper, node = nodes['keeper_node'], nodes['feedforward_node']
-    assert Path(node['parameters'][0]).name == 'gz_ros2_control.yaml'
-    assert Path(node['parameters'][0]).is_file()
-    assert node['parameters'][-1] == {'robot_type': 'fr3', 'hand': 'none', 'take_over': True}
+    (file, last) = node['parameters']
+    assert Path(file).name == f'{target}.yaml' and Path(file).is_file()
+    assert last == {'robot_type': 'fr3', 'hand': 'none', 'take_over': True, **parameters}
     assert 'parameters' not in keeper
     assert dict(keeper['remappings']) == dict(node['remappings'])
+    assert isinstance(node['on_exit'], launching.Shutdown)
 
 
-def launched_mujoco(monkeypatch, folder, **given):
-    """Return the nodes of mujoco_ros2_control.launch.py by executable; several spawners in one."""
-    monkeypatch.setattr('tempfile.mkdtemp', lambda prefix: str(folder))
-    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
-    description = launching.load(SHARE / 'launch' / 'mujoco_ros2_control.launch.py', monkeypatch)
-    context = launching.context_of(launching.arguments(description), given)
-    everything = description.args[0][-1].kwargs['function']
-    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda *_: None)
-    nodes = [one for one in everything(context) if isinstance(one, launching.Node)]
-    return {one.kwargs['executable']: one.kwargs for one in nodes}
-
-
-def test_mujoco_ros2_control_starts_with_torques_that_hold(monkeypatch, tmp_path):
+def test_mujoco_ros2_control_starts_with_torques_that_hold(everything, tmp_path):
     mujoco = pytest.importorskip('mujoco')
     xacro = pytest.importorskip('xacro')
-    nodes = launched_mujoco(monkeypatch, tmp_path, robot_type='fr3v2', hand='franka_hand')
+    nodes = everything(MUJOCO, robot_type='fr3v2', hand='franka_hand')
+    assert isinstance(nodes['ros2_control_node']['on_exit'], launching.Shutdown)
     words = nodes['robot_state_publisher']['parameters'][0]['robot_description'].args[0].args[0]
     mappings = dict(word.strip('"').split(':=') for word in words if ':=' in str(word))
     robot = ElementTree.fromstring(
@@ -241,28 +226,12 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(monkeypatch, tmp_path
     assert nodes['ros2_control_node']['parameters'][1] == str(tmp_path / 'controllers.yaml')
 
 
-def test_mujoco_ros2_control_is_launched_with_its_guards(monkeypatch, tmp_path):
-    nodes = launched_mujoco(monkeypatch, tmp_path)
-    keeper, node = nodes['keeper_node'], nodes['feedforward_node']
-    assert 'parameters' not in keeper
-    assert dict(keeper['remappings']) == dict(node['remappings'])
-    assert node['parameters'][-1] == {
-        'robot_type': 'fr3',
-        'hand': 'none',
-        'use_sim_time': True,
-        'target': 'mujoco',
-        'take_over': True,
-    }
-    for name in ('feedforward_node', 'ros2_control_node'):
-        assert isinstance(nodes[name]['on_exit'], launching.Shutdown)
-
-
 def test_franka_ros2_is_launched_with_its_guards(monkeypatch):
     monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
     description = launching.load(SHARE / 'launch' / 'franka_ros2.launch.py', monkeypatch)
     context = launching.context_of(launching.arguments(description), {'namespace': '/left'})
     everything = description.args[0][-1].kwargs['function']
-    monkeypatch.setitem(everything.__globals__, 'require_controller_manager', lambda: None)
+    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda *_: None)
     starts = [
         one.args[0].kwargs['on_exit']
         for one in everything(context)
@@ -314,7 +283,7 @@ def test_franka_ros2_is_not_launched_for_a_fer(robot_type, monkeypatch, tmp_path
     [
         ('gazebo', 'ros-jazzy-ros-gz-sim ros-jazzy-ros-gz-bridge'),
         ('mujoco_ros2_control', 'ros-jazzy-mujoco-ros2-control ros-jazzy-controller-manager'),
-        ('franka_ros2', 'ros-jazzy-ros2-controllers'),
+        ('franka_ros2', 'ros-jazzy-controller-manager'),
     ],
 )
 def test_missing_gazebo_or_controllers_name_the_apt_line(name, packages, monkeypatch, tmp_path):
@@ -329,34 +298,18 @@ def test_missing_gazebo_or_controllers_name_the_apt_line(name, packages, monkeyp
 
 
 def test_both_nodes_of_the_simulation_have_one_arm_and_clock(simulation):
+    from franka_dynamics.ros.simulator_node import COMMAND_TOPIC
+
     nodes = simulation(robot_type='fr3', arm_prefix='on', use_sim_time='true', namespace='left')
     simulator, node = nodes['simulator_node'], nodes['feedforward_node']
     for one in nodes.values():
         assert one.namespace == 'left'
         assert (one.parameters['robot_type'], one.parameters['arm_prefix']) == ('fr3', 'on')
     assert simulator.parameters['publish_clock'] is node.parameters['use_sim_time'] is True
-
-
-def test_the_simulations_target_is_mujoco_whatever_a_file_says(simulation, tmp_path):
-    own = tmp_path / 'own.yaml'
-    own.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
-    node = simulation(params_file=str(own))['feedforward_node']
-    assert node.order[-1] == 'arguments'
-    assert node.parameters['target'] == 'mujoco'
-
-
-def test_the_simulated_arm_listens_where_torques_go(
-    simulation,
-):
-    from franka_dynamics.ros.simulator_node import COMMAND_TOPIC
-
-    nodes = simulation()
-    assert nodes['simulator_node'].remappings == {}
-    assert nodes['feedforward_node'].remappings == {'~/command': COMMAND_TOPIC}
-
-
-def test_given_the_simulation_when_a_process_ends_then_all_ends(simulation):
-    assert all(node.ends_all for node in simulation().values())
+    # Whatever a file says, and the arm listens where the torques go.
+    assert (node.order[-1], node.parameters['target']) == ('arguments', 'mujoco')
+    assert (simulator.remappings, node.remappings) == ({}, {'~/command': COMMAND_TOPIC})
+    assert all(one.ends_all for one in nodes.values())
 
 
 @pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name.split('.')[0])
@@ -378,16 +331,6 @@ def test_given_two_arms_when_launched_then_each_is_a_simulation(monkeypatch):
     assert (left['robot_type'], right['robot_type']) == ('fer', 'fr3')
     for argument in ('namespace', 'arm_prefix'):
         assert left[argument] != right[argument]
-
-
-def test_an_argument_given_once_is_for_both_arms(monkeypatch):
-    two_arms = launching.load(TWO_ARMS, monkeypatch)
-    (_, left), (_, right) = launching.included(two_arms, robot_type='fr3')
-    assert left['robot_type'] == right['robot_type'] == 'fr3'
-    (_, left), (_, right) = launching.included(
-        two_arms, robot_type='fr3', right_robot_type='fr3v2'
-    )
-    assert (left['robot_type'], right['robot_type']) == ('fr3', 'fr3v2')
 
 
 def test_two_arms_in_simulated_time_have_one_clock(monkeypatch):

@@ -27,10 +27,11 @@ import numpy as np
 from rclpy.qos import QoSProfile
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import request_message, seconds
+from .messages import request_message
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
 from .realtime import ON, SWITCH
+from .serialized_trajectory import trajectory_of
 from .statuses import read_statuses, SIMULATED_ARM, Status
 from ..arm import ArmDescription
 from ..control.multisine import multisine
@@ -198,7 +199,7 @@ class _Session:
         if disorder := self._nodes.end_all():
             raise DemoError(disorder[0])
         self._progress('done', 1.0)
-        first, second = map(_trajectory, self._planned)
+        first, second = map(trajectory_of, self._planned)
         return DemoRun(
             read_steps(log, plan.arm.n),
             hold,
@@ -323,10 +324,3 @@ class _Session:
         lines = (self._folder / f'{module}.log').read_text(errors='replace').splitlines()
         warned = [line for line in lines if line.startswith(('[WARN]', '[ERROR]'))]
         return f' {module}: {warned[-1].rpartition("]: ")[2]}.' if warned else ''
-
-
-def _trajectory(message: JointTrajectory) -> Trajectory:
-    times = [seconds(point.time_from_start) for point in message.points]
-    fields = ('positions', 'velocities', 'accelerations')
-    rows = (np.array([getattr(point, field) for point in message.points]) for field in fields)
-    return Trajectory(seconds(message.header.stamp) + np.array(times), *rows)

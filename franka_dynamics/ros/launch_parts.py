@@ -10,33 +10,43 @@ import shutil
 from typing import Any
 
 
-def arm_arguments() -> list[Any]:
-    """Return the arguments that name a simulated arm and its hand."""
+def argument(name: str, default: Any, description: str, choices: Sequence[str] = ()) -> Any:
+    """Return the declaration of a launch argument."""
     from launch.actions import DeclareLaunchArgument
 
+    limited = {'choices': list(choices)} if choices else {}
+    return DeclareLaunchArgument(name, default_value=default, description=description, **limited)
+
+
+def arm_arguments() -> list[Any]:
+    """Return the arguments that name a simulated arm and its hand."""
     return [
-        DeclareLaunchArgument(
-            'robot_type',
-            default_value='fr3',
-            description='The arm: fer, fr3, fr3v2 or fr3v2_1.',
-        ),
-        DeclareLaunchArgument(
-            'hand',
-            default_value='none',
-            description='The hand: none, franka_hand, or another of config/hands.',
-        ),
+        argument('robot_type', 'fr3', 'The arm: fer, fr3, fr3v2 or fr3v2_1.'),
+        argument('hand', 'none', 'The hand: none, franka_hand, or another of config/hands.'),
     ]
 
 
 def parameters_argument(target: str) -> Any:
     """Return the argument that names a parameter file, read over the target's."""
-    from launch.actions import DeclareLaunchArgument
-
-    return DeclareLaunchArgument(
+    return argument(
         'params_file',
-        default_value='',
-        description="A file with parameters of the feedforward node's, over those of "
+        '',
+        "A file with parameters of the feedforward node's, over those of "
         f'config/feedforward/{target}.yaml.',
+    )
+
+
+def keeper_node(command: Any, **given: Any) -> Any:
+    """Return the keeper of a command topic, whose receiver holds the last torque for ever."""
+    from launch_ros.actions import Node
+
+    return Node(
+        package='franka_dynamics',
+        executable='keeper_node',
+        name='keeper',
+        output='screen',
+        remappings=[('~/command', command)],
+        **given,
     )
 
 
@@ -79,7 +89,7 @@ def feedforward_and_keeper(files: Sequence[str], given: Mapping[str, Any]) -> tu
     from launch.actions import Shutdown
     from launch_ros.actions import Node
 
-    command = ('~/command', 'effort_controller/commands')
+    command = 'effort_controller/commands'
     feedforward = Node(
         package='franka_dynamics',
         executable='feedforward_node',
@@ -87,16 +97,9 @@ def feedforward_and_keeper(files: Sequence[str], given: Mapping[str, Any]) -> tu
         output='screen',
         on_exit=Shutdown(reason='the feedforward node has ended'),
         parameters=[*files, {**given, 'take_over': True}],
-        remappings=[command],
+        remappings=[('~/command', command)],
     )
-    keeper = Node(
-        package='franka_dynamics',
-        executable='keeper_node',
-        name='keeper',
-        output='screen',
-        remappings=[command],
-    )
-    return feedforward, keeper
+    return feedforward, keeper_node(command)
 
 
 def removal_at_shutdown(folder: Path) -> Any:

@@ -22,12 +22,13 @@ from rcl_interfaces.srv import (
     ListParameters,
     SetParametersAtomically,
 )
+from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
 from .messages import seconds
-from .node_process import guest_node
+from .node_process import guest_node, spun
 from .parameter_files import matches, read_sections
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
 from .statuses import ReferenceReports
@@ -53,6 +54,10 @@ _TYPES: dict[int, tuple[type, str, bool]] = {
 
 class NodeClientError(FrankaDynamicsError):
     """A node does not answer, or refuses what it was asked."""
+
+
+class MotionRefusedError(NodeClientError):
+    """A node does not follow a motion, which it may do a moment later."""
 
 
 class Loaded(NamedTuple):
@@ -92,6 +97,8 @@ class NodeClient:
         How long to look for it [s].
     meanwhile : callable
         Called many times a second while an answer is waited for; what it raises ends that.
+    node : Node, optional
+        Who asks; one of its own, in a context of its own, if not given.
 
     """
 
@@ -100,10 +107,11 @@ class NodeClient:
         name: str,
         patience: float = _PATIENCE_S,
         meanwhile: Callable[[], None] = lambda: None,
+        node: Node | None = None,
     ) -> None:
         self._name = f'/{name.strip("/")}'
         self._patience, self._meanwhile = patience, meanwhile
-        self._guest = guest_node('client')
+        self._guest = guest_node('client') if node is None else spun(node)
         self._node, self._executor = self._guest.__enter__()
 
     def __enter__(self) -> NodeClient:
@@ -144,12 +152,12 @@ class NodeClient:
 
     def names(self) -> list[str]:
         """Return the names of all parameters."""
-        answer = self._ask(ListParameters, 'list_parameters', ListParameters.Request())
+        answer = self.ask(ListParameters, 'list_parameters', ListParameters.Request())
         return list(answer.result.names)
 
     def values(self, parameters: Sequence[str]) -> list[Any]:
         """Return parameters' values, arrays as lists."""
-        answer = self._ask(
+        answer = self.ask(
             GetParameters, 'get_parameters', GetParameters.Request(names=list(parameters))
         )
         unset = ParameterType.PARAMETER_NOT_SET
@@ -162,7 +170,7 @@ class NodeClient:
     def describe(self, parameters: Sequence[str]) -> list[ParameterDescriptor]:
         """Return parameters' descriptors."""
         request = DescribeParameters.Request(names=list(parameters))
-        found = self._ask(DescribeParameters, 'describe_parameters', request).descriptors
+        found = self.ask(DescribeParameters, 'describe_parameters', request).descriptors
         if len(found) != len(parameters):
             raise self._without(', '.join(parameters))
         return list(found)
@@ -178,7 +186,7 @@ class NodeClient:
         messages = [
             Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
         ]
-        result = self._ask(
+        result = self.ask(
             SetParametersAtomically,
             'set_parameters_atomically',
             SetParametersAtomically.Request(parameters=messages),
@@ -230,12 +238,12 @@ class NodeClient:
 
     def state(self) -> str:
         """Return the lifecycle state."""
-        label: str = self._ask(GetState, 'get_state', GetState.Request()).current_state.label
+        label: str = self.ask(GetState, 'get_state', GetState.Request()).current_state.label
         return label
 
     def change_state(self, transition: str) -> str:
         """Ask for a transition by its name; return the state that it led to."""
-        offered = self._ask(
+        offered = self.ask(
             GetAvailableTransitions, 'get_available_transitions', GetAvailableTransitions.Request()
         ).available_transitions
         known = {one.transition.label: one.transition.id for one in offered}
@@ -246,7 +254,7 @@ class NodeClient:
             )
         request = ChangeState.Request()
         request.transition.id = known[transition]
-        if not self._ask(ChangeState, 'change_state', request).success:
+        if not self.ask(ChangeState, 'change_state', request).success:
             raise NodeClientError(f'{self._name} refused to {transition}; its log says why.')
         return self.state()
 
@@ -291,10 +299,12 @@ class NodeClient:
             self._node.destroy_publisher(publisher)
             self._node.destroy_subscription(reports)
         if told.not_followed:
-            raise NodeClientError(f'the motion was {told.state}: {told.reason}')
+            kind = MotionRefusedError if told.state == 'refused' else NodeClientError
+            raise kind(f'the motion was {told.state}: {told.reason}')
         return told.state
 
-    def _ask(self, kind: Any, service: str, request: Any) -> Any:
+    def ask(self, kind: Any, service: str, request: Any) -> Any:
+        """Return the answer of one of the node's services; raise NodeClientError without one."""
         client = self._node.create_client(kind, f'{self._name}/{service}')
         try:
             if not self.until(client.service_is_ready, self._patience):

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import math
 import sys
 import time
 from typing import Any
-import uuid
 
-from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import rclpy
 from rclpy.node import Node
@@ -26,21 +25,20 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from .messages import JointReading, JointStateReader, request_message
+from .node_client import MotionRefusedError, NodeClient, NodeClientError, patience_with
 from .node_process import start_node
 from .node_settings import load_arm
 from .parameter_tables import table
 from .parameters import declare, values
-from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS, STATE_QOS
-from .statuses import ReferenceReports
+from .qos import STATE_QOS
 from ..control.multisine import multisine
 from ..control.planning import TrajectoryRequest
 from ..errors import FrankaDynamicsError, JointStateError
-from ..typing import Array
 
-REFERENCE_TOPIC = 'feedforward/reference'
-REFERENCE_STATE_TOPIC = 'feedforward/reference_state'
 NOT_DONE, INPUT_AT_FAULT = 1, 2
-_LOOK_PERIOD_S, _CALLBACKS = 0.05, 4
+# Between looks: to read a kilohertz of joint states would cost a tenth of a core, and the newest
+# is always ready.
+_LOOK_PERIOD_S = 0.05
 _AGAIN_PERIOD_S = 0.5
 
 
@@ -54,83 +52,67 @@ class ReferencePlayerNode(Node):
         self._description = load_arm(self._plan)
         self._reader = JointStateReader(self._description.joint_names)
         self._latest: JointReading | None = None
-        self._arrival = 0.0
-        self._told = ReferenceReports('')
-        self._publisher = self.create_publisher(JointTrajectory, REFERENCE_TOPIC, REFERENCE_QOS)
+        self._arrival = time.monotonic()
         self.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
-        self.create_subscription(
-            DiagnosticArray, REFERENCE_STATE_TOPIC, self._on_reference_state, REFERENCE_STATE_QOS
-        )
 
     def play(self) -> int:
-        """Publish the motion, wait until the arm's stamps have passed its end; exit status."""
-        until = time.monotonic() + self._plan['wait']
-        while self._latest is None or self._publisher.get_subscription_count() == 0:
-            rclpy.spin_once(self, timeout_sec=0.1)
-            if time.monotonic() > until:
-                missing = (
-                    'joint_states of this arm'
-                    if self._latest is None
-                    else f'a listener on {self._publisher.topic_name}'
-                )
-                print(
-                    f'{missing} did not appear within {self._plan["wait"]:g} s.', file=sys.stderr
-                )
-                return NOT_DONE
-        request = multisine(self._description, self._plan['duration'], self._plan['amplitude'])
-        # A node that has only just started, or stopped for a moment, refuses at first.
-        while (
-            (seen := self._follow(request))
-            and self._told.state == 'refused'
-            and time.monotonic() < until
-        ):
-            time.sleep(_AGAIN_PERIOD_S)
-        if not seen:
-            return NOT_DONE
-        return self._report(request, self._latest.position)
-
-    def _follow(self, request: TrajectoryRequest) -> bool:
-        """Publish the motion and wait for its end, or until it is known not to be followed."""
-        assert self._latest is not None
-        self._told = ReferenceReports(str(uuid.uuid4()))
+        """Have the motion followed, and wait until the arm has settled; return exit status."""
+        plan = self._plan
+        request = multisine(self._description, plan['duration'], plan['amplitude'])
         # A zero stamp starts it on arrival, and the node leads the arm to its first point.
-        message = request_message(request, self._plan['lead_in'])
-        message.header.frame_id = self._told.mark
-        self._publisher.publish(message)
-        # By the arm's own stamps: whether they are simulated or fall behind, the node goes by
-        # them too.
-        end = self._latest.stamp + self._plan['lead_in'] + float(request.times[-1])
-        end += self._plan['settle']
-        self._arrival = time.monotonic()
-        while self._latest.stamp < end and not self._told.not_followed:
-            # Reading a kilohertz of joint states only to see time pass would cost a tenth of a
-            # core; a subscription of depth 1 has the freshest ready.
-            time.sleep(_LOOK_PERIOD_S)
-            for _ in range(_CALLBACKS):
-                rclpy.spin_once(self, timeout_sec=0.0)
-            if time.monotonic() - self._arrival > self._plan['wait']:
-                print(
-                    f'no joint state has come for {self._plan["wait"]:g} s; is the arm still '
-                    'there, and its simulation not paused?',
-                    file=sys.stderr,
+        message = request_message(request, plan['lead_in'])
+        name = f'{self.get_namespace()}/feedforward'
+        try:
+            with NodeClient(name, plan['wait'], self._look, self) as client:
+                self._follow(client, message)
+                assert self._latest is not None, 'whose stamps the motion went by'
+                # By the arm's own stamps: simulated, or behind, the node goes by them too.
+                end = self._latest.stamp + plan['settle']
+                client.until(
+                    lambda: self._latest is not None and self._latest.stamp >= end, math.inf
                 )
-                return False
-        return True
-
-    def _report(self, request: TrajectoryRequest, position: Array) -> int:
-        """Print how far the arm is from where the motion ends; return the exit status."""
-        error = np.abs(position - request.positions[-1])
-        joint = int(error.argmax())
-        tolerance = self._plan['tolerance']
-        worst = f'{error[joint]:.3g} rad, {self._description.joint_names[joint]}'
-        if self._told.not_followed:
-            print(
-                f'the motion was not followed to its end: {self._told.not_followed} (the arm is '
-                f'{worst} from its end).',
-                file=sys.stderr,
-            )
+        except NodeClientError as error:
+            print(f'{error}{self._where(request)}.', file=sys.stderr)
             return NOT_DONE
-        if 0.0 < tolerance < error[joint]:
+        return self._report(request)
+
+    def _follow(self, client: NodeClient, message: JointTrajectory) -> None:
+        until = time.monotonic() + self._plan['wait']
+        while True:
+            try:
+                client.play(message, patience_with(message))
+                return
+            except MotionRefusedError:
+                # A node that has only just started, or stopped for a moment, refuses at first.
+                if time.monotonic() > until:
+                    raise
+                time.sleep(_AGAIN_PERIOD_S)
+
+    def _look(self) -> None:
+        time.sleep(_LOOK_PERIOD_S)
+        if time.monotonic() - self._arrival > self._plan['wait']:
+            raise NodeClientError(
+                f'no joint state of this arm has come for {self._plan["wait"]:g} s; it may be '
+                'absent, or its simulation paused'
+            )
+
+    def _where(self, request: TrajectoryRequest) -> str:
+        if self._latest is None:
+            return ''
+        return f' (the arm is {self._error(request)[1]} from its end)'
+
+    def _error(self, request: TrajectoryRequest) -> tuple[float, str]:
+        """Return how far the arm is from the motion's end [rad], also in words with the joint."""
+        assert self._latest is not None
+        error = np.abs(self._latest.position - request.positions[-1])
+        joint = int(error.argmax())
+        return error[joint], f'{error[joint]:.3g} rad, {self._description.joint_names[joint]}'
+
+    def _report(self, request: TrajectoryRequest) -> int:
+        """Print how far the arm is from where the motion ends; return the exit status."""
+        error, worst = self._error(request)
+        tolerance = self._plan['tolerance']
+        if 0.0 < tolerance < error:
             print(
                 f'the arm is not where the motion ends: error at the end {worst}, more than '
                 f'the tolerance of {tolerance:g} rad. /diagnostics says what the node saw.',
@@ -148,9 +130,6 @@ class ReferencePlayerNode(Node):
             self._arrival = time.monotonic()
         except JointStateError as error:
             self.get_logger().warning(str(error), throttle_duration_sec=1.0)
-
-    def _on_reference_state(self, message: DiagnosticArray) -> None:
-        self._told.take(message)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 from .messages import seconds
 from .serialized import CdrError, CdrReader
 from ..control.planning import MOST_POINTS, TrajectoryRequest
+from ..control.reference import Trajectory
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
@@ -75,6 +76,18 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     times = np.array([seconds(point.time_from_start) for point in points])
     rows = {name: [np.asarray(getattr(point, name)) for point in points] for name in _FIELDS}
     return _request(message.joint_names, times, rows, seconds(message.header.stamp))
+
+
+def trajectory_of(message: JointTrajectory) -> Trajectory:
+    """Return the motion of a message whose points hold positions, velocities, accelerations."""
+    request = request_of(message)
+    assert request.velocities is not None and request.accelerations is not None
+    return Trajectory(
+        (request.start or 0.0) + request.times,
+        request.positions,
+        request.velocities,
+        request.accelerations,
+    )
 
 
 def _require_count(count: int) -> None:

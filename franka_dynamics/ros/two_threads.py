@@ -26,6 +26,9 @@ from ..errors import shortened
 _SWITCH_INTERVAL_S = 1e-4
 
 
+_ENTITIES = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
+
+
 class NodePart:
     """
     The entities of a node that an executor is to serve.
@@ -43,42 +46,10 @@ class NodePart:
         self._node, self._serves = node, serves
         self.executor: Any = None  # which the executor sets
 
-    def get_logger(self) -> Any:
-        """Return the node's logger, by which the executor tells a callback's exception."""
-        return self._node.get_logger()
-
-    def _of(self, entities: Any) -> list[Any]:
-        return [entity for entity in list(entities) if self._serves(entity)]
-
-    @property
-    def subscriptions(self) -> list[Any]:
-        """The part's subscriptions."""
-        return self._of(self._node.subscriptions)
-
-    @property
-    def timers(self) -> list[Any]:
-        """The part's timers."""
-        return self._of(self._node.timers)
-
-    @property
-    def services(self) -> list[Any]:
-        """The part's services."""
-        return self._of(self._node.services)
-
-    @property
-    def clients(self) -> list[Any]:
-        """The part's clients."""
-        return self._of(self._node.clients)
-
-    @property
-    def waitables(self) -> list[Any]:
-        """The part's waitables."""
-        return self._of(self._node.waitables)
-
-    @property
-    def guards(self) -> list[Any]:
-        """The part's guard conditions."""
-        return self._of(self._node.guards)
+    def __getattr__(self, kind: str) -> Any:
+        """Return those of the node's entities that are of this part, or what else it has."""
+        found = getattr(self._node, kind)
+        return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
 
 
 class CycleCalls:

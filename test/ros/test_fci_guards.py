@@ -61,14 +61,12 @@ UPSIDE_DOWN_SENTENCE = (
 @pytest.mark.parametrize(
     ('control', 'parameters', 'sentence'),
     [
-        ('feedforward', UPSIDE_DOWN, UPSIDE_DOWN_SENTENCE),
         ('command', UPSIDE_DOWN, UPSIDE_DOWN_SENTENCE),
         (
             'feedforward',
             {'payload': BALL, 'payload_known_to_robot': False},
             'payload would have this node command .* with no payload it would fit',
         ),
-        ('feedforward', {'payload': BALL}, 'the robot was told of 0 kg on its flange'),
         (
             'command',
             {'hand': 'franka_hand'},
@@ -103,7 +101,6 @@ def test_a_load_that_nobody_knows_of_is_refused_by_measurement(robots, start_fci
 @pytest.mark.parametrize(
     ('world', 'parameters'),
     [
-        ({}, {}),
         ({'payload': 3.0}, {'payload': BALL, 'payload_known_to_robot': False}),
         ({'payload': 3.0, 'told': {'m_load': 3.0}}, {'payload': BALL}),
         ({'gravity': [0.0, 6.9, -6.9734]}, {'gravity_vector': '[0.0, 6.9, -6.9734]'}),
@@ -304,8 +301,8 @@ FAILING = """
 import functools, signal, sys
 from franka_dynamics.fci.sources import CommandSource
 from franka_dynamics.ros import fci_node
-holder, name = {'publish': (fci_node.FciNode, '_publish'), 'torque': (CommandSource, 'torque'),
-                'callback': (fci_node.FciNode, '_take_command')}[sys.argv[1]]
+holder, name = {'publish': (fci_node.FciNode, '_publish'),
+                'torque': (CommandSource, 'torque')}[sys.argv[1]]
 function = getattr(holder, name)
 failing = []
 signal.signal(signal.SIGUSR1, lambda *_: failing.append(True))
@@ -319,7 +316,7 @@ sys.exit(fci_node.main([sys.argv[0], *sys.argv[2:]]))
 """
 
 
-@pytest.mark.parametrize('place', ['publish', 'torque', 'callback'])
+@pytest.mark.parametrize('place', ['publish', 'torque'])
 def test_after_an_exception_anywhere_the_torque_ramps_to_zero(robots, probe, tmp_path, place):
     robot = robots(measured=True)
     log = tmp_path / 'failing.log'

@@ -154,7 +154,7 @@ def play(*parameters):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize('robot_type', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('robot_type', ['fer', 'fr3v2'])
 def test_the_first_commands_end_the_motion_where_it_should(probe, launched, robot_type):
     session = launched('simulation.launch.py', robot_type=robot_type)
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
@@ -168,7 +168,7 @@ def test_the_first_commands_end_the_motion_where_it_should(probe, launched, robo
 def test_given_nobody_when_played_then_the_answer_is_no():
     status, text = play('-p', 'wait:=0.3')
     assert status == 1
-    assert 'joint_states of this arm did not appear within 0.3 s' in text
+    assert 'no joint state of this arm has come for 0.3 s' in text
 
 
 def test_a_stopped_motions_player_answers_no(probe, launched):
@@ -193,7 +193,9 @@ def test_a_stopped_motions_player_answers_no(probe, launched):
     assert probe.transition('/feedforward', 4)  # deactivate
     text, _ = player.communicate(timeout=TIMEOUT_S)
     assert player.returncode == 1
-    assert 'the motion was not followed to its end: interrupted, ' in text
+    assert re.search(
+        r'the motion was interrupted: .* \(the arm is \S+ rad, \w+ from its end\)', text
+    )
 
 
 def test_a_patient_simulated_arm_waits_for_a_stalled_node(probe, start_arm, start_node):

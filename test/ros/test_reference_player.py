@@ -78,13 +78,7 @@ def played(probe):
 def test_news_of_other_motions_decide_nothing(played):
     status, text, count = played(
         [('accepted', None), ('refused', 0)],
-        [('interrupted', None), ('refused', None), ('accepted', 1), ('interrupted', 0)],
+        [('interrupted', None), ('accepted', 1), ('interrupted', 0), ('finished', 1)],
     )
     assert (status, count) == (0, 2), text
     assert 'error at the end' in text
-
-
-def test_its_own_motion_interrupted_is_answered_with_no(played):
-    status, text, count = played([('accepted', 0), ('interrupted', 0)])
-    assert (status, count) == (1, 1), text
-    assert 'not followed to its end: interrupted, another took its place (the arm' in text

@@ -130,28 +130,6 @@ def test_a_timeout_is_refused_while_active_and_taken_inactive(probe, arm, comman
     assert 'deactivated' in node.text
 
 
-def test_given_ranges_when_described_then_descriptors_hold_them(probe, commanding):
-    commanding()
-    scale, samples, kp = probe.call(
-        DescribeParameters,
-        f'{NODE}/describe_parameters',
-        DescribeParameters.Request(names=['scale', 'recovery_samples', 'kp']),
-    ).descriptors
-    (bounds,) = scale.floating_point_range
-    assert (bounds.from_value, bounds.to_value) == (0.0, 1.0)
-    (bounds,) = samples.integer_range
-    assert (bounds.from_value, bounds.to_value) == (2, 10000)
-    assert not kp.floating_point_range
-
-
-def test_given_zero_efforts_when_read_then_no_load_is_inferred(probe, arm, commanding):
-    commanding()
-    arm.until(
-        lambda: probe.says('feedforward: Contact', 'carry no measured effort'),
-        'the contact monitor without effort',
-    )
-
-
 @pytest.mark.parametrize('real_time_factor', [0.04, 0.5])
 def test_commands_go_on_through_slow_and_paused_simulated_time(
     probe, arm, commands, start_node, real_time_factor

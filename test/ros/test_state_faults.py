@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of the stream of joint states, injected over DDS: each named, each recovered from."""
+"""Faults of the stream of joint states over DDS: named, and recovered from by the rules."""
 
 import numpy as np
 import pytest
@@ -48,17 +48,7 @@ def seen_before(world):
     world.arm.until(lambda: commanding(world), 'commands')
     world.probe.diagnostics.clear()
     world.arm.until(lambda: STATES in world.probe.diagnostics, 'diagnostics')
-    counts = {
-        condition: times(world, condition)
-        for condition in (
-            'stale',
-            'clock_jumped',
-            'jumped',
-            'interleaved',
-            'too_slow',
-            'contradictory',
-        )
-    }
+    counts = {name: times(world, name) for name in ('stale', 'jumped', 'too_slow')}
     world.arm.until(lambda: commanding(world), 'commands')
     return counts
 
@@ -115,75 +105,11 @@ def test_stamps_that_stand_still_stop_the_arm(world, seen_before):
     )
 
 
-def test_repeated_stamps_leave_the_command_the_same(world, seen_before):
-    for _ in range(10):
-        before = list(world.commands[-1].data)
-        world.arm.send(50, step_ns=0, pause=0.0)  # within state_timeout, or time would stop it
-        world.arm.send(5)
-        if list(world.commands[-1].data) == before:
-            break
-        # A busy machine took longer over it than the node waits.
-        world.arm.until(lambda: times(world, 'stale') > seen_before['stale'], 'a stop for silence')
-        seen_before['stale'] = times(world, 'stale')
-        world.probe.clear_fault('feedforward')
-        world.arm.until(lambda: commanding(world), 'commands')
-    else:
-        pytest.fail('ten times silence')
-    world.arm.until(
-        lambda: int(world.probe.diagnostics[STATES][2]['repeated stamps']) > 0,
-        'repeated stamps are counted',
-    )
-
-
-@pytest.mark.parametrize('seconds', [-50, 50])
-def test_a_clock_that_leaps_stops_the_arm_which_recovers(world, seen_before, seconds):
-    def leap():
-        world.arm.stamp_ns += seconds * 10**9
-        world.arm.send(1)
-
-    assert_stops_then_recovers(world, leap, 'clock_jumped', seen_before)
-
-
 def test_a_joint_that_leaps_stops_the_arm_which_recovers(world, seen_before):
     def leap():
         world.arm.send(1, position=list(FER.home + [0, 0, 0.2, 0, 0, 0, 0]))
 
     assert_stops_then_recovers(world, leap, 'jumped', seen_before, latches=True)
-
-
-def test_a_speed_without_motion_stops_before_it_matters(world, seen_before):
-    def fast():
-        count = len(world.commands)
-
-        def contradicted():
-            world.arm.send(1, velocity=[4.3] * 7)
-            return any(not np.any(command.data) for command in world.commands[count:])
-
-        world.probe.until(contradicted, 'zero torque after a speed without motion')
-        # C dq alone would be tens of newton-metres. Some ten states at 1000 N m/s of stamps, of
-        # which a millisecond counts however many were lost: 11 N m were seen.
-        largest = np.abs(np.array([c.data for c in world.commands[count:]]) - RUNNING)
-        allowed = np.maximum(np.abs(RUNNING), 15.0)
-        assert (largest <= allowed).all()
-
-    assert_stops_then_recovers(world, fast, 'contradictory', seen_before, latches=True)
-
-
-def test_interleaved_publishers_stop_the_arm_which_recovers(world, seen_before):
-    # The reader keeps only the latest message: pairs are sent, each message by itself, until
-    # enough of them were seen, however busy the machine is.
-    def interleaved():
-        world.arm.send(1, step_ns=-12 * 10**6, pause=5e-3)
-        world.arm.send(1, step_ns=13 * 10**6, pause=5e-3)
-        return at_zero(world)
-
-    assert_stops_then_recovers(
-        world,
-        lambda: world.probe.until(interleaved, 'zero torque after two publishers'),
-        'interleaved',
-        seen_before,
-        latches=True,
-    )
 
 
 def test_a_slow_topic_stops_commands_while_terms_go_on(world, seen_before):
@@ -204,46 +130,6 @@ def test_a_slow_topic_stops_commands_while_terms_go_on(world, seen_before):
     world.probe.until(lambda: len(gravity) > terms, 'terms go on')
     assert max(world.commands.sent) <= silent_since
     assert_stops_then_recovers(world, slowness, 'too_slow', seen_before)
-
-
-def test_a_gap_in_the_stamps_stops_the_arm_which_recovers(world, seen_before):
-    def dropped():
-        return int(world.probe.diagnostics[STATES][2]['dropped'])
-
-    before = dropped()
-    # Where a busy machine made the node stop for silence just before, the gap is none of a
-    # trusted stream's: then another is made.
-    for _ in range(10):
-        assert_stops_then_recovers(
-            world, lambda: world.arm.send(1, step_ns=400 * 10**6), 'stale', seen_before
-        )
-        if dropped() >= before + 399:
-            break
-        world.probe.clear_fault('feedforward')
-        world.arm.until(lambda: commanding(world), 'commands')
-    else:
-        pytest.fail(f'{dropped() - before} states were counted as dropped, not 399')
-
-
-def test_one_late_message_is_counted_and_commands_go_on(world, seen_before):
-    def out_of_order():
-        """Return the count that diagnostics tell next, while good states go on."""
-        world.probe.diagnostics.clear()
-        world.arm.until(lambda: STATES in world.probe.diagnostics, 'diagnostics')
-        return int(world.probe.diagnostics[STATES][2]['out of order'])
-
-    before = out_of_order()
-    # The reader keeps only the latest message, so a late one may be replaced before it is read:
-    # it is sent alone, and again until it is counted.
-    for _ in range(30):
-        world.arm.send(1, step_ns=-2500 * 10**3, pause=0.02)
-        world.arm.send(1, step_ns=3500 * 10**3)
-        if out_of_order() > before:
-            break
-    else:
-        pytest.fail('none of 30 late messages was counted')
-    world.arm.until(lambda: commanding(world), 'commands go on')
-    assert times(world, 'interleaved') == seen_before['interleaved']
 
 
 def test_stamps_of_another_clock_never_command_anything(probe, launch, make_arm):

@@ -31,7 +31,6 @@ NODE, COMMANDS = 'feedforward', 'feedforward: Command'
         (signal.SIGINT, 'fci', INCLINED, ZERO),
         (signal.SIGTERM, 'mujoco', {}, GRAVITY),
         (signal.SIGHUP, 'fci', INCLINED, ZERO),
-        (signal.SIGINT, 'mujoco', {}, GRAVITY),
     ],
 )
 def test_a_signal_ends_at_the_resting_torque_and_exits_zero(
@@ -101,16 +100,10 @@ def test_a_node_without_autostart_waits_for_its_transitions(arm, probe, start_no
     ('parameters', 'status', 'sentence'),
     [
         ({'robot_type': 'ur5'}, 1, "There is no arm 'ur5'; shipped are"),
-        ({'inertial_set': 'nobody'}, 1, "has no inertial set 'nobody'"),
         ({'inertial_set': 'ledezma2021'}, 1, 'cannot be used for commanding torques'),
-        ({'joint_names': '[a,b]'}, 1, 'joint_names must be 7 different names'),
         ({'payload': '[1.0,2.0]'}, 1, 'payload must be ten finite numbers'),
         ({'frame': 'wrist'}, 1, "There is no frame 'wrist'"),
-        ({'target': 'robot'}, 2, "target is 'robot'; the choices are"),
-        ({'min_input_rate': 0.0}, 2, 'min_input_rate is 0.0; it must be within 1 and 10000 Hz'),
-        ({'state_timeout': '.nan'}, 2, 'state_timeout is nan'),
         ({'robot_typ': 'fer'}, 2, 'robot_typ (robot_type?): no such parameter'),
-        ({'scale': 'much'}, 2, 'scale must be of type double'),
     ],
 )
 def test_a_parameter_at_fault_ends_with_one_sentence_and_status(
@@ -165,32 +158,6 @@ def test_zero_is_reached_while_bad_states_come_without_a_pause(arm, probe, start
     probe.until(at_zero, 'zero torque while bad states come')
 
 
-def test_an_autostarted_node_ends_while_somebody_else_commands(probe, start_node):
-    rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
-    node = start_node(target='mujoco', listen_before_activation=10.0)
-    while node.running:
-        rival.publish(Float64MultiArray(data=[0.5] * 7))
-        probe.spin(0.005)
-    assert node.wait() == 1
-    assert 'somebody else commands /effort_controller/commands' in node.text
-
-
-def test_somebody_who_commands_later_stops_the_node(arm, probe, start_node, commands):
-    start_node(target='fci', **INCLINED)
-    arm.until(lambda: len(commands) > 100, 'commands')
-    rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
-    foreign = Float64MultiArray(data=[0.5] * 7)
-
-    def told():
-        rival.publish(foreign)
-        return probe.says('feedforward: Command', 'messages that are not ours')
-
-    arm.until(told, 'the competitor is told')
-    arm.until(lambda: probe.says('feedforward: Command', 'silent'), 'silence')
-    own = [message for message in commands if message != foreign]
-    np.testing.assert_array_equal(own[-1].data, ZERO)
-
-
 def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm, start_node):
     # The node trusts twenty states of an arm before it commands; an arm that finds it there from
     # its beginning waits for a torque after each of them. It stands still meanwhile.
@@ -212,8 +179,7 @@ def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_while_a_node_is_imported_ends_it_in_order(number):
+def test_a_signal_while_a_node_is_imported_ends_it_in_order():
     # Given an import that takes its time.
     script = """
 import sys, time
@@ -234,6 +200,6 @@ feedforward_node()
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
     ) as process:
         assert process.stdout.readline() == 'importing\n'
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         assert process.communicate() == ('', '')
     assert process.returncode == 0
