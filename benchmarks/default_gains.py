@@ -293,7 +293,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         'torque held stably up to [ms]',
         f'spectral radius at {1e3 * TIMEOUT_S:.0f} ms',
         'largest growth in 1 s, any age',
-        'M^-1 kd dt',
         title='Linearised at home',
     )
     simulated = Table(
@@ -322,7 +321,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             f'{1e3 * longest:.0f}',
             f'{hold_radius(at_home, gains.kp, gains.kd, TIMEOUT_S):.3f}',
             f'{growth(at_home, gains):.3f}',
-            f'{gains.per_step:.4f}',
         )
         if hand != options.hands[0]:
             continue

@@ -16,11 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..dynamics.model import DynamicsModel
-from ..errors import SettingsError
 from ..typing import Array
 
 # kd = RATE m and kp = RATIO kd, with m the inertia that each joint shows at home while the others
@@ -28,9 +26,6 @@ from ..typing import Array
 # FER, FR3 and FR3v2, bare or with the hand, torques may be held for 0.21 s (0.20 s at 5 and 0.15 s
 # at 6 1/s), and constant delays reach 0.10 s.
 RATE, RATIO = 4.0, 1.5  # [1/s]
-# Semi-implicit integration of dq' = -M^-1 kd dq is stable up to 2, and without a change of sign
-# up to 1.
-_MOST_PER_STEP = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,23 +33,14 @@ class DefaultGains:
     """
     Gains of a joint PD: `kp` [N m/rad or N/m] and `kd` [N m s/rad or N s/m], shape (n,).
 
-    `per_step` is the largest eigenvalue of M^-1 kd dt at home: the share of a velocity that one
-    step takes away.
+    A velocity of one joint alone decays at RATE, and a position comes back at RATIO at the end.
     """
 
     kp: Array
     kd: Array
-    per_step: float
 
 
-def default_gains(
-    model: DynamicsModel,
-    home: ArrayLike | None = None,
-    *,
-    rate: float = RATE,
-    ratio: float = RATIO,
-    timestep: float = 1e-3,
-) -> DefaultGains:
+def default_gains(model: DynamicsModel) -> DefaultGains:
     """
     Return weak gains in proportion to the inertia that each joint has at the home pose.
 
@@ -62,38 +48,10 @@ def default_gains(
     ----------
     model : DynamicsModel
         The arm with all that it carries.
-    home : array_like, shape (n,), optional
-        Where M is evaluated [rad or m]; the description's home pose if not given, or the
-        position nearest to zero where it has none.
-    rate : float
-        kd over inertia [1/s]: how fast a velocity of one joint decays.
-    ratio : float
-        kp over kd [1/s]: how fast a position comes back at the end.
-    timestep : float
-        Period of the torques [s].
-
-    Raises
-    ------
-    SettingsError
-        If rate, ratio or timestep is not positive, or the rate is too large for the time step.
-    JointVectorError
-        If `home` has another shape or is not finite.
 
     """
-    for name, value in (('rate', rate), ('ratio', ratio), ('timestep', timestep)):
-        if not 0.0 < value < np.inf:
-            raise SettingsError(f'{name} must be a positive number; got {value}.')
-    pose = home_pose(model.description) if home is None else home
-    inverse = np.linalg.inv(model.mass_matrix(pose))
-    kd = rate / np.diag(inverse)
-    per_step = float(np.linalg.eigvals(inverse * kd).real.max()) * timestep
-    if per_step > _MOST_PER_STEP:
-        raise SettingsError(
-            f'a rate of {rate:g} 1/s takes {per_step:.3g} of a velocity away in a step of '
-            f'{timestep:g} s, at most {_MOST_PER_STEP:g} is stable; make the rate smaller than '
-            f'{rate * _MOST_PER_STEP / per_step:.3g} 1/s.'
-        )
-    return DefaultGains(ratio * kd, kd, per_step)
+    kd = RATE / np.diag(np.linalg.inv(model.mass_matrix(home_pose(model.description))))
+    return DefaultGains(RATIO * kd, kd)
 
 
 def home_pose(description: ArmDescription) -> Array:

@@ -19,7 +19,7 @@ from .braking import Braking, REST_SPEED
 from .control_law import ControlLaw
 from .cycle_result import Counters, Cycle, Mode
 from .fault_latch import ClearedBy, FaultLatch
-from .gravity_monitor import FirstTorque, GravityMonitor
+from .gravity_monitor import FirstTorque, GravityEvidence
 from .limits import all_finite, CommandOutput, LimitedTorque
 from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
@@ -129,9 +129,9 @@ class FeedforwardController:
         return self._law.terms
 
     @property
-    def gravity_monitor(self) -> GravityMonitor:
+    def gravity_evidence(self) -> GravityEvidence:
         """Who carries the arm, as its measurements show."""
-        return self._law.gravity_guard.monitor
+        return self._law.gravity_guard.evidence
 
     @property
     def gain_warning(self) -> str:
@@ -294,9 +294,7 @@ class FeedforwardController:
             self._watch_gravity(
                 cycle.stamp, cycle.q, cycle.dq, cycle.effort, cycle.previous, cycle.gravity
             )
-        self.crosscheck.offer(
-            cycle.stamp, cycle.q, cycle.dq, cycle.gravity + cycle.coriolis, self.terms
-        )
+        self.crosscheck.offer(cycle, self.terms)
 
     def check_models(self, lock: AbstractContextManager[Any]) -> None:
         """

@@ -9,7 +9,6 @@ mind about it between releases.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -56,127 +55,44 @@ _MISFIT = 0.35  # of |g|: an effort that points elsewhere is contact or friction
 _NONE, _ALL = 0.3, 0.7  # shares of g that count as none and as all of it
 
 
-class GravityMonitor:
-    """
-    Collects joint states and gives a verdict for every WINDOW of them.
-
-    Parameters
-    ----------
-    mass_matrix : callable
-        q of shape (n,) -> M(q) of shape (n, n); asked once per window.
-
-    """
-
-    def __init__(self, mass_matrix: Callable[[Array], Array]) -> None:
-        self._mass_matrix = mass_matrix
-        self._samples: list[tuple[Array, Array, Array]] = []
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget all; the next verdict rests on new states alone."""
-        self.evidence = GravityEvidence(GravityState.UNKNOWN, 'not enough joint states yet')
-        self._samples.clear()
-
-    def add(
-        self,
-        stamp: float,
-        q: Array,
-        dq: Array,
-        effort: Array | None,
-        command: Array,
-        gravity: Array,
-    ) -> GravityEvidence | None:
-        """
-        Take one joint state; return a new verdict when a window is full, else None.
-
-        Parameters
-        ----------
-        stamp : float
-            Stamp of the state [s].
-        q, dq, effort, command, gravity : ndarray, shape (n,)
-            Position, velocity, measured link-side torque (None if the driver gives none), the
-            torque that we last commanded, and the model's g(q).
-
-        """
-        if not self._samples:
-            self._began = (stamp, dq)
-            self._measured = True
-        self._measured = self._measured and effort is not None
-        # Only kept here; what is computed from them is computed once per window.
-        self._samples.append((command if effort is None else effort, command, gravity))
-        if len(self._samples) < WINDOW:
-            return None
-        samples = np.array(self._samples)
-        self._samples.clear()
-        self.evidence = self._judge_window(samples, stamp, q, dq)
-        return self.evidence
-
-    def _judge_window(self, samples: Array, stamp: float, q: Array, dq: Array) -> GravityEvidence:
-        """Return the verdict on samples of shape (WINDOW, 3, n), the last at a state."""
-        if not np.isfinite(samples).all():
-            return GravityEvidence(GravityState.UNKNOWN, 'the measured effort is not finite')
-        began, dq_began = self._began
-        acceleration = (dq - dq_began) / (stamp - began) if stamp > began else np.zeros_like(dq)
-        effort, command, gravity = samples.mean(axis=0)
-        inertial = self._mass_matrix(q) @ acceleration
-        if not self._measured:
-            return judge_motion(
-                command, gravity, inertial, 'the joint states carry no measured effort'
-            )
-        if not samples[:, 0].any():
-            return judge_motion(command, gravity, inertial, 'the measured effort is exactly zero')
-        return judge(effort, command, gravity, inertial)
-
-
-def judge_motion(command: Array, gravity: Array, inertial: Array, why: str) -> GravityEvidence:
-    """
-    Return who carries the arm where no effort is measured; only a fall shows anything.
-
-    Parameters
-    ----------
-    command, gravity, inertial : ndarray, shape (n,)
-        As for `judge` [N m].
-    why : str
-        What is missing, as a sentence for people.
-
-    """
-    square = float(gravity @ gravity)
-    if square >= _LEAST_GRAVITY**2:
-        commanded = float(command @ gravity) / square
-        falling = float((command - inertial) @ gravity) / square
-        if abs(commanded) < _NONE and falling > _ALL:
-            return GravityEvidence(
-                GravityState.UNCOMPENSATED,
-                f'{why}, but the arm falls with {falling:.0%} of g(q)',
-                commanded,
-                0.0,
-                falling,
-                idle=True,
-            )
-    return GravityEvidence(GravityState.UNKNOWN, why, idle=True)
-
-
-def judge(effort: Array, command: Array, gravity: Array, inertial: Array) -> GravityEvidence:
+def judge(
+    effort: Array | None, command: Array, gravity: Array, inertial: Array, missing: str = ''
+) -> GravityEvidence:
     """
     Return who carries the arm, from means over a short time, each of shape (n,) [N m].
 
     What the actuators give beyond our command is `effort - command`; what the motion shows to
-    pull is `effort - inertial`. Both are measured in shares of the model's gravity torque.
+    pull is `effort - inertial`. Both are measured in shares of the model's gravity torque. Where
+    no effort is measured, because it is `missing` as that says, only a fall shows anything.
     """
     square = float(gravity @ gravity)
-    if square < _LEAST_GRAVITY**2:
-        return GravityEvidence(GravityState.UNKNOWN, 'gravity has no lever at this pose')
+    lever, idle = square >= _LEAST_GRAVITY**2, effort is None
+    if not lever:
+        return GravityEvidence(
+            GravityState.UNKNOWN, missing or 'gravity has no lever at this pose', idle=idle
+        )
+    given = command if effort is None else effort
     commanded, added, acting = (
-        float(torque @ gravity) / square
-        for torque in (command, effort - command, effort - inertial)
+        float(torque @ gravity) / square for torque in (command, given - command, given - inertial)
     )
+    if effort is None:
+        if abs(commanded) < _NONE and acting > _ALL:
+            return GravityEvidence(
+                GravityState.UNCOMPENSATED,
+                f'{missing}, but the arm falls with {acting:.0%} of g(q)',
+                commanded,
+                0.0,
+                acting,
+                idle=True,
+            )
+        return GravityEvidence(GravityState.UNKNOWN, missing, idle=True)
     shares = (
         f'our command carries {commanded:.0%} of g(q), something else adds {added:.0%}, '
         f'and {acting:.0%} of it is seen to pull'
     )
+    state = GravityState.UNKNOWN
     misfit = np.linalg.norm(effort - command - added * gravity) / np.sqrt(square)
     if misfit > _MISFIT:
-        state = GravityState.UNKNOWN
         shares = f'the measured effort does not point along g(q) (misfit {misfit:.0%})'
     elif added > _ALL:
         state = GravityState.COMPENSATED
@@ -184,8 +100,6 @@ def judge(effort: Array, command: Array, gravity: Array, inertial: Array) -> Gra
         state = GravityState.UNCOMPENSATED
     elif abs(added) < _NONE and abs(acting) < _NONE:
         state = GravityState.NO_GRAVITY
-    else:
-        state = GravityState.UNKNOWN
     return GravityEvidence(state, shares, commanded, added, acting, measured=True)
 
 
@@ -214,7 +128,9 @@ class Conflict(NamedTuple):
 
 class GravityGuard:
     """
-    Judges the gravity monitor's evidence for one set of settings.
+    Judges joint states, WINDOW of them at a time, for one set of settings.
+
+    `evidence` is the latest verdict.
 
     Parameters
     ----------
@@ -230,7 +146,8 @@ class GravityGuard:
 
     def __init__(self, settings: Settings, terms: TermModel, *, take_over: bool = False) -> None:
         self._settings, self._take_over = settings, take_over
-        self.monitor = GravityMonitor(terms.true.mass_matrix)
+        self._mass_matrix = terms.true.mass_matrix
+        self._samples: list[tuple[Array, Array, Array]] = []
         self.restart()
 
     @property
@@ -248,7 +165,8 @@ class GravityGuard:
 
     def restart(self) -> None:
         """Forget all evidence; the next verdict rests on new states alone."""
-        self.monitor.restart()
+        self.evidence = GravityEvidence(GravityState.UNKNOWN, 'not enough joint states yet')
+        self._samples.clear()
         self._windows = self._wrong_windows = 0
         self._still = False
         self._weightless_from_rest = False
@@ -266,15 +184,31 @@ class GravityGuard:
         running: bool,
     ) -> Conflict | None:
         """
-        Take one joint state, as GravityMonitor.add; return a conflict if it shows one.
+        Take one joint state; return a conflict if it shows one.
 
-        `running` says whether torques are being published.
+        Parameters
+        ----------
+        stamp : float
+            Stamp of the state [s].
+        q, dq, effort, command, gravity : ndarray, shape (n,)
+            Position, velocity, measured link-side torque (None if the driver gives none), the
+            torque that we last commanded, and the model's g(q).
+        running : bool
+            Whether torques are being published.
+
         """
         # States from before the first torque show who carried the arm then.
         self._running = self._running and running
-        evidence = self.monitor.add(stamp, q, dq, effort, command, gravity)
-        if evidence is None:
+        if not self._samples:
+            self._began, self._measured = (stamp, dq), True
+        self._measured = self._measured and effort is not None
+        # Only kept here; what is computed from them is computed once per window.
+        self._samples.append((command if effort is None else effort, command, gravity))
+        if len(self._samples) < WINDOW:
             return None
+        samples = np.array(self._samples)
+        self._samples.clear()
+        evidence = self.evidence = self._judge_window(samples, stamp, q, dq)
         running, self._running = self._running, True
         self._windows += 1
         # Where efforts and motion are not of the same moment (late commands, missing states), a
@@ -289,6 +223,23 @@ class GravityGuard:
             return self._wrong_mount(evidence)
         return None
 
+    def _judge_window(self, samples: Array, stamp: float, q: Array, dq: Array) -> GravityEvidence:
+        """Return the verdict on samples of shape (WINDOW, 3, n), the last at a state."""
+        if not np.isfinite(samples).all():
+            return GravityEvidence(GravityState.UNKNOWN, 'the measured effort is not finite')
+        began, dq_began = self._began
+        acceleration = (dq - dq_began) / (stamp - began) if stamp > began else np.zeros_like(dq)
+        effort, command, gravity = samples.mean(axis=0)
+        inertial = self._mass_matrix(q) @ acceleration
+        if self._measured and samples[:, 0].any():
+            return judge(effort, command, gravity, inertial)
+        missing = (
+            'the measured effort is exactly zero'
+            if self._measured
+            else 'the joint states carry no measured effort'
+        )
+        return judge(None, command, gravity, inertial, missing)
+
     def first_torque(self) -> FirstTorque:
         """Return how to begin, from the evidence that was gathered while nothing was commanded."""
         if self._checks_mount and (not self._windows or self._wrong_windows):
@@ -297,13 +248,11 @@ class GravityGuard:
             return FirstTorque.RAMPED
         if not self._windows:
             return FirstTorque.NOT_YET
-        state = self.monitor.evidence.state
+        state = self.evidence.state
         if state is GravityState.COMPENSATED and not self._take_over:
             return FirstTorque.NOT_YET
         braked = (
-            self._still
-            and self._settings.profile.braked_until_commanded
-            and self.monitor.evidence.idle
+            self._still and self._settings.profile.braked_until_commanded and self.evidence.idle
         )
         if (
             braked

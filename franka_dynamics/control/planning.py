@@ -359,15 +359,6 @@ def _require_within_limits(
             )
 
 
-class PlanningBasis(NamedTuple):
-    """The latest state's stamp [s] and position (n,), and what will be desired when one begins."""
-
-    stamp: float
-    q: Array
-    current: ReferencePoint
-    stream: Stream | None = None
-
-
 def follow_request(
     controller: FeedforwardController,
     request: TrajectoryRequest,
@@ -394,54 +385,26 @@ def follow_request(
     """
     lock = nullcontext() if lock is None else lock
     with lock:
-        basis = planning_basis(controller, request)
-    planned = plan_from(controller, request, basis)
+        latest, reference = controller.latest, controller.reference
+        if latest is None:
+            raise ReferenceRefusedError(
+                'The reference came before any joint state; wait until the arm publishes its '
+                'state.'
+            )
+        stamp, q, _ = latest
+        begin = stamp if request.start is None else max(stamp, request.start)
+        stream, period = None, controller.settings.stream_period
+        if period > 0.0 and request.is_set_point and request.velocities is None:
+            stream, begin = Stream(period, reference.motion), stamp + LEAD_S
+        current = reference.at(begin) or ReferencePoint.at_rest(q)
+    planned = plan(request, controller.description, stamp, current, q, stream)
     with lock:
-        require_following(controller)
+        _require_following(controller)
         controller.follow(planned)
     return planned
 
 
-def planning_basis(controller: FeedforwardController, request: TrajectoryRequest) -> PlanningBasis:
-    """
-    Return what a request is planned from: the latest state, and what is desired at its start.
-
-    Raises
-    ------
-    ReferenceRefusedError
-        If no state has come yet.
-
-    """
-    if controller.latest is None:
-        raise ReferenceRefusedError(
-            'The reference came before any joint state; wait until the arm publishes its state.'
-        )
-    stamp, q, _ = controller.latest
-    begin = stamp if request.start is None else max(stamp, request.start)
-    stream = None
-    period = controller.settings.stream_period
-    if period > 0.0 and request.is_set_point and request.velocities is None:
-        stream, begin = Stream(period, controller.reference.motion), stamp + LEAD_S
-    current = controller.reference.at(begin) or ReferencePoint.at_rest(q)
-    return PlanningBasis(stamp, q, current, stream)
-
-
-def plan_from(
-    controller: FeedforwardController, request: TrajectoryRequest, basis: PlanningBasis
-) -> Trajectory | ReferencePoint:
-    """
-    Return a requested motion as it would be followed; nothing changes, and it takes a while.
-
-    Raises
-    ------
-    ReferenceRefusedError
-        If it cannot be followed.
-
-    """
-    return plan(request, controller.description, basis.stamp, basis.current, basis.q, basis.stream)
-
-
-def require_following(controller: FeedforwardController) -> None:
+def _require_following(controller: FeedforwardController) -> None:
     """
     Refuse a reference that nothing would follow because no torque is being commanded.
 

@@ -4,20 +4,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from .cycle_result import Cycle
 from .terms import TermModel
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..typing import Array
-
-
-class _Sample(NamedTuple):
-    q: Array
-    dq: Array
-    nonlinear: Array
-    terms: TermModel
 
 
 class RunningCrosscheck:
@@ -41,42 +32,30 @@ class RunningCrosscheck:
         self._tolerance = tolerance
         self._period = period
         self._offered_at = -np.inf
-        self._offered: _Sample | None = None
+        self._offered: tuple[Cycle, TermModel] | None = None
         self._checked_terms: TermModel | None = None
         self.at_configure = at_configure
         self.largest = 0.0
         self.checks = 0
 
-    def offer(self, stamp: float, q: Array, dq: Array, nonlinear: Array, terms: TermModel) -> None:
-        """
-        Take a state to be compared, if a check is due.
-
-        Parameters
-        ----------
-        stamp : float
-            Stamp of the state [s].
-        q, dq : ndarray, shape (n,)
-            The state; kept.
-        nonlinear : ndarray, shape (n,)
-            g(q) + C(q, dq) dq by the running model [N m].
-        terms : TermModel
-            The terms in use, whose payload and gravity the independent model is given.
-
-        """
-        if self._period > 0.0 and abs(stamp - self._offered_at) >= self._period:
-            self._offered_at = stamp
-            self._offered = _Sample(q, dq, nonlinear, terms)
+    def offer(self, cycle: Cycle, terms: TermModel) -> None:
+        """Take a cycle's state and terms to be compared, if a check is due."""
+        if self._period > 0.0 and abs(cycle.stamp - self._offered_at) >= self._period:
+            self._offered_at = cycle.stamp
+            self._offered = cycle, terms
 
     def run(self) -> str:
         """Compare at the state that was offered last, if any; return what is wrong, or ''."""
         offered, self._offered = self._offered, None
         if offered is None:
             return ''
-        q, dq, nonlinear, terms = offered
+        cycle, terms = offered
+        assert cycle.gravity is not None and cycle.coriolis is not None, 'only offered with terms'
+        nonlinear = cycle.gravity + cycle.coriolis
         if terms is not self._checked_terms:
             self._checked_terms = terms
             self._independent = NewtonEulerModel(terms.loaded, terms.gravity_vector)
-        independent = self._independent.nonlinear_effects(q, dq)
+        independent = self._independent.nonlinear_effects(cycle.q, cycle.dq)
         difference = float(
             (np.abs(nonlinear - independent) / np.maximum(1.0, np.abs(independent))).max()
         )
@@ -86,5 +65,5 @@ class RunningCrosscheck:
             return ''
         return (
             f'cross-check: the running model and the independent one differ by '
-            f'{difference:.3g} N m at q = {np.round(q, 4).tolist()}'
+            f'{difference:.3g} N m at q = {np.round(cycle.q, 4).tolist()}'
         )

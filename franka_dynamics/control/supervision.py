@@ -35,13 +35,11 @@ class Observation(NamedTuple):
     What one joint state is good for.
 
     `valid`: terms may be computed from it. `trusted`: a torque may be commanded from it.
-    `elapsed`: stamp time since the last valid state [s]; 0 for the first.
     """
 
     condition: Condition
     reason: str
     valid: bool
-    elapsed: float = 0.0
 
     @property
     def trusted(self) -> bool:
@@ -147,7 +145,7 @@ class StateSupervisor:
         self._clock_now = None if age is None else stamp + age
         problem = self.motion.impossible(q, dq)
         if problem is not None:
-            return self._fail(*problem)
+            return self.reject(*problem)
         if self.stamp is None or self.position is None:
             return self._first(stamp, q, arrival)
         elapsed, patience, held_age = stamp - self.stamp, self.patience, self._held_age
@@ -159,14 +157,14 @@ class StateSupervisor:
             return self._backwards(stamp, elapsed, q, arrival)
         if elapsed > _CLOCK_LEAP_S and arrival - self._arrival < 0.5 * elapsed:
             self._first(stamp, q, arrival)
-            return self._fail(
+            return self.reject(
                 Condition.CLOCK_JUMPED, f'the stamps leapt {elapsed:.3g} s ahead at once'
             )
         problem = self.motion.unlike(q, self.position, dq, elapsed)
         self._accept(stamp, q, arrival, elapsed)
         if problem is not None:
             self.motion.forget()
-            return self._fail(*problem)
+            return self.reject(*problem)
         return self._judge(elapsed, age, patience, held_age)
 
     def ignore_next_gap(self) -> None:
@@ -176,10 +174,6 @@ class StateSupervisor:
         Of at most MOST_FORGIVEN_S; a longer one counts, whatever its cause.
         """
         self._forgiven = True
-
-    def reject(self, condition: Condition, reason: str) -> Observation:
-        """Record a message that could not even be read as a state of this arm."""
-        return self._fail(condition, reason)
 
     def check_silence(self, now: float, simulated: float | None = None) -> Condition:
         """
@@ -201,7 +195,7 @@ class StateSupervisor:
             silence, of_time = simulated - self._clock_arrival, ' of simulated time'
         patience = max(self.patience, _SILENT_PERIODS * self.period)
         if self.stamp is not None and silence > patience and self.condition is not Condition.STALE:
-            self._fail(
+            self.reject(
                 Condition.STALE,
                 f'no new joint state for {1e3 * silence:.0f} ms{of_time}'
                 f'{self._because(self.patience, self._held_age)}; is its publisher running, '
@@ -239,7 +233,7 @@ class StateSupervisor:
         self._behind += 1
         if elapsed < -_CLOCK_LEAP_S or self._behind >= _ALL_BEHIND:
             self._first(stamp, q, arrival)
-            return self._fail(
+            return self.reject(
                 Condition.CLOCK_JUMPED,
                 f'the stamps went back by {-elapsed:.3g} s; was the clock or the '
                 'simulation reset?',
@@ -247,7 +241,7 @@ class StateSupervisor:
         self.out_of_order += 1
         # Not while all have stayed behind: a simulation that was restarted looks like that.
         if self._behind < sum(self._order) >= _MOST_OUT_OF_ORDER:
-            return self._fail(
+            return self.reject(
                 Condition.INTERLEAVED,
                 f'{sum(self._order)} of the last {len(self._order)} stamps '
                 "went back; more than one publisher seems to send this arm's states",
@@ -282,33 +276,30 @@ class StateSupervisor:
         slow = self._is_slow
         forgiven, self._forgiven = self._forgiven and elapsed <= MOST_FORGIVEN_S, False
         if known and slow:
-            return self._fail(
+            return self.reject(
                 Condition.TOO_SLOW,
                 f'joint states come at {self.rate:.0f} Hz, less than the '
                 f'{limits.min_input_rate:.0f} Hz that a command needs; subscribe to the '
                 'full-rate topic (franka_ros2: franka/joint_states)',
                 valid=True,
-                elapsed=elapsed,
             )
         if not slow and elapsed > patience and not forgiven:
             self.dropped += round(elapsed * self.rate) - 1
-            return self._fail(
+            return self.reject(
                 Condition.STALE,
                 f'{1e3 * elapsed:.0f} ms of joint states are missing'
                 f'{self._because(patience, held_age)}',
                 valid=True,
-                elapsed=elapsed,
             )
         if age is not None and 0.0 < limits.max_state_age < abs(age):
             side = 'behind' if age > 0.0 else 'ahead of'
-            return self._fail(
+            return self.reject(
                 Condition.TOO_OLD,
                 f"the stamp is {abs(age):.3g} s {side} this node's clock (at most "
                 f'{limits.max_state_age:.3g} s is allowed, either way); synchronise the clocks, '
                 'set use_sim_time where '
                 'time is simulated, or set max_state_age to 0',
                 valid=True,
-                elapsed=elapsed,
             )
         self._good += 1
         if self._good >= limits.recovery_samples:
@@ -316,12 +307,11 @@ class StateSupervisor:
         else:
             self.condition = Condition.ACQUIRING
             self.reason = f'{self._good} of {limits.recovery_samples} good states in a row'
-        return Observation(self.condition, self.reason, valid=True, elapsed=elapsed)
+        return Observation(self.condition, self.reason, valid=True)
 
-    def _fail(
-        self, condition: Condition, reason: str, *, valid: bool = False, elapsed: float = 0.0
-    ) -> Observation:
+    def reject(self, condition: Condition, reason: str, *, valid: bool = False) -> Observation:
+        """Record a state at fault, or a message that could not even be read as one of this arm."""
         self.condition, self.reason = condition, reason
         self.counts[condition] += 1
         self._good = 0
-        return Observation(condition, reason, valid=valid, elapsed=elapsed)
+        return Observation(condition, reason, valid)

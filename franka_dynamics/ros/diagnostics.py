@@ -234,7 +234,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
 
     def _gravity(self) -> DiagnosticStatus:
         controller = self._controller
-        evidence = controller.gravity_monitor.evidence
+        evidence = controller.gravity_evidence
         expected = controller.settings.profile.receiver_adds_gravity
         level, message = OK, f'{evidence.state.value}: {evidence.sentence}'
         if expected and evidence.state is GravityState.UNCOMPENSATED:

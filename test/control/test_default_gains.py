@@ -20,7 +20,6 @@ from franka_dynamics.control.default_gains import (
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import Linearization, linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 
 pytest.importorskip('mujoco')
@@ -114,12 +113,9 @@ def limits(target):
 def test_an_arm_at_home_is_stable_with_states_as_old_as_allowed(name, hand, target):
     oldest, silent = limits(target)
     assert 0.0 < oldest < silent
-    _, gains = loaded_at_home(name, hand)
     assert margin_at_home(name, hand) > oldest
     for period in np.arange(0.001, silent + 1e-4, 0.001):
         assert radius_at_home(name, hand, period) < 1.0
-    # Far from the bound of 1 that semi-implicit steps of 1 ms have.
-    assert gains.per_step < 0.01
 
 
 @pytest.mark.parametrize(('name', 'hand'), ARMS)
@@ -242,13 +238,6 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
             arm.home, np.zeros(arm.n), torque
         )
         np.testing.assert_allclose(ddq[joint], -RATE, rtol=1e-12)
-
-
-def test_a_rate_too_high_for_the_time_step_is_refused_with_bound():
-    with pytest.raises(SettingsError, match='make the rate smaller than'):
-        default_gains(NewtonEulerModel(load('fer')), rate=2000.0)
-    with pytest.raises(SettingsError, match='ratio must be a positive number; got 0'):
-        default_gains(NewtonEulerModel(load('fer')), ratio=0.0)
 
 
 def test_without_a_home_the_allowed_pose_nearest_zero_is_taken():

@@ -15,14 +15,9 @@ from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.planning import (
-    follow_request,
-    plan_from,
-    planning_basis,
-    TrajectoryRequest,
-)
+from franka_dynamics.control.planning import follow_request, plan, TrajectoryRequest
 from franka_dynamics.control.possible_motion import Condition
-from franka_dynamics.control.reference import Trajectory
+from franka_dynamics.control.reference import ReferencePoint, Trajectory
 from franka_dynamics.control.settings import Settings, StateSource, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -348,7 +343,7 @@ def test_efforts_of_a_planned_trajectory_are_inverse_dynamics():
     controller = FeedforwardController(FER, MUJOCO)
     controller.cycle(1.0, FER.home, np.zeros(7), 1.0)
     motion = multisine(FER, 2.0, 0.2)
-    planned = plan_from(controller, motion, planning_basis(controller, motion))
+    planned = plan(motion, FER, 1.0, ReferencePoint.at_rest(FER.home))
     independent = NewtonEulerModel(FER)
     expected = independent.inverse_dynamics(
         planned.positions, planned.velocities, planned.accelerations

@@ -8,7 +8,6 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.control.gravity_monitor import (
     GravityGuard,
-    GravityMonitor,
     GravityState,
     judge,
     WINDOW,
@@ -21,27 +20,29 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationS
 FER = load('fer')
 MODEL = PinocchioModel(FER)
 WEIGHTLESS = {'gravity': (0.0, 0.0, 0.0)}
+SETTINGS = Settings(target='mujoco')
 
 
 def verdict(command_share, **settings):
     """Simulate one window under a share of g(q) as command; return what the watch says."""
     simulation = ArmSimulation(FER, SimulationSettings(brake_release_after=0.0, **settings))
-    watch = GravityMonitor(MODEL.mass_matrix)
-    evidence = None
-    while evidence is None:
+    guard = GravityGuard(SETTINGS, TermModel(FER, SETTINGS))
+    waiting = guard.evidence
+    while guard.evidence is waiting:
         gravity = MODEL.gravity(simulation.position)
         simulation.step(command_share * gravity)
         reading = simulation.read()
-        evidence = watch.add(
+        guard.add(
             reading.time,
             reading.position,
             reading.velocity,
             reading.effort,
             command_share * gravity,
             gravity,
+            running=False,
         )
         assert reading.time < 2 * WINDOW * 1e-3
-    return evidence
+    return guard.evidence
 
 
 @pytest.mark.parametrize(
@@ -78,15 +79,13 @@ def test_an_arm_that_falls_shows_it_without_any_effort():
     ],
 )
 def test_a_still_arm_without_effort_shows_nothing(effort, sentence):
-    watch = GravityMonitor(MODEL.mass_matrix)
+    guard = GravityGuard(SETTINGS, TermModel(FER, SETTINGS))
     gravity = MODEL.gravity(FER.home)
-    verdicts = [
-        watch.add(1e-3 * k, FER.home, np.zeros(7), effort, np.zeros(7), gravity)
-        for k in range(WINDOW)
-    ]
-    assert verdicts[:-1] == [None] * (WINDOW - 1)
-    assert verdicts[-1].state is GravityState.UNKNOWN
-    assert verdicts[-1].sentence == sentence
+    for k in range(WINDOW):
+        assert guard.evidence.sentence == 'not enough joint states yet'
+        guard.add(1e-3 * k, FER.home, np.zeros(7), effort, np.zeros(7), gravity, running=False)
+    assert guard.evidence.state is GravityState.UNKNOWN
+    assert guard.evidence.sentence == sentence
 
 
 def test_a_pose_without_gravity_torque_gives_an_unknown_verdict():
@@ -123,8 +122,7 @@ def windows_of(guard, speed, count):
 
 
 def test_a_moving_arm_with_late_efforts_is_not_weightless():
-    settings = Settings(target='mujoco')
-    guard = GravityGuard(settings, TermModel(FER, settings))
+    guard = GravityGuard(SETTINGS, TermModel(FER, SETTINGS))
     assert windows_of(guard, 1.0, 5) is None
     guard.restart()
     still = MODEL.gravity(FER.home)
@@ -137,8 +135,7 @@ def test_a_moving_arm_with_late_efforts_is_not_weightless():
 
 
 def test_states_from_before_running_decide_nothing():
-    settings = Settings(target='mujoco')
-    guard = GravityGuard(settings, TermModel(FER, settings), take_over=True)
+    guard = GravityGuard(SETTINGS, TermModel(FER, SETTINGS), take_over=True)
     gravity = MODEL.gravity(FER.home)
     state = (FER.home, np.zeros(7), gravity, np.zeros(7), gravity)
     for k in range(WINDOW - 1):

@@ -15,13 +15,9 @@ from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.gravity_monitor import FirstTorque, GravityGuard, GravityState
 from franka_dynamics.control.limits import LimitedTorque, LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.planning import (
-    follow_request,
-    plan_from,
-    planning_basis,
-    TrajectoryRequest,
-)
+from franka_dynamics.control.planning import follow_request, plan, TrajectoryRequest
 from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.reference import ReferencePoint
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.control.terms import TermModel
@@ -53,7 +49,7 @@ def test_the_first_torque_never_comes_where_the_arm_is_carried():
     assert guard.first_torque() is FirstTorque.NOT_YET
     for k in range(300):
         guard.add(1.0 + 1e-3 * k, FER.home, still, GRAVITY, still, GRAVITY, running=False)
-    assert guard.monitor.evidence.state is GravityState.COMPENSATED
+    assert guard.evidence.state is GravityState.COMPENSATED
     assert guard.first_torque() is FirstTorque.NOT_YET
 
 
@@ -207,7 +203,8 @@ def test_a_trajectory_must_begin_near_the_measured_position():
 def test_a_motion_planned_before_a_stop_is_not_followed_after_it():
     loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.3)
     request = far_away(FER.home, distance=0.1)
-    planned = plan_from(loop.controller, request, planning_basis(loop.controller, request))
+    stamp, q, _ = loop.controller.latest
+    planned = plan(request, FER, stamp, ReferencePoint.at_rest(q))
     loop.controller.disable('test')
     loop.controller.follow(planned)
     assert not loop.controller.reference.active

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.cycle_result import Cycle
 from franka_dynamics.control.running_crosscheck import RunningCrosscheck
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
@@ -23,8 +24,9 @@ def terms():
 def check_at(check, terms, k, error=0.0):
     rng = np.random.default_rng(k)
     dq = rng.uniform(-1, 1, 7)
-    nonlinear = terms.gravity(FER.home) + terms.coriolis(FER.home, dq) + error
-    check.offer(10.0 + 1e-3 * k, FER.home, dq, nonlinear, terms)
+    gravity = terms.gravity(FER.home) + error
+    cycle = Cycle(None, 10.0 + 1e-3 * k, FER.home, dq, None, gravity, terms.coriolis(FER.home, dq))
+    check.offer(cycle, terms)
     return check.run()
 
 
