@@ -17,7 +17,15 @@ import numpy as np
 from .cycle_result import Mode
 from .possible_motion import Condition
 from .reference import ReferencePoint, Trajectory
-from .smoothing import continue_stream, LEAD_S, StreamedMotion, upsample
+from .smoothing import (
+    beyond_limits,
+    continue_stream,
+    LEAD_S,
+    LIMIT_SLACK,
+    sampled,
+    StreamedMotion,
+    upsample,
+)
 from ..arm import ArmDescription
 from ..errors import listed, ReferenceRefusedError
 from ..typing import Array
@@ -34,10 +42,6 @@ _LONGEST_S = 86400.0
 MOST_POINTS = 10000
 # A reference that starts away from the arm would be a step.
 MOST_START_DISTANCE = 0.1  # rad or m
-# Rounding of a planner that goes up to the limit exactly.
-LIMIT_SLACK = 1e-6
-# Between the points of a sparse plan much can happen, between those of a dense one little.
-_SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 2000, 2, 10
 
 
 class Stream(NamedTuple):
@@ -141,10 +145,7 @@ def plan(
         if trajectory.times[0] < start + request.times[0]:
             _require_at_desired(description, begin, measured)
         _require_reachable(description, begin, measured)
-    segments = max(1, len(trajectory.times) - 1)
-    times, points = trajectory.sample_many(
-        min(max(_SAMPLES // segments, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT)
-    )
+    times, points = sampled(trajectory)
     _require_within_limits(
         description, times - start, points, accelerations=trajectory.velocities is not None
     )
@@ -339,24 +340,9 @@ def _farthest(q: Array, other: Array) -> tuple[int, float]:
 def _require_within_limits(
     description: ArmDescription, times: Array, points: ReferencePoint, *, accelerations: bool
 ) -> None:
-    low, high = description.velocity_bounds(points.q)
-    reach = description.limit('acceleration')
-    checks = [
-        ('position', points.q, description.limit('lower'), description.limit('upper'), 'rad'),
-        ('velocity', points.dq, low, high, 'rad/s'),
-    ]
-    if accelerations:
-        checks.append(('acceleration', points.ddq, -reach, reach, 'rad/s^2'))
-    for name, values, lower, upper, unit in checks:
-        outside = (values < lower - LIMIT_SLACK) | (values > upper + LIMIT_SLACK)
-        if outside.any():
-            row, joint = np.argwhere(outside)[0]
-            lower, upper = (np.broadcast_to(bound, values.shape) for bound in (lower, upper))
-            raise ReferenceRefusedError(
-                f'The reference takes {description.joint_names[joint]} to a {name} of '
-                f'{values[row, joint]:.4g} {unit} at {times[row]:.3f} s; its limits there are '
-                f'{lower[row, joint]:.4g} to {upper[row, joint]:.4g}.'
-            )
+    beyond = beyond_limits(description, times, points, accelerations=accelerations)
+    if beyond:
+        raise ReferenceRefusedError(f'The reference takes {beyond}.')
 
 
 def follow_request(

@@ -18,10 +18,10 @@ ends. Every point that comes makes a new motion, which ends at rest should no ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,8 @@ _POINTS_BEHIND = 16  # behind the blend, whose acceleration it still changes
 _SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 4000, 2, 20  # when limits are checked
 _ITERATIONS = 60  # of the spline's equations: 2^-60 of the error is left
 _BLEND_STEP_S = 0.002  # between the points of a jerk-limited profile
-_SLACK = 1.0 + 1e-6
+# Rounding of a planner that goes up to the limit exactly.
+LIMIT_SLACK = 1e-6
 # Of each limit that a profile may use: between its points a quintic overshoots a little.
 _SHARE, _UNLIMITED = 0.99, 1e6
 _STOP_ACCELERATION = 20.0  # [rad/s^2] of a joint whose file states no limit
@@ -55,6 +56,27 @@ _LEAST_SEGMENT_S = 0.001
 _DELAY_PERIODS, _DELAY_S = 3, 2.0 * LEAD_S
 _CATCH_UP_S = (0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5)  # until the arm moves as the points do
 _COME_TO_REST_S = (*_CATCH_UP_S, 0.8, 1.2, 2.0)
+
+
+class _Knots(NamedTuple):
+    """Points of a motion in quintics: times (k,), and position and its derivatives, (k, 3, n)."""
+
+    times: Array
+    states: Array
+
+    def then(self, other: _Knots) -> _Knots:
+        """Return a motion through these points and others after them."""
+        return _Knots(
+            np.append(self.times, other.times), np.concatenate((self.states, other.states))
+        )
+
+    def part(self, first: int | None, last: int | None = None) -> _Knots:
+        """Return the points from one to another."""
+        return _Knots(self.times[first:last], self.states[first:last])
+
+    def motion(self) -> Trajectory:
+        """Return the motion through them."""
+        return Trajectory(self.times, *self.states.transpose(1, 0, 2))
 
 
 def upsample(
@@ -92,48 +114,48 @@ def upsample(
     """
     times, positions = _still_to_come(times, positions, now)
     whole = _endings(times, positions, now, current, description)
-    for motion in whole:
-        if within_limits(motion, description) and within_jerk(motion, description):
-            return motion
-    if not any(
-        within_limits(motion, description)
-        for motion in _by_themselves(times, positions, description)
-    ):
-        return whole[0]
+    best, calm = _best(whole, description)
+    if best is not None and calm:
+        return best
+    if _best(_by_themselves(times, positions, description), description)[0] is None:
+        return whole[0].motion()
     # Only the beginning is in question: the points that are near decide how it is.
     near = np.count_nonzero(times <= now + LONGEST_BLEND_S) + _POINTS_BEHIND
-    way = _first_blend(times[:near], positions[:near], now, current, description)
-    joined = [] if way is None else _blends(times, positions, *way, now, current, description)
-    return next((motion for motion in joined if within_limits(motion, description)), whole[0])
-
-
-def _first_blend(
-    times: Array,
-    positions: Array,
-    now: float,
-    current: ReferencePoint,
-    description: ArmDescription,
-) -> tuple[int, bool] | None:
-    """Return how many points to leave out, and whether to be limited in jerk; None: neither."""
-    harsh = None
-    for left_out in _FIRST_LEFT_OUT:
-        if left_out >= len(times) or times[left_out] - now > LONGEST_BLEND_S:
+    # A quintic has nearly the true motion's acceleration, a profile of shortest time has not: that
+    # is for where the quintic would be too harsh.
+    ways = [
+        (left_out, profile)
+        for left_out in _FIRST_LEFT_OUT
+        if left_out < len(times) and times[left_out] - now <= LONGEST_BLEND_S
+        for profile in (False, True)
+    ]
+    way = harsh = None
+    for way in ways:
+        blends = _blends(times[:near], positions[:near], *way, now, current, description)
+        best, calm = _best(blends, description)
+        if best is not None and (calm or way[1]):
             break
-        # A quintic has nearly the true motion's acceleration, a profile of shortest time has not:
-        # that is for where the quintic would be too harsh.
-        for profile in (False, True):
-            found = [
-                motion
-                for motion in _blends(
-                    times, positions, left_out, profile, now, current, description
-                )
-                if within_limits(motion, description)
-            ]
-            if found and (profile or any(within_jerk(motion, description) for motion in found)):
-                return left_out, profile
-            if found and harsh is None:
-                harsh = (left_out, False)
-    return harsh
+        harsh = way if best is not None and harsh is None else harsh
+    else:
+        way = harsh
+    joined = [] if way is None else _blends(times, positions, *way, now, current, description)
+    return next(
+        (one.motion() for one in joined if within_limits(one.motion(), description)),
+        whole[0].motion(),
+    )
+
+
+def _best(
+    candidates: Iterable[_Knots], description: ArmDescription
+) -> tuple[Trajectory | None, bool]:
+    """Return the first motion within the limits, one also within that of jerk first, and if so."""
+    harsh = None
+    for motion in (candidate.motion() for candidate in candidates):
+        if within_limits(motion, description):
+            if _within_jerk(motion, description):
+                return motion, True
+            harsh = motion if harsh is None else harsh
+    return harsh, False
 
 
 def _blends(
@@ -144,7 +166,7 @@ def _blends(
     now: float,
     current: ReferencePoint,
     description: ArmDescription,
-) -> list[Trajectory]:
+) -> list[_Knots]:
     """Return motions from the present state through all points but the first few."""
     if not profile:
         return _endings(times[left_out:], positions[left_out:], now, current, description)
@@ -220,19 +242,12 @@ def continue_stream(
             points = np.vstack((before.points, q))[-_KEPT:]
     begin = now + LEAD_S
     due = times + delay(period)
-    velocities, accelerations = _derivatives(times, points, period)
     ahead = due > begin + _LEAST_SEGMENT_S
     ahead[-1] = True
     knots = due[ahead]
     knots[-1] = max(knots[-1], begin + _LEAST_SEGMENT_S)
-    coming = Trajectory(knots, points[ahead], velocities[ahead], accelerations[ahead])
-    motion = None
-    for candidate in _candidates(begin, current, coming, description, period):
-        if within_limits(candidate, description):
-            if within_jerk(candidate, description):
-                motion = candidate
-                break
-            motion = candidate if motion is None else motion
+    coming = _Knots(knots, _with_derivatives(times, points, period)[ahead])
+    motion, _ = _best(_candidates(begin, current, coming, description, period), description)
     if motion is None:
         raise ReferenceRefusedError(
             'The stream leads to no motion within the limits of position, velocity and '
@@ -248,84 +263,56 @@ def continue_stream(
     )
 
 
-def _derivatives(times: Array, points: Array, period: float) -> tuple[Array, Array]:
-    """Return velocity and acceleration at each point, of the polynomial through its neighbours."""
-    velocities, accelerations = np.zeros_like(points), np.zeros_like(points)
+def _with_derivatives(times: Array, points: Array, period: float) -> Array:
+    """Return points with derivatives, (k, 3, n), of the polynomial through their neighbours."""
+    states = np.zeros((len(times), 3, points.shape[1]))
+    states[:, 0] = points
     for i, time in enumerate(times):
         near = slice(max(0, i - _SIDE), i + _SIDE + 1)
         s = (times[near] - time) / period
-        factors = np.linalg.solve(np.vander(s, increasing=True), points[near])
-        if len(factors) > 1:
-            velocities[i] = factors[1] / period
-        if len(factors) > 2:
-            accelerations[i] = 2.0 * factors[2] / period**2
-    return velocities, accelerations
+        factors = np.linalg.solve(np.vander(s, increasing=True), points[near])[1:3]
+        states[i, 1 : 1 + len(factors)] = factors
+    states[:, 1] /= period
+    states[:, 2] *= 2.0 / period**2
+    return states
 
 
 def _candidates(
     begin: float,
     current: ReferencePoint,
-    coming: Trajectory,
+    coming: _Knots,
     description: ArmDescription,
     period: float,
-) -> Iterator[Trajectory]:
+) -> Iterator[_Knots]:
     """Yield motions from the present one, the best first; each ends at rest."""
-    assert coming.velocities is not None
-    present = Trajectory(np.array([begin]), *(row[None] for row in current))
-
-    def through(points: Trajectory) -> Trajectory:
-        return _with_rest(_joined(present, points), description, period)
-
+    present = _Knots(np.array([begin]), np.array(current)[None])
     count = len(coming.times)
-    for last in range(count, 0, -1):
-        yield through(_slice(coming, slice(0, last)))
-    for first in range(1, count):
-        yield through(_slice(coming, slice(first, count)))
+    parts = [coming.part(0, last) for last in range(count, 0, -1)]
+    for part in (*parts, *(coming.part(first) for first in range(1, count))):
+        yield _with_rest(present.then(part), description, period)
     # What comes after the last point is taken to go on as it does there, and is caught up with.
-    still = np.zeros((1, description.n))
-    for velocity, within in (
-        (coming.velocities[-1:], _CATCH_UP_S),
-        (still, _COME_TO_REST_S),
-    ):
+    q, dq, _ = coming.states[-1]
+    still = np.zeros(description.n)
+    for velocity, within in ((dq, _CATCH_UP_S), (still, _COME_TO_REST_S)):
         for seconds in within:
-            after = max(0.0, begin + seconds - coming.end)
-            there = coming.positions[-1:] + after * velocity
-            yield through(Trajectory(np.array([begin + seconds]), there, velocity, still))
+            after = max(0.0, begin + seconds - coming.times[-1])
+            there = np.array([[q + after * velocity, velocity, still]])
+            caught = _Knots(np.array([begin + seconds]), there)
+            yield _with_rest(present.then(caught), description, period)
 
 
-def _slice(motion: Trajectory, used: slice) -> Trajectory:
-    assert motion.velocities is not None and motion.accelerations is not None
-    return Trajectory(
-        motion.times[used],
-        motion.positions[used],
-        motion.velocities[used],
-        motion.accelerations[used],
-    )
-
-
-def _joined(one: Trajectory, other: Trajectory) -> Trajectory:
-    """Return a motion through the points of both."""
-    assert one.velocities is not None and other.velocities is not None
-    assert one.accelerations is not None and other.accelerations is not None
-    return Trajectory(
-        np.append(one.times, other.times),
-        np.vstack((one.positions, other.positions)),
-        np.vstack((one.velocities, other.velocities)),
-        np.vstack((one.accelerations, other.accelerations)),
-    )
-
-
-def _with_rest(motion: Trajectory, description: ArmDescription, least: float) -> Trajectory:
+def _with_rest(knots: _Knots, description: ArmDescription, least: float) -> _Knots:
     """Return a motion that goes on to rest behind its last point, `least` seconds or later."""
-    assert motion.velocities is not None and motion.accelerations is not None
-    q, dq, ddq = motion.positions[-1], motion.velocities[-1], motion.accelerations[-1]
+    q, dq, ddq = knots.states[-1]
     # A quintic from v to rest has at most 1.5 v / T of acceleration, beside what it begins with.
     reach = np.minimum(description.limit('acceleration'), _STOP_ACCELERATION)
     seconds = max(float((3.0 * np.abs(dq) / reach).max()), least)
     rest = q + 0.5 * seconds * dq + seconds**2 / 12.0 * ddq
     rest = np.clip(rest, description.limit('lower'), description.limit('upper'))
-    still = np.zeros((1, len(rest)))
-    return _joined(motion, Trajectory(np.array([motion.end + seconds]), rest[None], still, still))
+    still = np.zeros_like(rest)
+    return knots.then(
+        _Knots(np.array([knots.times[-1] + seconds]), np.array([[rest, still, still]]))
+    )
 
 
 def _still_to_come(times: Array, positions: Array, now: float) -> tuple[Array, Array]:
@@ -343,7 +330,7 @@ def _endings(
     now: float,
     current: ReferencePoint,
     description: ArmDescription,
-) -> list[Trajectory]:
+) -> list[_Knots]:
     """Return the motion that rests at the last point, and one that rests some way behind it."""
     knots, q = np.concatenate(([now], times)), np.vstack((current.q, positions))
     h, slopes = np.diff(knots), np.diff(q, axis=0) / np.diff(knots)[:, None]
@@ -354,27 +341,24 @@ def _endings(
     for velocity in (np.zeros_like(end), end):
         velocities, accelerations = spline_derivatives(knots, q, current.dq, velocity)
         accelerations[0] = current.ddq
-        motions.append(Trajectory(knots, q, velocities, accelerations))
+        motions.append(_Knots(knots, np.stack((q, velocities, accelerations), axis=1)))
     at_rest, in_motion = motions
-    assert at_rest.accelerations is not None
-    at_rest.accelerations[-1] = 0.0
+    at_rest.states[-1, 2] = 0.0
     return [at_rest, _with_rest(in_motion, description, float(h[-1]))]
 
 
-def _by_themselves(
-    times: Array, positions: Array, description: ArmDescription
-) -> list[Trajectory]:
+def _by_themselves(times: Array, positions: Array, description: ArmDescription) -> list[_Knots]:
     """Return the same for an arm that is on its way at the first of the points."""
     if len(times) < 2:
-        return [Trajectory(times, positions, np.zeros_like(positions), np.zeros_like(positions))]
+        still = np.zeros_like(positions)
+        return [_Knots(times, np.stack((positions, still, still), axis=1))]
     slopes = np.diff(positions[:3], axis=0) / np.diff(times[:3])[:, None]
     begin = slopes[0] if len(slopes) < 2 else 1.5 * slopes[0] - 0.5 * slopes[1]
     start = ReferencePoint(positions[0], begin, np.zeros_like(begin))
     motions = _endings(times[1:], positions[1:], float(times[0]), start, description)
     for motion in motions:
-        assert motion.velocities is not None and motion.accelerations is not None
-        _, bent = spline_derivatives(times[:2], positions[:2], begin, motion.velocities[1])
-        motion.accelerations[0] = bent[0]
+        _, bent = spline_derivatives(times[:2], positions[:2], begin, motion.states[1, 1])
+        motion.states[0, 2] = bent[0]
     return motions
 
 
@@ -422,52 +406,84 @@ def spline_derivatives(
     return velocities, accelerations
 
 
-def _per_segment(motion: Trajectory) -> int:
+def sampled(motion: Trajectory) -> tuple[Array, ReferencePoint]:
+    """Return times (s,) and states (s, n) at which a motion's limits are checked."""
     share = _SAMPLES // max(1, len(motion.times) - 1)
-    return min(max(share, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT)
+    return motion.sample_many(min(max(share, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT))
+
+
+def beyond_limits(
+    description: ArmDescription,
+    times: Array,
+    points: ReferencePoint,
+    *,
+    accelerations: bool = True,
+) -> str:
+    """
+    Return which limit of an arm states go beyond first, or an empty text.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        Whose limits hold.
+    times : ndarray, shape (s,)
+        As they are to be told [s].
+    points : ReferencePoint
+        The states, of shape (s, n).
+    accelerations : bool
+        Whether to check these, too.
+
+    """
+    low, high = description.velocity_bounds(points.q)
+    reach = description.limit('acceleration')
+    checks = [
+        ('position', points.q, description.limit('lower'), description.limit('upper'), 'rad'),
+        ('velocity', points.dq, low, high, 'rad/s'),
+        ('acceleration', points.ddq, -reach, reach, 'rad/s^2'),
+    ]
+    for name, values, lower, upper, unit in checks if accelerations else checks[:2]:
+        outside = (values < lower - LIMIT_SLACK) | (values > upper + LIMIT_SLACK)
+        if outside.any():
+            row, joint = np.argwhere(outside)[0]
+            lower, upper = (np.broadcast_to(bound, values.shape) for bound in (lower, upper))
+            return (
+                f'{description.joint_names[joint]} to a {name} of {values[row, joint]:.4g} {unit} '
+                f'at {times[row]:.3f} s; its limits there are {lower[row, joint]:.4g} to '
+                f'{upper[row, joint]:.4g}'
+            )
+    return ''
 
 
 def within_limits(motion: Trajectory, description: ArmDescription) -> bool:
     """Return whether position, velocity and acceleration keep to an arm's limits throughout."""
-    _, points = motion.sample_many(_per_segment(motion))
-    low, high = description.velocity_bounds(points.q)
-    reach = description.limit('acceleration')
-    inside = (
-        (points.q >= description.limit('lower') - 1e-6)
-        & (points.q <= description.limit('upper') + 1e-6)
-        & (points.dq >= low * _SLACK - 1e-6)
-        & (points.dq <= high * _SLACK + 1e-6)
-        & (np.abs(points.ddq) <= reach * _SLACK)
-    )
-    return bool(inside.all())
+    return not beyond_limits(description, *sampled(motion))
 
 
-def within_jerk(motion: Trajectory, description: ArmDescription) -> bool:
+def _within_jerk(motion: Trajectory, description: ArmDescription) -> bool:
     """Return whether the jerk keeps to an arm's limits throughout."""
-    times, points = motion.sample_many(_per_segment(motion))
+    times, points = sampled(motion)
     jerk = np.abs(np.diff(points.ddq, axis=0)) / np.diff(times)[:, None]
-    return bool((jerk <= description.limit('jerk') * _SLACK).all())
+    return bool((jerk <= description.limit('jerk') * (1.0 + LIMIT_SLACK)).all())
 
 
 def _jerk_limited(
     begin: float,
     current: ReferencePoint,
-    motion: Trajectory,
+    motion: _Knots,
     first: int,
     description: ArmDescription,
-) -> Trajectory | None:
+) -> _Knots | None:
     """Return the motion that gets onto one of another's points limited in jerk, or None."""
     ruckig = _ruckig()
     if ruckig is None:
         return None
-    assert motion.velocities is not None and motion.accelerations is not None
     seconds, n = float(motion.times[first]) - begin, description.n
     asked = ruckig.InputParameter(n)
     asked.current_position, asked.current_velocity = current.q.tolist(), current.dq.tolist()
     asked.current_acceleration = current.ddq.tolist()
-    asked.target_position = motion.positions[first].tolist()
-    asked.target_velocity = motion.velocities[first].tolist()
-    asked.target_acceleration = motion.accelerations[first].tolist()
+    asked.target_position, asked.target_velocity, asked.target_acceleration = motion.states[
+        first
+    ].tolist()
     low, high = description.velocity_bounds(current.q)
     asked.max_velocity = np.minimum(_SHARE * np.minimum(-low, high), _UNLIMITED).tolist()
     for name, limit in (('max_acceleration', 'acceleration'), ('max_jerk', 'jerk')):
@@ -486,8 +502,7 @@ def _jerk_limited(
     count = max(2, int(np.ceil(seconds / _BLEND_STEP_S)))
     inner = np.linspace(0.0, seconds, count, endpoint=False)[1:]
     rows = [np.array(current), *(np.array(profile.at_time(time)[:3]) for time in inner)]
-    way = Trajectory(np.append(begin, begin + inner), *np.stack(rows).transpose(1, 0, 2))
-    return _joined(way, _slice(motion, slice(first, None)))
+    return _Knots(np.append(begin, begin + inner), np.stack(rows)).then(motion.part(first))
 
 
 @cache

@@ -18,8 +18,9 @@ import numpy as np
 
 from .control_law import ControlLaw
 from .limits import MOST_RATE
-from .planning import LIMIT_SLACK, MOST_LATENESS_S, plan, TrajectoryRequest
+from .planning import MOST_LATENESS_S, plan, TrajectoryRequest
 from .reference import ReferencePoint, Trajectory
+from .smoothing import LIMIT_SLACK
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
