@@ -86,6 +86,11 @@ class Topics(Action):
     )
 
 
+def absolute(topic: str) -> str:
+    """Return a topic's or node's name with its leading slash."""
+    return f'/{topic.lstrip("/")}'
+
+
 def add_gravity_option(
     container: Any, frame: str = 'space', default: Sequence[float] | None = None, note: str = ''
 ) -> None:

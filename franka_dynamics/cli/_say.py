@@ -12,6 +12,7 @@ from ..files import write_text
 if TYPE_CHECKING:
     from rich.console import Console
 
+GET_ROS = 'source it, or install its wheels with pip install -r requirements/ros-jazzy.txt'
 PRINTED = Path('-')  # in place of a file
 _STYLES = {'note': '', 'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
 

@@ -8,9 +8,8 @@ Of the machine: versions, real-time permission, processor, DDS; of what runs: `r
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 import os
@@ -20,9 +19,9 @@ import resource
 import sys
 from typing import TYPE_CHECKING
 
-from ._options import add_json_option, add_topic_options
-from ._say import say, terminal, write_json
-from ..errors import SettingsError
+from ._options import absolute, json_option, Topics
+from ._say import GET_ROS, say, terminal, write_json
+from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -187,69 +186,44 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
             )
 
 
-SUMMARY = 'Check permissions, versions, DDS, topics, clock and who carries gravity, a line each.'
 _STYLES = {Level.GOOD: 'green', Level.NOTE: 'yellow', Level.BAD: 'red'}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    add_topic_options(parser)
-    parser.add_argument(
-        '--listen',
-        type=float,
-        default=3.0,
-        metavar='S',
-        help='how long to listen to the running system (default: %(default)s)',
+@dataclass(frozen=True, kw_only=True)
+class Doctor(Topics):
+    """Check permissions, versions, DDS, topics, clock and who carries gravity, a line each."""
+
+    listen: float = option(
+        'how long to listen to the running system', 'S', default=3.0, least=0.5, most=600.0
     )
-    parser.add_argument(
-        '--machine', action='store_true', help='look at this machine alone, not at what runs on it'
-    )
-    add_json_option(parser, 'write all lines to this file')
+    machine: bool = option('look at this machine alone, not at what runs on it', default=False)
+    json: Path | None = json_option('write all lines to this file')
 
+    def run(self) -> int:
+        """Print one line a check; exit 1 if something is to be done."""
+        console, found = terminal(), []
+        for check in self._checks(console):
+            found.append(check)
+            console.print(f'{check.level.value:5}', style=_STYLES[check.level], end='')
+            say(console, f' {check.subject}: {check.text}')
+        if self.json:
+            write_json(self.json, [asdict(one) for one in found])
+        return 1 if any(check.level is Level.BAD for check in found) else 0
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print one line a check; exit 1 if something is to be done."""
-    if not 0.5 <= arguments.listen <= 600.0:
-        raise SettingsError(f'--listen is {arguments.listen}; it must be within 0.5 and 600 s.')
-    console, found = terminal(), []
-    for check in _checks(arguments, console):
-        found.append(check)
-        console.print(f'{check.level.value:5}', style=_STYLES[check.level], end='')
-        say(console, f' {check.subject}: {check.text}')
-    if arguments.json:
-        write_json(
-            arguments.json,
-            [
-                {'subject': one.subject, 'level': one.level.value, 'text': one.text}
-                for one in found
-            ],
-        )
-    return 1 if any(check.level is Level.BAD for check in found) else 0
+    def _checks(self, console: Console) -> Iterator[Check]:
+        running = [] if self.machine else self._running(console)
+        yield from machine_checks(simulated=any(one.subject == _SIMULATED for one in running))
+        yield from running
 
-
-def _checks(arguments: argparse.Namespace, console: Console) -> Iterator[Check]:
-    running = [] if arguments.machine else _running(arguments, console)
-    yield from machine_checks(simulated=any(one.subject == _SIMULATED for one in running))
-    yield from running
-
-
-def _running(arguments: argparse.Namespace, console: Console) -> list[Check]:
-    try:
-        from ..ros.system_checks import system_checks
-    except ImportError as error:
-        text = (
-            f'cannot be imported ({error}); source it, or install its wheels with pip install -r '
-            'requirements/ros-jazzy.txt'
-        )
-        return [Check('ROS 2', Level.BAD, text)]
-    if console.is_terminal:
-        print(f'listening for {arguments.listen:g} s ...', file=sys.stderr)
-    lines = system_checks(
-        f'/{arguments.topic.lstrip("/")}',
-        f'/{arguments.command.lstrip("/")}',
-        arguments.listen,
-    )
-    return [Check(subject, Level(level), text) for subject, level, text in lines]
+    def _running(self, console: Console) -> list[Check]:
+        try:
+            from ..ros.system_checks import system_checks
+        except ImportError as error:
+            return [Check('ROS 2', Level.BAD, f'cannot be imported ({error}); {GET_ROS}')]
+        if console.is_terminal:
+            print(f'listening for {self.listen:g} s ...', file=sys.stderr)
+        lines = system_checks(absolute(self.topic), absolute(self.command), self.listen)
+        return [Check(subject, Level(level), text) for subject, level, text in lines]
 
 
 _SIMULATED = 'simulated arm'  # how ros.system_checks calls it

