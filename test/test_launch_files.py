@@ -116,10 +116,17 @@ def test_launched_files_and_arguments_win_in_their_order(feedforward, tmp_path):
     assert node.parameters == {'robot_type': 'fr3'}
 
 
-def test_a_node_has_the_topics_given_and_its_keeper_the_same(monkeypatch):
+def test_a_node_has_the_topics_given_and_its_keeper_the_same(monkeypatch, tmp_path):
+    # A file for two arms: the keeper was told the target of the first, whose stop holds gravity.
+    both = tmp_path / 'both.yaml'
+    both.write_text(
+        '/left/feedforward:\n  ros__parameters: {target: gz_ros2_control}\n'
+        '/right/feedforward:\n  ros__parameters: {target: fci}\n'
+    )
     node, keeper = launching.run(
         launching.load(FEEDFORWARD, monkeypatch),
-        namespace='left',
+        params_file=str(both),
+        namespace='right',
         command_topic='effort_controller/commands',
         joint_states_topic='franka/joint_states',
     )
@@ -127,7 +134,7 @@ def test_a_node_has_the_topics_given_and_its_keeper_the_same(monkeypatch):
         '~/command': 'effort_controller/commands',
         'joint_states': 'franka/joint_states',
     }
-    assert (keeper.executable, keeper.namespace, keeper.parameters) == ('keeper_node', 'left', {})
+    assert (keeper.executable, keeper.namespace, keeper.parameters) == ('keeper_node', 'right', {})
     assert keeper.remappings == {'~/command': node.remappings['~/command']}
 
 

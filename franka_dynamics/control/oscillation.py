@@ -24,7 +24,7 @@ _LEAST_SHARE, _WITHOUT_LIMIT = 0.02, 2.0
 # dies away has become smaller than this share of the largest by then.
 _SWINGS, _LONGEST_SWING_S, _LASTING = 8, 0.1, 0.5
 # So often in a row has a swing that runs away grown by so much.
-_GROWN, _GROWTH = 3, 1.2
+_GROWN, _GROWTH = 2, 2.0
 
 
 def damping_rate(inertia: Array, kd: Array) -> float:

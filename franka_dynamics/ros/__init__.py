@@ -1,3 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """The shell: nodes that only convert messages, read parameters and keep time."""
+
+import sys
+
+from .start import end_at_once
+
+if sys.argv[:1] == ['-m']:  # python -m franka_dynamics.ros.NAME, before that is imported
+    end_at_once()

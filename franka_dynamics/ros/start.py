@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The nodes as commands.
+The nodes as commands, by their names or by `python -m franka_dynamics.ros.NAME`.
 
 What a node needs takes a second to import. A signal that comes meanwhile ends the process at
 once, with exit status 0: nothing has been commanded yet.
@@ -18,10 +18,15 @@ import signal
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
+def end_at_once() -> None:
+    """Let signals end this process until a node handles them."""
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: os._exit(0))
+
+
 def _command(module: str) -> Callable[[], int]:
     def main() -> int:
-        for number in _SIGNALS:
-            signal.signal(number, lambda *_: os._exit(0))
+        end_at_once()
         status: int = import_module(f'franka_dynamics.ros.{module}').main()
         return status
 

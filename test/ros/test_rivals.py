@@ -69,6 +69,34 @@ def test_one_foreign_command_takes_the_torque_back(arm, probe, start_node, comma
     arm.until(lambda: probe.says(COMMANDS, '(1 messages that are not ours)'), 'why it stopped')
 
 
+def test_a_relay_that_repeats_commands_50_ms_later_takes_the_torque_back(
+    arm, probe, start_node, commands
+):
+    # They were known by their bytes, and so a repeated one was taken for ours.
+    ours = probe.collect(JointState, 'feedforward/feedforward')
+    start_node(target='fci', kp='[300.0]', **INCLINED)
+    arm.until(lambda: len(ours) > 100, 'commands')
+    relay = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    arm.until(lambda: says_pair(probe, 'publishers of commands heard', '2'), 'the relay is heard')
+    steps = []
+
+    def noticed():
+        for _ in range(10):
+            probe.spin(0.0)
+        old, new = ours[-50].effort, ours[-1].effort
+        steps.append(np.abs(np.subtract(new, old)).max())
+        if len(steps) <= 100:
+            relay.publish(Float64MultiArray(data=old))
+        speed = 0.2 if len(steps) % 400 < 200 else -0.2
+        arm.q[1] += 1e-3 * speed
+        arm.send(velocity=[0.0, speed, *[0.0] * 5])
+        return probe.says(COMMANDS, 'messages that are not ours')
+
+    probe.until(noticed, 'the relay is noticed')
+    assert max(steps) > 1.0
+    probe.until(lambda: not any(commands[-1].data), 'zero')
+
+
 def taken_back(command, ours):
     """Return whether a command is on its way to zero; the rival's own 0.5 N m is not ours."""
     torque = np.array(command.data)

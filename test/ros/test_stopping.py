@@ -179,25 +179,25 @@ def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
 
 
-def test_a_signal_while_a_node_is_imported_ends_it_in_order():
+@pytest.mark.parametrize(
+    'started',
+    [
+        ('-c', 'from franka_dynamics.ros.start import feedforward_node; feedforward_node()'),
+        ('-m', 'franka_dynamics.ros.feedforward_node'),
+    ],
+    ids=['command', 'module'],
+)
+def test_a_signal_while_a_node_is_imported_ends_it_in_order(started, tmp_path):
     # Given an import that takes its time.
-    script = """
-import sys, time
-class Slow:
-    def find_spec(self, name, path, target=None):
-        if name.endswith('feedforward_node'):
-            print('importing', flush=True)
-            time.sleep(600)
-sys.meta_path.insert(0, Slow())
-from franka_dynamics.ros.start import feedforward_node
-feedforward_node()
-"""
+    (tmp_path / 'rclpy.py').write_text(
+        "import time\nprint('importing', flush=True)\ntime.sleep(600)\n"
+    )
     with subprocess.Popen(
-        [sys.executable, '-c', script],
+        [sys.executable, *started],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join([str(tmp_path), *sys.path])},
     ) as process:
         assert process.stdout.readline() == 'importing\n'
         process.send_signal(signal.SIGTERM)
