@@ -191,26 +191,28 @@ def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> Tr
         )
     order = [given.index(name) for name in expected]
 
-    def reorder(name: str, values: Array) -> Array:
+    rows: dict[str, Any] = {'positions': request.positions, **_optional(request)}
+    for name, values in rows.items():
         if values.shape != (len(request.times), len(expected)):
             raise ReferenceRefusedError(
                 f"The reference's {name} have shape {values.shape}, expected "
                 f'({len(request.times)}, {len(expected)}): a value for every joint in every point.'
             )
-        return values[:, order]
-
     return replace(
         request,
         joint_names=expected,
-        positions=reorder('positions', request.positions),
-        velocities=None
-        if request.velocities is None
-        else reorder('velocities', request.velocities),
-        accelerations=None
-        if request.accelerations is None
-        else reorder('accelerations', request.accelerations),
-        effort=None if request.effort is None else reorder('effort', request.effort),
+        **{name: values[:, order] for name, values in rows.items()},
     )
+
+
+def _optional(request: TrajectoryRequest) -> dict[str, Array]:
+    """Return what a request has beside positions."""
+    rows = {
+        'velocities': request.velocities,
+        'accelerations': request.accelerations,
+        'effort': request.effort,
+    }
+    return {name: values for name, values in rows.items() if values is not None}
 
 
 def _require_numbers(request: TrajectoryRequest) -> None:
@@ -219,9 +221,9 @@ def _require_numbers(request: TrajectoryRequest) -> None:
             f'The reference has {len(request.times) or "no"} points; send between one and '
             f'{MOST_POINTS}.'
         )
-    for name in ('times', 'positions', 'velocities', 'accelerations', 'effort'):
-        values = getattr(request, name)
-        if values is not None and not np.isfinite(values).all():
+    given = {'times': request.times, 'positions': request.positions, **_optional(request)}
+    for name, values in given.items():
+        if not np.isfinite(values).all():
             point = int(np.argwhere(~np.isfinite(values))[0][0])
             raise ReferenceRefusedError(
                 f"The reference's {name} of point {point + 1} hold a value that is not finite."
@@ -291,18 +293,15 @@ def _trajectory(
         if request.times[0] == 0.0 or times[0] <= lead_in:
             _require_reachable(description, first, current.q)
         return upsample(times, request.positions, lead_in, current, description)
-    trajectory = Trajectory(times, request.positions, request.velocities, request.accelerations)
-    if request.times[0] > 0.0 and times[0] > lead_in:
+    velocities, accelerations = request.velocities, request.accelerations
+    if request.times[0] > 0.0 and times[0] > lead_in:  # the arm is led there
         return Trajectory(
-            np.concatenate(([lead_in], times)),
-            np.vstack((current.q, trajectory.positions)),
-            None
-            if trajectory.velocities is None
-            else np.vstack((current.dq, trajectory.velocities)),
-            None
-            if trajectory.accelerations is None
-            else np.vstack((current.ddq, trajectory.accelerations)),
+            np.append(lead_in, times),
+            np.vstack((current.q, request.positions)),
+            np.vstack((current.dq, velocities)),
+            None if accelerations is None else np.vstack((current.ddq, accelerations)),
         )
+    trajectory = Trajectory(times, request.positions, velocities, accelerations)
     _require_reachable(description, trajectory.sample(lead_in).q, current.q)
     return trajectory
 

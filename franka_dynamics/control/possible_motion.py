@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-
-import numpy as np
+import math
 
 from ..arm import ArmDescription
 from ..typing import Array
@@ -59,12 +58,15 @@ class PossibleMotion:
 
     def __init__(self, description: ArmDescription) -> None:
         self._names = description.joint_names
-        self._lower = description.limit('lower') - _POSITION_SLACK
-        self._upper = description.limit('upper') + _POSITION_SLACK
-        self._speed = _SPEED_FACTOR * description.limit('velocity')
         # As plain numbers: on seven joints Python compares faster than numpy is called, the more
         # so in a process that has just been woken up.
-        self._bounds = tuple(zip(self._lower.tolist(), self._upper.tolist(), self._speed.tolist()))
+        self._bounds = tuple(
+            zip(
+                (description.limit('lower') - _POSITION_SLACK).tolist(),
+                (description.limit('upper') + _POSITION_SLACK).tolist(),
+                (_SPEED_FACTOR * description.limit('velocity')).tolist(),
+            )
+        )
         self.forget()
 
     def forget(self) -> None:
@@ -75,37 +77,25 @@ class PossibleMotion:
 
     def impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
         """Return what is wrong with the values themselves."""
-        for position, velocity, (lower, upper, speed) in zip(
-            q.tolist(), dq.tolist(), self._bounds
+        for name, position, velocity, (lower, upper, speed) in zip(
+            self._names, q.tolist(), dq.tolist(), self._bounds
         ):
             # A NaN compares false.
-            if not (lower <= position <= upper and -speed <= velocity <= speed):
-                return self._what_is_impossible(q, dq)
+            if lower <= position <= upper and -speed <= velocity <= speed:
+                continue
+            if not (math.isfinite(position) and math.isfinite(velocity)):
+                return Condition.NOT_FINITE, (
+                    f'{name} has position {position} and velocity {velocity}; check its driver'
+                )
+            if not lower <= position <= upper:
+                return Condition.OUT_OF_RANGE, (
+                    f'{name} reads {position:.4g} rad, which this arm cannot reach; is it in '
+                    'degrees, or another arm?'
+                )
+            return Condition.JUMPED, (
+                f'{name} reads {velocity:.4g} rad/s, faster than it can move'
+            )
         return None
-
-    def _what_is_impossible(self, q: Array, dq: Array) -> tuple[Condition, str]:
-        """Return what is wrong with a state that is known to be at fault."""
-        finite = np.isfinite(q) & np.isfinite(dq)
-        if not finite.all():
-            joint = int(np.flatnonzero(~finite)[0])
-            return (
-                Condition.NOT_FINITE,
-                f'{self._names[joint]} has position {q[joint]} and '
-                f'velocity {dq[joint]}; check its driver',
-            )
-        outside = (q < self._lower) | (q > self._upper)
-        if outside.any():
-            joint = int(np.flatnonzero(outside)[0])
-            return (
-                Condition.OUT_OF_RANGE,
-                f'{self._names[joint]} reads {q[joint]:.4g} rad, '
-                'which this arm cannot reach; is it in degrees, or another arm?',
-            )
-        joint = int(np.flatnonzero(np.abs(dq) > self._speed)[0])
-        return (
-            Condition.JUMPED,
-            f'{self._names[joint]} reads {dq[joint]:.4g} rad/s, faster than it can move',
-        )
 
     def unlike(
         self, q: Array, before: Array, dq: Array, elapsed: float

@@ -74,22 +74,15 @@ class Trajectory:
             start, end = float(self.times[segment]), float(self.times[segment + 1])
             powers = _powers(self._coefficients(segment, end - start))
             object.__setattr__(self, '_last', (start, end, powers))
-        duration = end - start
-        share = (time - start) / duration
-        state = share * powers[5]
-        for power in powers[4:0:-1]:
-            state += power
-            state *= share
-        state += powers[0]
-        return ReferencePoint(state[0], state[1] / duration, state[2] / duration**2)
+        return _evaluate(powers, (time - start) / (end - start), end - start)
 
     def sample_many(self, per_segment: int) -> tuple[Array, ReferencePoint]:
         """Return times (s,) and states (s, n): `per_segment` in each segment, and the end."""
         segments = np.repeat(np.arange(len(self.times) - 1), per_segment)
         s = np.tile(np.arange(per_segment) / per_segment, len(self.times) - 1)
         durations = np.diff(self.times)[segments]
-        coefficients = self._coefficients(segments, durations[:, None])
-        inside = _evaluate(coefficients, s[:, None], durations[:, None])
+        powers = _powers(self._coefficients(segments, durations[:, None]))
+        inside = _evaluate(powers, s[:, None], durations[:, None])
         end = ReferencePoint.at_rest(self.positions[-1])
         return (
             np.append(self.times[segments] + s * durations, self.end),
@@ -123,27 +116,25 @@ class Trajectory:
         return q0, v0, c2, c3, c4, c5
 
 
-def _evaluate(
-    coefficients: tuple[Array, ...], s: float | Array, duration: float | Array
-) -> ReferencePoint:
-    """Return the state at the fraction s of a segment (or of each of many)."""
-    q0, v0, c2, c3, c4, c5 = coefficients
-    return ReferencePoint(
-        q0 + s * (v0 + s * (c2 + s * (c3 + s * (c4 + s * c5)))),
-        (v0 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))) / duration,
-        (2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))) / duration**2,
-    )
-
-
 def _powers(coefficients: tuple[Array, ...]) -> Array:
-    """Return those of position and of its two derivatives by s, the lowest first, (6, 3, n)."""
+    """Return those of position and its two derivatives by s, the lowest first, (6, 3, ..., n)."""
     position = np.array(coefficients)
-    rising = np.arange(1.0, 6.0)[:, None]
-    powers = np.zeros((6, 3, position.shape[1]))
+    rising = np.arange(1.0, 6.0).reshape(5, *[1] * (position.ndim - 1))
+    powers = np.zeros((6, 3, *position.shape[1:]))
     powers[:, 0] = position
     powers[:5, 1] = rising * position[1:]
     powers[:4, 2] = rising[:4] * powers[1:5, 1]
     return powers
+
+
+def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> ReferencePoint:
+    """Return the state at the fraction s of a segment (or of each of many)."""
+    state = s * powers[5]
+    for power in powers[4:0:-1]:
+        state += power
+        state *= s
+    state += powers[0]
+    return ReferencePoint(state[0], state[1] / duration, state[2] / duration**2)
 
 
 class ReferenceSource:
