@@ -162,12 +162,13 @@ def read_log(path: str | Path) -> LogColumns:
         raise RecordingError(
             f'{file} does not exist, or is a folder; give the path of a log file.'
         )
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
+    suffix = file.suffix.lower()
+    if suffix not in _READERS:
         raise RecordingError(
             f'{file}: files that end in {file.suffix or "nothing"!r} cannot be '
             f'imported; export {", ".join(_READERS)}.'
         )
+    reader, kind = _READERS[suffix]
     remarks: list[str] = []
     try:
         arrays = {name: np.asarray(value) for name, value in reader(file, remarks)}
@@ -179,7 +180,7 @@ def read_log(path: str | Path) -> LogColumns:
         ) from error
     except Exception as error:  # every library has exception types of its own
         raise RecordingError(
-            f'{file} cannot be read as {_KINDS.get(file.suffix.lower(), "CSV")} '
+            f'{file} cannot be read as {kind} '
             f'({type(error).__name__}: {" ".join(str(error).split())[:120]}).'
         ) from error
     # Text, images and empty arrays are no columns.
@@ -215,37 +216,30 @@ def _expanded(columns: str, count: int) -> Iterator[str]:
 
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    with file.open(encoding='utf-8-sig') as opened:
-        lines = opened.readlines()
-    content = [line for line in lines if not _passed_over(line)]
+    lines = file.read_text(encoding='utf-8-sig').splitlines(keepends=True)
+    content = [line for line in lines if line.strip() and not line.lstrip().startswith(_COMMENTS)]
     if not content:
         raise RecordingError(f'{file} is empty.')
-    first = content[0].strip()
-    unquoted = re.sub('"[^"]*"', '', first)
+    unquoted = re.sub('"[^"]*"', '', content[0].strip())
     delimiter = next((one for one in _DELIMITERS if one is None or one in unquoted), None)
-    names = _cells(first, delimiter)
-    width, named = len(names), not all(map(_is_number, names))
-    rows = _rows(file, content[named:], delimiter, width, remarks)
+    names = _cells(content[0], delimiter)
+    width = len(names)
+    named = not _are_numbers(names)
+    values = _rows(file, content[named:], delimiter, width, remarks)
     if not named:
         # A comment right above numbers may have the names.
         above = [line.strip() for line in lines[: lines.index(content[0])] if line.strip()]
-        names = _cells(above[-1].lstrip('#% ') if above else '', delimiter)
-        if len(names) != width or all(map(_is_number, names)):
-            yield '', rows
+        names = _cells(above[-1].lstrip('#% '), delimiter) if above else []
+        if len(names) != width or _are_numbers(names):
+            yield '', values
             return
-    if len(set(names)) < width:
-        repeated = min(name for name in names if names.count(name) > 1)
+    repeated = sorted(name for name in names if names.count(name) > 1)
+    if repeated:
         raise RecordingError(
-            f'{file} names the column {repeated!r} more than once; give every column a name of '
+            f'{file} names the column {repeated[0]!r} more than once; give every column a name of '
             'its own.'
         )
-    yield from zip(names, rows.T)
-
-
-def _passed_over(line: str) -> bool:
-    """Return whether a line is empty or a comment."""
-    text = line.strip()
-    return not text or text.startswith(_COMMENTS)
+    yield from zip(names, values.T)
 
 
 def _rows(
@@ -279,7 +273,7 @@ def _first_fault(lines: list[str], delimiter: str | None, width: int) -> str:
                 'every row must have as many.'
             )
         for place, cell in enumerate(cells, start=1):
-            if not _is_number(cell):
+            if not _are_numbers([cell]):
                 comma = ' (a decimal comma must be a point)' if ',' in cell else ''
                 return f', row {number}, column {place}: {cell[:40]!r} is not a number{comma}.'
     return ''
@@ -293,9 +287,9 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
     return [cell.strip() for cell in cells]
 
 
-def _is_number(text: str) -> bool:
+def _are_numbers(texts: list[str]) -> bool:
     try:
-        float(text)
+        np.array(texts, dtype=float)
     except ValueError:
         return False
     return True
@@ -370,25 +364,18 @@ def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
         yield name, values
 
 
-_READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, Any]]]] = {
-    '.csv': _read_text,
-    '.tsv': _read_text,
-    '.txt': _read_text,
-    '.dat': _read_text,
-    '.npy': _read_numpy,
-    '.npz': _read_numpy,
-    '.mat': _read_mat,
-    '.parquet': _read_parquet,
-    '.h5': _read_hdf5,
-    '.hdf5': _read_hdf5,
-}
-_KINDS = {
-    '.npy': 'numpy arrays of numbers',
-    '.npz': 'numpy arrays of numbers',
-    '.mat': 'a MATLAB file',
-    '.parquet': 'parquet',
-    '.h5': 'HDF5',
-    '.hdf5': 'HDF5',
+_Reader = Callable[[Path, list[str]], Iterator[tuple[str, Any]]]
+_READERS: dict[str, tuple[_Reader, str]] = {
+    '.csv': (_read_text, 'CSV'),
+    '.tsv': (_read_text, 'CSV'),
+    '.txt': (_read_text, 'CSV'),
+    '.dat': (_read_text, 'CSV'),
+    '.npy': (_read_numpy, 'numpy arrays of numbers'),
+    '.npz': (_read_numpy, 'numpy arrays of numbers'),
+    '.mat': (_read_mat, 'a MATLAB file'),
+    '.parquet': (_read_parquet, 'parquet'),
+    '.h5': (_read_hdf5, 'HDF5'),
+    '.hdf5': (_read_hdf5, 'HDF5'),
 }
 WRITTEN = ('.csv', '.h5', '.hdf5', '.parquet')
 

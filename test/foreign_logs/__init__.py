@@ -11,13 +11,13 @@ from franka_dynamics.recordings.recording import Recording
 START_NS = 1_700_000_000_000_000_000
 
 
-def motion(arm, seconds, rate, seed=0, fastest_hz=0.3):
+def motion(arm, seconds, rate, seed=0, widest=0.15):
     """Return time, q, dq, ddq of a smooth motion about the arm's home pose, (N, n) each."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(seconds * rate)) / rate
-    omega = 2.0 * np.pi * rng.uniform(0.3, 1.0, (4, arm.n)) * fastest_hz
+    omega = 2.0 * np.pi * rng.uniform(0.3, 1.0, (4, arm.n)) * 0.3
     phase = time[:, None, None] * omega + rng.uniform(0.0, 2.0 * np.pi, (4, arm.n))
-    reach = 0.15 / (1.0 + np.arange(4))[:, None]
+    reach = widest / (1.0 + np.arange(4))[:, None]
     home = np.asarray(arm.home)
     return (
         time,
@@ -33,12 +33,12 @@ def recorded(arm, time, q, dq, effort):
     return Recording('foreign', '/joint_states', arm.joint_names, stamp_ns, q, dq, effort)
 
 
-def geared(arm, coulomb, seconds=30.0, rate=125.0, seed=0, noise=0.0):
+def geared(arm, coulomb, seconds=30.0, rate=125.0, seed=0, noise=0.0, widest=0.15):
     """Return the log of an arm whose gears rub by `coulomb` [N m], a number or one a joint."""
     friction = ViscousCoulombFriction(
         0.1 * coulomb * np.ones(arm.n), coulomb * np.ones(arm.n), np.zeros(arm.n)
     )
-    time, q, dq, ddq = motion(arm, seconds, rate, seed)
+    time, q, dq, ddq = motion(arm, seconds, rate, seed, widest)
     effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq) + friction_along(friction, q, dq)
     effort = effort + noise * np.random.default_rng(seed).standard_normal(q.shape)
     return recorded(arm, time, q, dq, effort)
