@@ -70,17 +70,17 @@ def identified(folder, log, *options):
 def test_behind_strong_gears_the_inertias_decide(tmp_path, right):
     published = industrial_arm()
     save(published, tmp_path / 'published.yaml')
-    real = drawn_around(published, 3, size=0.2) if right else published
-    log = geared(real, GEARS, seconds=25.0, rate=60.0, noise=1.0)
+    real = drawn_around(published, 17, size=0.2) if right else published
+    log = geared(real, GEARS, seconds=25.0, rate=60.0, noise=0.5, widest=0.4)
     status, figures, out = identified(tmp_path, log, '--arm', str(tmp_path / 'published.yaml'))
     scores = {one['name']: one for one in figures['scores']}
     own, start = scores['consistent'], scores['published, none']
     assert status == (0 if right else 1)
     assert out.exists() is right
-    # Alone, without friction, the rigid parts tell nothing: both are some 50 N m off.
-    for one in (own, start):
-        assert one['test_without_friction']['E'] > 40.0
     if right:
+        # Without friction both are some 50 N m off, and the published set happens to be nearer.
+        rigid = [one['test_without_friction']['E'] for one in (own, start)]
+        assert rigid[0] > rigid[1] > 40.0
         q = published.home
         gravity, before, truth = (
             NewtonEulerModel(arm).gravity(q) for arm in (load(out), published, real)

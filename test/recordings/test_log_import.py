@@ -8,14 +8,12 @@ from scipy.io import savemat
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import MissingDependencyError, RecordingError
-from franka_dynamics.recordings.log_file import read_log, write_log
+from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.recordings.log_import import (
     ColumnMap,
     import_log,
-    LAYOUTS,
     recording_from_arrays,
 )
-from franka_dynamics.recordings.recording import read_recording, write_recording
 
 NAMES = load('fer').joint_names
 ROWS = 50
@@ -61,16 +59,28 @@ def write_hdf5(path, arrays, effort):
             opened[name] = array
 
 
-def write_droid(path):
-    """Write a trajectory under the names of DROID's trajectory.h5."""
-    state = 'observation/robot_state'
-    h5py = pytest.importorskip('h5py')
-    with h5py.File(path, 'w') as opened:
-        opened[f'{state}/joint_positions'] = Q
-        opened[f'{state}/joint_velocities'] = DQ
-        opened[f'{state}/motor_torques_measured'] = EFFORT
-        opened[f'{state}/joint_torques_computed'] = 0.0 * EFFORT
-        opened['observation/timestamp/robot_state/read_start'] = np.round(1e3 * TIME).astype(int)
+def write_parquet(path):
+    """Write numbers and lists, as pyarrow and pandas do."""
+    pyarrow = pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    from pyarrow import parquet
+
+    lists = {'q': list(Q), 'dq': list(DQ), 'tau': list(EFFORT)}
+    parquet.write_table(pyarrow.table({'t': TIME, **lists}), path)
+
+
+def edited(edit):
+    """Return what writes a CSV and edits its text."""
+
+    def write(path):
+        write_csv(path)
+        path.write_text(edit(path.read_text()))
+
+    return write
+
+
+def quoted(text):
+    head, rest = text.split('\n', 1)
+    return ','.join(f'"{name}, raw"' for name in head.split(',')) + '\n' + rest
 
 
 FORMS = {
@@ -89,7 +99,10 @@ FORMS = {
     ),
     'struct.mat': (write_matlab_rows, STRUCT),
     'arrays.h5': (lambda path: write_hdf5(path, {'t': TIME, 'q': Q, 'dq': DQ}, EFFORT), ARRAYS),
-    'droid.hdf5': (lambda path: write_droid(path), LAYOUTS['droid']),
+    'lists.parquet': (write_parquet, ARRAYS),
+    'comments_above.csv': (edited(lambda text: f'# by hand; twice\n% another\n\n{text}'), NAMED),
+    'comment_among.csv': (edited(lambda text: text.replace('\n', '\n# open, closed\n', 5)), NAMED),
+    'quoted.csv': (edited(quoted), NUMBERED),
     'wider.npz': (
         lambda path: np.savez(path, t=TIME, q=np.column_stack([Q, TIME]), dq=DQ, tau=EFFORT),
         ColumnMap('q[1-7]', 'tau', 'dq', stamp='t'),
@@ -107,37 +120,6 @@ def test_every_form_gives_the_same_recording(form, tmp_path):
     np.testing.assert_array_equal(recording.effort, EFFORT)
     np.testing.assert_allclose(recording.stamp_ns, 1e9 * TIME, rtol=0.0, atol=0.5)
     assert recording.joint_names == NAMES
-
-
-@pytest.mark.parametrize('library', ['pyarrow', 'pandas'])
-def test_parquet_gives_the_same_recording(library, tmp_path):
-    pyarrow = pytest.importorskip('pyarrow', reason='pyarrow is not installed')
-    path = tmp_path / 'log.parquet'
-    if library == 'pandas':
-        pandas = pytest.importorskip('pandas', reason='pandas is not installed')
-        pandas.DataFrame(dict(zip(HEADER, TABLE.T))).to_parquet(path)
-        columns = NAMED
-    else:
-        from pyarrow import parquet
-
-        parquet.write_table(
-            pyarrow.table({'t': TIME, 'q': list(Q), 'dq': list(DQ), 'tau': list(EFFORT)}), path
-        )
-        columns = ARRAYS
-    recording = import_log(path, columns, NAMES)
-    np.testing.assert_array_equal(recording.q, Q)
-    np.testing.assert_array_equal(recording.effort, EFFORT)
-
-
-@pytest.mark.parametrize('name', ['log.csv', 'log.h5', 'log.parquet'])
-def test_what_is_written_is_read_back(name, tmp_path):
-    if name != 'log.csv':
-        pytest.importorskip('h5py' if name == 'log.h5' else 'pyarrow')
-    write_log(tmp_path / name, {'t': TIME, 'tau': EFFORT}, {'hand': 'none, # "bare"'})
-    log = read_log(tmp_path / name)
-    np.testing.assert_allclose(log.choose('t', 1, 'stamp')[:, 0], TIME, rtol=1e-11)
-    columns = 'tau' if name == 'log.h5' else 'tau{}'
-    np.testing.assert_allclose(log.choose(columns, 7, 'effort'), EFFORT, rtol=1e-11)
 
 
 def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
@@ -184,15 +166,6 @@ def test_without_velocity_it_is_derived_and_said_so():
     assert 'derived from position' in recording.remarks[0]
     # Central differences over 4 ms of a sine of 3 rad/s err by (3 * 0.004)^2 / 6 of its rate.
     np.testing.assert_allclose(recording.dq[1:-1], DQ[1:-1], rtol=0.0, atol=1.5 * 2.4e-5 + 1e-9)
-
-
-def test_five_lines_of_python_make_a_bag_that_reads_back(tmp_path):
-    recording = recording_from_arrays(Q, DQ, EFFORT, joint_names=NAMES, stamp=TIME)
-    write_recording(recording, tmp_path / 'bag')
-    back = read_recording(tmp_path / 'bag', NAMES)
-    np.testing.assert_array_equal(back.stamp_ns, recording.stamp_ns)
-    for name in ('q', 'dq', 'effort'):
-        np.testing.assert_array_equal(getattr(back, name), getattr(recording, name))
 
 
 def lines(*rows):
@@ -296,32 +269,6 @@ def test_arrays_that_disagree_get_one_sentence(change, sentence):
     given = {'q': Q, 'dq': DQ, 'effort': EFFORT, 'joint_names': NAMES, 'stamp': TIME, **change}
     with pytest.raises(RecordingError, match=sentence):
         recording_from_arrays(**given)
-
-
-@pytest.mark.parametrize('delimiter', [',', ';', '\t', ' '])
-def test_comments_above_the_names_are_passed_over(delimiter, tmp_path):
-    path = tmp_path / 'log.csv'
-    write_csv(path, delimiter)
-    path.write_text(f'# recorded, by hand; twice\n% another\n\n{path.read_text()}')
-    np.testing.assert_array_equal(import_log(path, NAMED, NAMES).effort, EFFORT)
-
-
-def test_a_comment_among_the_rows_is_passed_over(tmp_path):
-    path = tmp_path / 'log.csv'
-    write_csv(path)
-    rows = path.read_text().split('\n')
-    path.write_text('\n'.join([*rows[:5], '# here the gripper closed, I think', *rows[5:]]))
-    np.testing.assert_array_equal(import_log(path, NAMED, NAMES).q, Q)
-
-
-def test_names_that_are_quoted_may_hold_the_delimiter(tmp_path):
-    path = tmp_path / 'log.csv'
-    write_csv(path)
-    head, rest = path.read_text().split('\n', 1)
-    path.write_text(','.join(f'"{name}, raw"' for name in head.split(',')) + '\n' + rest)
-    log = read_log(path)
-    assert list(log.arrays) == [f'{name}, raw' for name in HEADER]
-    np.testing.assert_array_equal(log.arrays['tau3, raw'], EFFORT[:, 2])
 
 
 def test_a_last_row_that_breaks_off_is_left_out_and_said(tmp_path):

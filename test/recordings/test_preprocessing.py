@@ -94,16 +94,7 @@ def test_noise_above_half_the_new_rate_is_not_folded_back():
 
 def test_no_samples_are_made_up_inside_a_gap():
     whole = sinusoid()
-    outside = (whole.time < 8.0) | (whole.time > 9.5)
-    gappy = Recording(
-        'bag',
-        '/joint_states',
-        ('joint1',),
-        whole.stamp_ns[outside],
-        whole.q[outside],
-        whole.dq[outside],
-        whole.effort[outside],
-    )
+    gappy = messages(whole, (whole.time < 8.0) | (whole.time > 9.5))
     motion = prepare(gappy)
     assert not ((motion.time > 7.7) & (motion.time < 9.8)).any()
     np.testing.assert_array_equal(np.unique(motion.piece), [0, 1])
@@ -167,14 +158,6 @@ def test_options_that_no_filter_can_have_are_refused(options, sentence):
         SignalOptions(**options)
 
 
-def test_halves_of_a_motion_are_consecutive_and_complete():
-    motion = prepare(sinusoid())
-    first, second = motion.halves()
-    np.testing.assert_array_equal(np.concatenate([first.time, second.time]), motion.time)
-    assert first.time[-1] < second.time[0]
-    assert abs(len(first) - len(second)) <= 1
-
-
 @pytest.mark.parametrize('rate', [30.0, 1000.0])
 def test_columns_are_filtered_like_the_torque(rate):
     recording = replace(sinusoid(rate=rate), effort=np.tanh(sinusoid(rate=rate).dq / 0.01))
@@ -189,14 +172,7 @@ def test_columns_are_filtered_like_the_torque(rate):
 
 def test_columns_are_computed_piece_by_piece():
     whole = sinusoid(duration=20.0)
-    kept = (whole.time < 8.0) | (whole.time > 11.0)
-    recording = replace(
-        whole,
-        stamp_ns=whole.stamp_ns[kept],
-        q=whole.q[kept],
-        dq=whole.dq[kept],
-        effort=whole.effort[kept],
-    )
+    recording = messages(whole, (whole.time < 8.0) | (whole.time > 11.0))
     seen = []
     motion = prepare(recording, columns=lambda q, dq: seen.append(len(q)) or q[:, :, None])
     assert seen == [240, 270]

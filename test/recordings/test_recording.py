@@ -262,24 +262,29 @@ def test_another_arms_bag_lists_the_names_found_there(messages, write_joint_stat
         read_recording(bag, FER.joint_names)
 
 
-def test_given_no_messages_when_read_then_it_says_so(write_joint_states, tmp_path):
-    bag = write_joint_states(tmp_path / 'bag', [])
-    with pytest.raises(RecordingError, match='/joint_states holds no messages'):
-        read_recording(bag, FER.joint_names)
-
-
-def test_given_a_single_message_when_read_then_it_says_so(messages, write_joint_states, tmp_path):
-    bag = write_joint_states(tmp_path / 'bag', messages[:1])
-    with pytest.raises(RecordingError, match='holds a single state of the arm'):
-        read_recording(bag, FER.joint_names)
-
-
-@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
-@pytest.mark.parametrize('kept', [0.0, 0.05, 0.5, 0.9])
-@pytest.mark.parametrize('single_file', [False, True])
-def test_given_a_bag_cut_short_when_read_then_it_says_so(
-    simulate, tmp_path, storage, kept, single_file
+@pytest.mark.parametrize(
+    ('count', 'sentence'), [(0, 'holds no messages'), (1, 'holds a single state of the arm')]
+)
+def test_a_bag_of_too_few_messages_says_so(
+    messages, write_joint_states, tmp_path, count, sentence
 ):
+    bag = write_joint_states(tmp_path / 'bag', messages[:count])
+    with pytest.raises(RecordingError, match=sentence):
+        read_recording(bag, FER.joint_names)
+
+
+@pytest.mark.parametrize(
+    ('storage', 'kept', 'single_file'),
+    [
+        ('mcap', 0.0, False),
+        ('mcap', 0.5, False),
+        ('mcap', 0.05, True),
+        ('sqlite3', 0.0, True),
+        ('sqlite3', 0.05, False),
+        ('sqlite3', 0.9, False),
+    ],
+)
+def test_a_bag_cut_short_says_so(simulate, tmp_path, storage, kept, single_file):
     bag = tmp_path / 'bag'
     write_recording(simulate(FER, duration=10.0), bag, storage=storage)
     file = next(path for path in bag.iterdir() if path.suffix != '.yaml')
@@ -300,12 +305,11 @@ def test_given_broken_metadata_when_read_then_it_says_so(simulate, tmp_path, met
         read_recording(bag, FER.joint_names)
 
 
-@pytest.mark.parametrize('kept', [0.3, 0.6, 1.0])
-@pytest.mark.parametrize('single_file', [False, True])
+@pytest.mark.parametrize(('kept', 'single_file'), [(0.4, True), (0.7, False), (1.0, False)])
 def test_a_bag_of_a_killed_recorder_is_read_as_far_as_it_goes(
     simulate, tmp_path, kept, single_file
 ):
-    whole, bag = simulate(FER, duration=30.0, rate=1000.0), tmp_path / 'bag'
+    whole, bag = simulate(FER, duration=12.0, rate=1000.0), tmp_path / 'bag'
     write_recording(whole, bag)
     (bag / 'metadata.yaml').unlink()
     (file,) = bag.iterdir()
@@ -313,8 +317,8 @@ def test_a_bag_of_a_killed_recorder_is_read_as_far_as_it_goes(
     file.write_bytes(data[: int(kept * len(data)) - 1])
     read = read_recording(file if single_file else bag, FER.joint_names)
     count = len(read)
-    # A chunk of a megabyte is lost at most.
-    assert (kept - 0.15) * len(whole) < count <= len(whole)
+    # A chunk of a megabyte is lost at most, of three and a half.
+    assert (kept - 0.35) * len(whole) < count <= len(whole)
     assert_same_states(read, whole.part(slice(0, count)))
     assert 'the recorder was killed' in read.remarks[-1]
     assert [path.name for path in bag.iterdir()] == [file.name]

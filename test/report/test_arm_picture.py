@@ -30,13 +30,10 @@ def test_spread_labels_keep_order_and_mean_and_are_far_enough():
     np.testing.assert_allclose(spread.mean(), heights.mean(), rtol=1e-12, atol=0.0)
 
 
-@pytest.mark.parametrize(
-    ('suffix', 'magic'), [('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml')]
-)
-def test_an_arms_picture_is_of_the_kind_its_suffix_says(tmp_path, suffix, magic):
-    path = tmp_path / f'arm.{suffix}'
+def test_an_arms_picture_is_of_the_kind_its_suffix_says(tmp_path):
+    path = tmp_path / 'arm.png'
     arm_picture.draw_arm(load('rpr'), [0.5, 0.1, 0.7], path)
-    assert path.read_bytes().startswith(magic)
+    assert path.read_bytes().startswith(b'\x89PNG')
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 

@@ -21,11 +21,9 @@ def test_a_solid_ellipsoids_own_half_axes_come_back():
     np.testing.assert_allclose(np.abs(directions), np.eye(3), rtol=0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize('suffix', ['png', 'svg'])
-def test_a_payloads_picture_has_the_format_of_its_name(tmp_path, suffix):
+def test_a_payloads_picture_has_the_format_of_its_name(tmp_path):
     pytest.importorskip('matplotlib')
     mesh = cuboid((0.1, 0.05, 0.02), (0.0, 0.0, 0.05))
-    path = tmp_path / f'payload.{suffix}'
+    path = tmp_path / 'payload.svg'
     draw_payload(mesh, mesh_inertia(mesh, 2700.0), path, 'a box')
-    start = {'png': b'\x89PNG', 'svg': b'<?xml'}[suffix]
-    assert path.read_bytes().startswith(start)
+    assert path.read_bytes().startswith(b'<?xml')

@@ -48,9 +48,3 @@ def test_no_text_lies_on_a_residual(drawn):
         boxes = [text.get_window_extent(renderer) for text in texts if text.get_text()]
         assert boxes
         assert not any(box.overlaps(axes.get_window_extent(renderer)) for box in boxes)
-
-
-def test_friction_is_said_where_it_is_counted(drawn):
-    for figure in drawn:
-        labels = [text.get_text() for text in figure.legends[0].get_texts()]
-        assert any('friction' in label for label in labels)
