@@ -36,6 +36,7 @@ SUMMARY = 'Run a simulated arm with the node that holds it and a view in the bro
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _TARGETS = ('mujoco', 'fci')
 _CHECK_S = 0.2
+_HELD = 'the brakes are open'  # as the simulator says it
 # By the clock, for a late torque [s]: well below state_timeout, as waiting must be no silence.
 _PATIENCE_S = 0.1
 # Of the weak PD [1/s]; torques are a millisecond late in lockstep, some more by the clock.
@@ -180,7 +181,10 @@ def _run(
         },
         {'feedforward/command': 'effort_controller/commands'},
     )
-    _announce(console, arguments)
+    console.print(
+        f'{arguments.arm}, target {arguments.target}, '
+        f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it.'
+    )
     end = None if arguments.duration is None else time.monotonic() + arguments.duration
 
     def go_on() -> bool:
@@ -191,6 +195,11 @@ def _run(
         return end is None or time.monotonic() < end
 
     try:
+        while not nodes.has_said('simulator_node', _HELD):
+            if not go_on():
+                return 0
+            time.sleep(_CHECK_S)
+        _show_commands(console, arguments)
         _watch(console, arm, arguments, go_on)
     except NodeEndedError as error:
         if not unasked():
@@ -220,13 +229,9 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     }
 
 
-def _announce(console: Console, arguments: argparse.Namespace) -> None:
+def _show_commands(console: Console, arguments: argparse.Namespace) -> None:
     command, arm = this_command(), arm_as_given(arguments)
-    console.print(
-        f'{arguments.arm}, target {arguments.target}, '
-        f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it. Meanwhile, in another '
-        'terminal:',
-    )
+    console.print('The node holds the arm. Meanwhile, in another terminal:')
     for line in (
         'node monitor',
         'node set scale 0.5',

@@ -303,7 +303,9 @@ class StateSupervisor:
             )
         self._good += 1
         if self._good >= limits.recovery_samples:
-            self.condition, self.reason = Condition.TRUSTED, 'states are complete, fresh and fast'
+            fresh = ', fresh' if limits.max_state_age > 0.0 else ''
+            self.condition = Condition.TRUSTED
+            self.reason = f'states are complete{fresh} and fast'
         else:
             self.condition = Condition.ACQUIRING
             self.reason = f'{self._good} of {limits.recovery_samples} good states in a row'

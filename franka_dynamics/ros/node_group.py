@@ -91,6 +91,10 @@ class NodeGroup:
             if process.poll() is not None:
                 raise NodeEndedError(self._end_of(module, process))
 
+    def has_said(self, module: str, text: str) -> bool:
+        """Return whether a node has logged a text."""
+        return text in (self._folder / f'{module}.log').read_text(errors='replace')
+
     def end_all(self) -> list[str]:
         """
         End the nodes in the reverse order of their start, by SIGINT, then by SIGKILL.

@@ -21,6 +21,7 @@ def started(monkeypatch):
         nodes[module] = parameters
 
     monkeypatch.setattr(NodeGroup, 'start', start)
+    monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: True)
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')  # as the verb would for good
 
     def run(*options):
@@ -47,6 +48,13 @@ def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
         at = words.index(verb) + 1
         # A model without what the arm carries would judge it wrongly.
         assert words[at : at + len(arm)] == arm
+
+
+def test_nothing_is_suggested_before_the_arm_is_held(started, capsys, monkeypatch):
+    # As of a second one, which ends because the first has the command topic.
+    monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: False)
+    started()
+    assert 'bag record' not in capsys.readouterr().out
 
 
 def test_in_lockstep_the_arm_waits_for_every_torque(started):

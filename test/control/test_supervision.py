@@ -234,7 +234,9 @@ def test_it_is_told_on_which_side_of_the_clock_a_stamp_is(age, side):
 
 def test_without_a_limit_of_age_any_age_is_trusted():
     stream = Stream(SupervisionLimits(max_state_age=0.0)).trusted()
-    assert stream.send(age=1e6).trusted
+    told = stream.send(age=1e6)
+    assert told.trusted
+    assert 'fresh' not in told.reason
 
 
 @pytest.mark.parametrize('real_time_factor', [0.02, 0.04, 0.25, 1.0, 5.0])
