@@ -144,8 +144,9 @@ def _values(declared: Option, annotation: Any) -> dict[str, Any]:
 def _help(declared: Option, default: Any) -> str:
     text = declared.help
     if 'default: ' not in text and default not in (MISSING, None, False, '', ()):
-        shown = ' '.join(map(str, default)) if isinstance(default, tuple) else default
-        text = f'{text} (default: {shown})'.strip()
+        each = default if isinstance(default, tuple) else (default,)
+        shown = (f'{one:g}' if isinstance(one, float) else f'{one}' for one in each)
+        text = f'{text} (default: {" ".join(shown)})'.strip()
     return text.replace('%', '%%')
 
 

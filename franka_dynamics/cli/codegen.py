@@ -110,8 +110,8 @@ class Codegen(ArmOrTree):
         default=None,
     )
     quantities: tuple[str, ...] = option(
-        'what to generate; may be repeated (default: inverse_dynamics, gravity, coriolis and '
-        'mass_matrix)',
+        f'what to generate: of {", ".join((*_QUANTITIES, *_ON_REQUEST))}',
+        'QUANTITY',
         flags=('--quantity',),
         choices=(*_QUANTITIES, *_ON_REQUEST),
         default=_QUANTITIES,
@@ -146,9 +146,7 @@ class Codegen(ArmOrTree):
                 self._write_package(arm, console)
                 return 0
             listed = list(self._equations(arm, console))
-            title = (
-                f'{arm.name}: operations per evaluation, counted in the code (sin and cos aside)'
-            )
+            title = f'{arm.name}: operations per evaluation, in the code (sin and cos aside)'
             console.print(_counts(title, listed, _of_paper(arm)))
             origin = Origin(arm.name, arm.inertial_set, arm.hand, (x, y, z), parameters)
             friction = _friction(arm) if self.friction else None

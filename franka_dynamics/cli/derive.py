@@ -54,7 +54,7 @@ class Derive(RepairableArm):
         if self.kinematics:
             self.refuse('--kinematics, which knows no masses', *MASS_OPTIONS)
         else:
-            self.refuse('M, C and g: it is of the Jacobians of --kinematics', 'reference_frame')
+            self.refuse('anything but --kinematics, whose Jacobians it is of', 'reference_frame')
         arm = self.load_arm()
         rpr = _is_rpr(arm)
         if rpr:

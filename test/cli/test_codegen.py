@@ -7,7 +7,7 @@ import runpy
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 
@@ -28,19 +28,3 @@ def test_without_a_folder_counts_are_told_and_nothing_written(tmp_path, capsys, 
     assert main(['codegen', '--arm', 'rpr', '--quantity', 'inverse_dynamics']) == 0
     assert 'inverse_dynamics' in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_output_folder_that_is_a_file_is_refused(tmp_path, capsys):
-    (tmp_path / 'taken').write_text('')
-    assert main(['codegen', '--arm', 'rpr', '--output', str(tmp_path / 'taken')]) == INPUT_AT_FAULT
-    assert 'cannot be written' in capsys.readouterr().err
-
-
-def test_a_gravity_that_is_no_number_is_refused(capsys):
-    assert main(['codegen', '--arm', 'rpr', '--gravity', '0', '0', 'nan']) == INPUT_AT_FAULT
-    assert 'three finite numbers' in capsys.readouterr().err
-
-
-def test_a_terminal_wrench_is_refused_for_gravity_alone(capsys):
-    assert main(['codegen', '--terminal-wrench', '--quantity', 'gravity']) == INPUT_AT_FAULT
-    assert 'input of inverse_dynamics alone' in capsys.readouterr().err

@@ -48,15 +48,3 @@ def test_steps_are_written_as_a_page_of_formulas(tmp_path, capsys):
     assert main([*command, '--output', str(file)]) == 0
     page = file.read_text(encoding='utf-8')
     assert page.startswith('<!DOCTYPE html>') and '<math' in page
-
-
-@pytest.mark.parametrize(
-    'words, sentence',
-    [
-        (['--steps', '--kinematics'], 'leave out --kinematics'),
-        (['--reference-frame', 'LOCAL'], 'is for the Jacobians of --kinematics'),
-    ],
-)
-def test_options_that_clash_are_refused_in_one_sentence(words, sentence, capsys):
-    assert main(['arm', 'derive', *words]) == INPUT_AT_FAULT
-    assert sentence in capsys.readouterr().err

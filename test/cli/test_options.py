@@ -10,7 +10,6 @@ import sys
 
 import pytest
 
-from franka_dynamics.arm.arm_file import AS_LISTED
 from franka_dynamics.cli import _options
 from franka_dynamics.cli.main import ABOUT, build_parser, FORMER, main, parsers, WORDS
 from franka_dynamics.errors import OutputError
@@ -163,6 +162,8 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'codegen --table1 --output folder',
         'codegen --table1 --parameters baked',
         'codegen --friction',
+        'codegen --terminal-wrench --quantity gravity',
+        'codegen --arm rpr --gravity 0 0 nan',
         'codegen --parameters run_time --gravity 0 0 -9.81',
         'codegen --package core --output folder --gravity 0 0 -9.81',
         'codegen --package core --output folder --classical',
@@ -174,6 +175,9 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'arm derive --arm scemi --kinematics --set simplified',
         'arm derive --arm rpr --payload 1,0,0,0.1',
         'arm derive --arm rpr --hand none',
+        'arm derive --steps --kinematics',
+        'arm derive --kinematics --reference-frame X',
+        'arm derive --reference-frame LOCAL',
         'sim --no-view --port 8080',
         'sim --no-view --host 127.0.0.1',
     ],
@@ -184,21 +188,6 @@ def test_options_without_meaning_together_are_refused(command, capsys, tmp_path,
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count('\n')) == ('', 1)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize('verb', sorted(VERBS))
-def test_a_hand_means_the_same_in_every_verb(verb):
-    for action in VERBS[verb]._actions:
-        if '--hand' in action.option_strings and verb != 'bag replay':  # it tries several
-            assert action.default in (AS_LISTED, None)
-
-
-@pytest.mark.parametrize('verb', sorted(VERBS))
-def test_what_takes_an_arm_takes_its_hand_and_payload(verb):
-    spellings = {name for action in VERBS[verb]._actions for name in action.option_strings}
-    # Of the arm these read the joints' names, or its rated load, alone.
-    if '--arm' in spellings and verb not in ('bag import', 'payload-from-mesh'):
-        assert {'--hand', '--payload'} <= spellings
 
 
 def test_json_goes_to_a_file_or_is_printed_alone(tmp_path, capsys):
