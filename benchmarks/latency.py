@@ -236,8 +236,7 @@ def stages() -> dict[str, float]:
     from franka_dynamics.control.settings import Settings
     from franka_dynamics.control.supervision import StateSupervisor, SupervisionLimits
     from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-    from franka_dynamics.ros.messages import JointStateReader
-    from franka_dynamics.ros.serialized import CommandBytes, RawJointStateReader
+    from franka_dynamics.ros.serialized import CommandBytes, JointStateReader
 
     arm = load('fer')
     q, zero = arm.home, np.zeros(7)
@@ -245,7 +244,7 @@ def stages() -> dict[str, float]:
         name=list(arm.joint_names), position=list(q), velocity=[0.0] * 7, effort=[1.0] * 7
     )
     data = bytes(serialize_message(message))
-    raw, decoded = RawJointStateReader(arm.joint_names), JointStateReader(arm.joint_names)
+    raw = JointStateReader(arm.joint_names)
     controller = FeedforwardController(arm, Settings(target='mujoco'))
     controller.enable()
     supervisor = StateSupervisor(arm, SupervisionLimits())
@@ -260,7 +259,7 @@ def stages() -> dict[str, float]:
     for _ in range(300):  # until the start is faded in
         last = cycle()
     parts = {
-        'read a joint state, decoded': lambda: decoded.read(deserialize_message(data, JointState)),
+        'read a joint state, decoded by rclpy': lambda: deserialize_message(data, JointState),
         'read a joint state, bytes': lambda: raw.read(data),
         'supervise the state': lambda: supervisor.observe(now := next(clock), q, zero, now),
         'g(q) and C dq': lambda: (controller.terms.gravity(q), controller.terms.coriolis(q, zero)),

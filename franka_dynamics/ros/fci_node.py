@@ -27,7 +27,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
 from .fci_diagnostics import FciDiagnostics
-from .messages import doubles, effort_message, stamp_from_seconds
+from .messages import effort_message, stamp_from_seconds, state_message
 from .model_source import checked_controller
 from .node_process import REFUSED, run_node, StopRequest
 from .node_settings import collision_thresholds_from, load_arm, settings_from
@@ -303,17 +303,12 @@ class FciNode(Node):
             self._note_model(difference)
 
     def _publish(self, reading: FciReading, stamp: float) -> None:
-        message = JointState()
-        message.header.stamp = stamp_from_seconds(stamp)
-        message.name = self._names
-        message.position = doubles(reading.q)
-        message.velocity = doubles(reading.dq)
-        message.effort = doubles(reading.effort)
-        self._states.publish(message)
+        time_ = stamp_from_seconds(stamp)
+        self._states.publish(
+            state_message(time_, self._names, reading.q, reading.dq, reading.effort)
+        )
         if self._loop.state is LoopState.CONTROLLING and self._sent.get_subscription_count() > 0:
-            self._sent.publish(
-                effort_message(message.header.stamp, self._names, self._loop.torque)
-            )
+            self._sent.publish(effort_message(time_, self._names, self._loop.torque))
 
     def _log_changes(self) -> None:
         loop = self._loop

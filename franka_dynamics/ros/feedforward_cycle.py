@@ -18,7 +18,7 @@ from .messages import effort_message, JointReading, trajectory_message
 from .node_settings import contact_limits_from
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .rivals import CommandWatch, StatePublishers
-from .serialized import CommandBytes, RawJointStateReader
+from .serialized import CommandBytes, JointStateReader
 from .serialized_trajectory import read_trajectory, trajectory_mark
 from .state_log import ClockLog, ReferenceReports, StateLog
 from .state_watch import MissingStates
@@ -76,7 +76,7 @@ class FeedforwardCycle:
         self._node, self._lock = node, lock
         self.controller = controller
         self._names = list(controller.description.joint_names)
-        self._reader = RawJointStateReader(self._names)
+        self._reader = JointStateReader(self._names)
         self._command_bytes = CommandBytes(controller.description.n)
         self._latency = Durations()
         # These first, because they may refuse (no friction model, a frame that does not exist).

@@ -24,12 +24,12 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
-from .messages import doubles
+from .messages import state_message
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm
 from .parameters import declare, values
 from .qos import PUBLISHER_QOS, STATE_QOS
-from .serialized import RawJointStateReader
+from .serialized import JointStateReader
 from ..control.limits import finite_command
 from ..control.parameter_schema import specs
 from ..errors import CommandRefusedError, JointStateError
@@ -57,7 +57,7 @@ class GazeboDirectNode(Node):
         self._names = list(description.joint_names)
         # From bytes to bytes where it can be: at a thousand states a second every microsecond is
         # a thousandth of a core, and Gazebo does not wait.
-        self._reader = RawJointStateReader(self._names)
+        self._reader = JointStateReader(self._names)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
         self._forces = [
             self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)
@@ -77,15 +77,12 @@ class GazeboDirectNode(Node):
             return
         if not self._commanded:
             self._hold()
-        state = JointState(
-            name=self._names,
-            position=doubles(reading.position + self._start.position),
-            velocity=doubles(reading.velocity),
-        )
-        state.header.stamp = reading.stamp_message
+        position = reading.position + self._start.position
         # As a torque sensor in the drive would show them; None where Gazebo sends zeros.
-        state.effort = doubles(self._applied if reading.effort is None else reading.effort)
-        self._states.publish(state)
+        effort = self._applied if reading.effort is None else reading.effort
+        self._states.publish(
+            state_message(reading.stamp_message, self._names, position, reading.velocity, effort)
+        )
 
     def _hold(self) -> None:
         self._send(self._start.torque)

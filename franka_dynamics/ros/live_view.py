@@ -5,20 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import random
 import time
 from typing import Any
 
 import numpy as np
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from .messages import JointReading, JointStateReader
+from .messages import JointReading
+from .node_process import guest_node
 from .qos import STATE_QOS
+from .serialized import JointStateReader
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError
@@ -55,10 +53,18 @@ class LiveView:
         Topic of the joint states.
     node : str
         Name of the feedforward node.
+    args : list of str, optional
+        ROS arguments.
 
     """
 
-    def __init__(self, description: ArmDescription, joint_states: str, node: str) -> None:
+    def __init__(
+        self,
+        description: ArmDescription,
+        joint_states: str,
+        node: str,
+        args: list[str] | None = None,
+    ) -> None:
         self._names = list(description.joint_names)
         self._reader = JointStateReader(self._names)
         self._model = PinocchioModel(description)
@@ -66,21 +72,17 @@ class LiveView:
         self._began: float | None = None
         self._terms: dict[str, tuple[float, np.ndarray]] = {}
         self.problem = f'waiting for {joint_states}'
-        self._node = rclpy.create_node(f'view_{random.SystemRandom().randrange(1 << 32):08x}')
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
-        self._node.create_subscription(JointState, joint_states, self._on_state, STATE_QOS)
         self.urdf: str | None = None  # of robot_state_publisher, if one runs
-        self._node.create_subscription(String, 'robot_description', self._on_urdf, _LATCHED)
+        self._guest = guest_node('view', args=args)
+        own, self._executor = self._guest.__enter__()
+        own.create_subscription(JointState, joint_states, self._on_state, STATE_QOS, raw=True)
+        own.create_subscription(String, 'robot_description', self._on_urdf, _LATCHED)
         for column, topic in TERM_TOPICS.items():
-            self._node.create_subscription(
-                JointState, f'{node}/{topic}', self._take(column), STATE_QOS
-            )
+            own.create_subscription(JointState, f'{node}/{topic}', self._take(column), STATE_QOS)
 
     def close(self) -> None:
-        """Take the node down."""
-        self._executor.shutdown()
-        self._node.destroy_node()
+        """Leave the graph."""
+        self._guest.__exit__(None, None, None)
 
     def read(self) -> ViewState | None:
         """Return the newest state, or None where none has come."""
@@ -105,9 +107,9 @@ class LiveView:
             self._began = reading.stamp
         return ViewState(reading.stamp - self._began, q, torques)
 
-    def _on_state(self, message: JointState) -> None:
+    def _on_state(self, data: bytes) -> None:
         try:
-            reading = self._reader.read(message)
+            reading = self._reader.read(data)
         except JointStateError as error:
             self.problem = str(error)
             return
@@ -158,12 +160,10 @@ def watch(
         installed.
 
     """
-    # The command ends by `go_on`; rclpy would take the context down under a message.
-    rclpy.init(args=args or [], signal_handler_options=SignalHandlerOptions.NO)
-    view = LiveView(description, joint_states, node)
+    view = LiveView(description, joint_states, node, args)
     shown: Any = None
     try:
-        while go_on() and rclpy.ok():
+        while go_on():
             began = time.monotonic()
             state = view.read()
             if view.problem != shown:
@@ -179,4 +179,3 @@ def watch(
             time.sleep(max(0.0, PERIOD_S - (time.monotonic() - began)))
     finally:
         view.close()
-        rclpy.try_shutdown()

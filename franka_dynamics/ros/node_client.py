@@ -389,21 +389,9 @@ def read_trajectory_file(path: Path) -> JointTrajectory:
 
     """
     try:
-        return read_trajectory(path.read_text(encoding='utf-8'), str(path))
+        text = path.read_text(encoding='utf-8')
     except OSError as error:
         raise SettingsError(f'{path} cannot be read: {error.strerror}.') from error
-
-
-def read_trajectory(text: str, source: str) -> JointTrajectory:
-    """
-    Return the message that YAML such as `identify plan` writes stands for.
-
-    Raises
-    ------
-    SettingsError
-        If the text is no trajectory.
-
-    """
     try:
         content = yaml.safe_load(text)
         points = [
@@ -425,7 +413,7 @@ def read_trajectory(text: str, source: str) -> JointTrajectory:
         AssertionError,
     ) as error:
         raise SettingsError(
-            f'{source} is no trajectory: it needs joint_names and points, each with positions and '
+            f'{path} is no trajectory: it needs joint_names and points, each with positions and '
             'time_from_start, as `franka-dynamics identify plan` writes them '
             f'({" ".join(repr(error).split())[:120]}).'
         ) from error

@@ -292,7 +292,9 @@ def _run(node: Any, stop: StopRequest) -> int:
 
 @contextmanager
 def guest_node(
-    name: str, make_executor: Callable[..., Any] = SingleThreadedExecutor
+    name: str,
+    make_executor: Callable[..., Any] = SingleThreadedExecutor,
+    args: Sequence[str] | None = None,
 ) -> Iterator[tuple[Node, Any]]:
     """
     Yield a node in a context of its own, and its executor, for as long as a command needs them.
@@ -300,7 +302,9 @@ def guest_node(
     Signals are left to the command. The node has neither a log topic nor parameter services.
     """
     context = Context()
-    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(
+        args=list(args or ()), context=context, signal_handler_options=SignalHandlerOptions.NO
+    )
     node = rclpy.create_node(
         name, context=context, enable_rosout=False, start_parameter_services=False
     )

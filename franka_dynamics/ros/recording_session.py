@@ -18,13 +18,12 @@ from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 from rclpy.experimental import EventsExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import JointStateReader
 from .node_process import guest_node
+from .serialized import JointStateReader
 from ..errors import JointStateError, MissingDependencyError
 from ..typing import Array
 
@@ -136,7 +135,7 @@ class _Watch:
             return
         self._looked_at, self.heard = newest, now
         try:
-            reading = self._reader.read(deserialize_message(newest, JointState))
+            reading = self._reader.read(newest)
         except JointStateError as error:
             self.fault = str(error)
             return

@@ -24,13 +24,14 @@ from rclpy.utilities import remove_ros_args
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import JointReading, JointStateReader, request_message
+from .messages import JointReading, request_message
 from .node_client import MotionRefusedError, NodeClient, NodeClientError, patience_with
 from .node_process import start_node
 from .node_settings import load_arm
 from .parameter_tables import table
 from .parameters import declare, values
 from .qos import STATE_QOS
+from .serialized import JointStateReader
 from ..control.multisine import multisine
 from ..control.planning import TrajectoryRequest
 from ..errors import FrankaDynamicsError, JointStateError
@@ -53,7 +54,7 @@ class ReferencePlayerNode(Node):
         self._reader = JointStateReader(self._description.joint_names)
         self._latest: JointReading | None = None
         self._arrival = time.monotonic()
-        self.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
+        self.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS, raw=True)
 
     def play(self) -> int:
         """Have the motion followed, and wait until the arm has settled; return exit status."""
@@ -124,9 +125,9 @@ class ReferencePlayerNode(Node):
         )
         return 0
 
-    def _on_state(self, message: JointState) -> None:
+    def _on_state(self, data: bytes) -> None:
         try:
-            self._latest = self._reader.read(message)
+            self._latest = self._reader.read(data)
             self._arrival = time.monotonic()
         except JointStateError as error:
             self.get_logger().warning(str(error), throttle_duration_sec=1.0)

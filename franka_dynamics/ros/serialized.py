@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Float64MultiArray
 
-from .messages import doubles, JointReading, JointStateReader
-from ..errors import FrankaDynamicsError, JointStateError
+from .messages import doubles, JointReading
+from ..errors import FrankaDynamicsError, JointStateError, listed
 
 # The representation identifier and options (OMG DDS-XTypes 1.3, 7.4.1.2); alignment counts from
 # behind them.
@@ -144,9 +144,9 @@ class _Layout(NamedTuple):
         return all(data[begin:end] == kept for begin, end, kept in unsure)
 
 
-class RawJointStateReader:
+class JointStateReader:
     """
-    Reads serialized joint states; same results and errors as JointStateReader.
+    Reads serialized joint states by name, joints in any order and among others.
 
     Parameters
     ----------
@@ -156,8 +156,10 @@ class RawJointStateReader:
     """
 
     def __init__(self, joint_names: Sequence[str]) -> None:
-        self._decoded = JointStateReader(joint_names)
+        self._expected = tuple(joint_names)
         self._layout: _Layout | None = None
+        self._names: list[str] | None = None
+        self._order: list[int] = []  # of the arm's joints among these
 
     def read(self, data: bytes) -> JointReading:
         """
@@ -166,7 +168,7 @@ class RawJointStateReader:
         Raises
         ------
         JointStateError
-            As JointStateReader.read, and if the bytes are no such message.
+            If the bytes are no such message, or as `arrange`.
 
         """
         layout = self._layout
@@ -184,7 +186,7 @@ class RawJointStateReader:
             np.frombuffer(data, layout.kind, count, begin).astype(np.float64, copy=False)
             for begin, count in layout.values
         )
-        reading = self._decoded.arrange((sec, nanosec), layout.names, position, velocity, effort)
+        reading = self.arrange((sec, nanosec), layout.names, position, velocity, effort)
         self._layout = layout
         return reading
 
@@ -208,6 +210,74 @@ class RawJointStateReader:
             tuple((*span, bytes(data[slice(*span)])) for span in kept),
             tuple((begin, count) for (begin, _), count in zip(values, counts)),
         )
+
+    def arrange(
+        self,
+        stamp: tuple[int, int],
+        names: Sequence[str],
+        position: NDArray[np.float64],
+        velocity: NDArray[np.float64],
+        effort: NDArray[np.float64],
+    ) -> JointReading:
+        """
+        Return the arm's part of a message's fields; `stamp` is seconds and nanoseconds.
+
+        Raises
+        ------
+        JointStateError
+            If one of the arm's joints is missing or doubled, or an array has another length
+            than the names. Values are not judged here.
+
+        """
+        if names != self._names:
+            self._order = self._find(names)
+            self._names = list(names)
+        count = len(names)
+        for field, values in (('position', position), ('velocity', velocity)):
+            if len(values) != count:
+                raise JointStateError(
+                    f'The joint state has {count} names but {len(values)} values of {field}; '
+                    'both must be given for every joint.'
+                )
+        if len(effort) not in (0, count):
+            raise JointStateError(
+                f'The joint state has {count} names but {len(effort)} values of effort; '
+                'give one for every joint, or none.'
+            )
+        return JointReading(
+            *stamp,
+            position[self._order],
+            velocity[self._order],
+            _measured(effort[self._order]) if len(effort) else None,
+        )
+
+    def _find(self, names: Sequence[str]) -> list[int]:
+        given = list(names)
+        missing = [name for name in self._expected if name not in given]
+        if missing:
+            raise JointStateError(
+                f'The joint state lacks {", ".join(missing)}; it has '
+                f'{listed(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
+                'match, or listen to the topic that carries this arm.'
+            )
+        doubled = [name for name in self._expected if given.count(name) > 1]
+        if doubled:
+            raise JointStateError(
+                f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
+                'which value holds.'
+            )
+        return [given.index(name) for name in self._expected]
+
+
+def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """
+    Return efforts, or None if all are exactly zero: then nobody measures them.
+
+    Drivers without torque sensors, Gazebo's among them, fill the field with zeros. An arm that
+    is at rest under gravity never measures nothing at every joint.
+    """
+    # Of plain numbers, because numpy warns of some patterns of NaN, which a message may hold.
+    return effort if any(effort.tolist()) else None
 
 
 class CommandBytes:

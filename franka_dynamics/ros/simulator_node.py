@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from .diagnostics import diagnostic_array, ERROR, OK, PublicationTimes, status, WARN
-from .messages import doubles, stamp_from_seconds
+from .messages import stamp_from_seconds, state_message
 from .node_process import INPUT_AT_FAULT, run_node, StopRequest
 from .node_settings import load_arm
 from .parameter_tables import table
@@ -235,12 +235,9 @@ class SimulatorNode(Node):
         stamp = stamp_from_seconds(time_)
         if self._clock_publisher is not None:
             self._clock_publisher.publish(Clock(clock=stamp))
-        message = JointState()
-        message.header.stamp = stamp
-        message.name = self._names
-        message.position = doubles(reading.position)
-        message.velocity = doubles(reading.velocity)
-        message.effort = doubles(reading.effort)
+        message = state_message(
+            stamp, self._names, reading.position, reading.velocity, reading.effort
+        )
         self._published_at = time.perf_counter()
         self._states.publish(message)
 

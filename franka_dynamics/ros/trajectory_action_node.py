@@ -27,13 +27,14 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from .installed_packages import effort_trajectories
-from .messages import JointStateReader, trajectory_message
+from .messages import trajectory_message
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm, settings_from
 from .parameter_tables import live_table, table
 from .parameters import declare, values
 from .qos import STATE_QOS
 from .realtime import OFF
+from .serialized import JointStateReader
 from .serialized_trajectory import request_of
 from ..control.control_law import ControlLaw
 from ..control.reference import ReferencePoint, Trajectory
@@ -305,11 +306,11 @@ class TrajectoryActionNode(Node):
         found: list[Any] = []
         problems: list[str] = []
 
-        def on_state(message: JointState) -> None:
+        def on_state(data: bytes) -> None:
             if found:
                 return
             try:
-                reading = reader.read(message)
+                reading = reader.read(data)
             except JointStateError as error:
                 problems[:] = [str(error)]
                 return
@@ -320,7 +321,7 @@ class TrajectoryActionNode(Node):
             got.set()
 
         subscription = self.create_subscription(
-            JointState, 'joint_states', on_state, STATE_QOS, callback_group=self._group
+            JointState, 'joint_states', on_state, STATE_QOS, raw=True, callback_group=self._group
         )
         try:
             if not got.wait(self._wait):

@@ -38,6 +38,14 @@ ANSWER_S = 20.0  # of a service; a transition may publish a stop sequence or wai
 COMMAND = 'effort_controller/commands'
 # Of the many nodes that start here; the default of 300 is for arms that nobody has tried.
 CROSSCHECK_STATES = 30
+# Of a feedforward node: patience with a slow machine, and none of its own wait.
+PATIENT = {
+    'crosscheck_states': CROSSCHECK_STATES,
+    'listen_before_activation': 0.0,
+    'state_timeout': 2.0,
+    'max_state_age': 0.0,
+    'remaps': {'feedforward/command': COMMAND},
+}
 
 
 ROOT = Path(__file__).parents[2]
@@ -155,7 +163,6 @@ class Probe(Node):
         self._own_executor.add_node(self)
         self._tells_times = False
         self._known_clients: dict = {}
-        self._quick_clients: dict = {}
         self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}
         self.told_at: dict[str, int] = {}  # the stamp of the latest diagnostics [ns]
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
@@ -245,18 +252,6 @@ class Probe(Node):
             return None
         self._known_clients[service] = client  # both know each other: nothing is waited for again
         return future.result()
-
-    def quick(self, kind: type, service: str, request):
-        """Return the answer of a service that is asked again and again, by one client."""
-        client = self._quick_clients.setdefault(service, None)
-        if client is None:
-            client = self._quick_clients[service] = self.create_client(kind, service)
-            self.call(kind, service, kind.Request())  # until both have found each other
-        future = client.call_async(request)
-        give_up = time.monotonic() + ANSWER_S
-        while not future.done() and time.monotonic() < give_up:
-            self.spin(0.001)
-        return future.result() if future.done() else None
 
     def call(self, kind: type, service: str, request):
         """Return the answer of a service that may be asked twice without harm."""
@@ -385,14 +380,7 @@ def start_node(launch):
     """Start the feedforward node with patience for a slow machine and without its wait."""
 
     def start(**parameters) -> NodeProcess:
-        defaults = {
-            'crosscheck_states': CROSSCHECK_STATES,
-            'listen_before_activation': 0.0,
-            'state_timeout': 2.0,
-            'max_state_age': 0.0,
-            'remaps': {'feedforward/command': COMMAND},
-        }
-        return launch('feedforward_node', **{**defaults, **parameters})
+        return launch('feedforward_node', **{**PATIENT, **parameters})
 
     return start
 
@@ -448,14 +436,7 @@ class NodeWorld:
         self.probe = Probe()
         self.commands = self.probe.collect(Float64MultiArray, COMMAND, times=True)
         self.arm = ArmStream(self.probe, description.joint_names, description.home)
-        defaults = {
-            'crosscheck_states': CROSSCHECK_STATES,
-            'listen_before_activation': 0.0,
-            'state_timeout': 2.0,
-            'max_state_age': 0.0,
-            'remaps': {'feedforward/command': COMMAND},
-        }
-        self.node = NodeProcess('feedforward_node', log, **{**defaults, **parameters})
+        self.node = NodeProcess('feedforward_node', log, **{**PATIENT, **parameters})
         self.arm.wait_for_listener()
 
     def send_and_ask(self, changes: dict, subject: str, text: str) -> bool:

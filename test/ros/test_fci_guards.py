@@ -23,16 +23,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
-from franka_dynamics.arm import load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.fci.preflight import PreflightVerdict
 from franka_dynamics.ros.fci_node import FciNode
 
 from .conftest import ROOT
 from .fci_robots import assert_safe, Commander, FCI, MODEL, pairs, robots, start_fci
-from ..fci.simulated_robot import START
-from ..fci.test_preflight import carried, check, verdict
-from ..fci.test_preflight import reading as at_rest
 
 __all__ = ['robots', 'start_fci']  # fixtures
 AT_REST, ERROR = 'fci: Check at rest', 2
@@ -40,7 +34,6 @@ BALL = '[3.0, 0.0, 0.0, 0.0, 0.00192, 0.0, 0.0, 0.00192, 0.0, 0.00192]'
 # On the joint with the most inertia: a busy machine lets franka-sim's arm move on between two of
 # its states, and what moves fast then seems to jump.
 SMALL = 0.5 * np.eye(7)[0]
-GRAVITY = NewtonEulerModel(load('fr3')).gravity(START)
 
 
 def states_pass(probe, states, count):
@@ -91,18 +84,10 @@ def test_settings_that_are_not_so_are_refused_before_any_torque(
     assert robot.cycles == 0
 
 
-def test_a_load_that_nobody_knows_of_is_refused_by_measurement(robots, start_fci, probe):
-    robot = robots(measured=True, payload=3.0)
-    start_fci(robot, control='feedforward')
-    probe.until(lambda: probe.says(AT_REST, 'at rest tau_J differs from g(q) by'), 'refusal')
-    assert robot.cycles == 0
-
-
 @pytest.mark.parametrize(
     ('world', 'parameters'),
     [
         ({'payload': 3.0}, {'payload': BALL, 'payload_known_to_robot': False}),
-        ({'payload': 3.0, 'told': {'m_load': 3.0}}, {'payload': BALL}),
         ({'gravity': [0.0, 6.9, -6.9734]}, {'gravity_vector': '[0.0, 6.9, -6.9734]'}),
     ],
 )
@@ -136,24 +121,6 @@ def test_settings_that_are_so_pass_and_control_begins(robots, start_fci, probe, 
     assert float(pairs(probe, AT_REST)['largest |tau_J - g| [N m]']) < 1.0
     assert node.end() == 0
     assert_safe(robot.torques())
-
-
-def test_tau_j_without_gravity_is_no_evidence_and_it_is_said(robots, start_fci, probe):
-    # franka-sim's own tau_J repeats the last command.
-    robot = robots()
-    start_fci(robot, control='feedforward')
-    probe.until(
-        lambda: probe.says(FCI, 'controlling') and probe.says(AT_REST, 'no measurement'),
-        'control, with a warning',
-    )
-    assert probe.diagnostics[AT_REST][0] == 1  # WARN
-
-
-def test_without_evidence_no_gravity_is_commanded(robots, start_fci, probe):
-    robot = robots()
-    start_fci(robot, control='feedforward', payload=BALL, payload_known_to_robot=False)
-    probe.until(lambda: probe.says(AT_REST, 'nothing bears it out'), 'refusal')
-    assert robot.cycles == 0
 
 
 def test_nothing_is_commanded_before_it_is_asked_for(robots, start_fci, probe):
@@ -190,19 +157,6 @@ def test_a_command_out_of_range_is_refused_not_clipped(robots, start_fci, probe)
         assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
         commander.until(SMALL, lambda: robot.torques()[-1, 0] == 0.5, 'again')
         probe.diagnostics.clear()  # so that the next stop is told anew
-
-
-def test_gravity_in_the_command_stops_also_while_controlling(robots, start_fci, probe):
-    robot = robots(measured=True)
-    node = start_fci(robot)
-    commander = Commander(probe)
-    commander.until_controlling()
-    commander.until(0.9 * GRAVITY, lambda: 'of g(q), which the robot' in node.text, 'the stop')
-    commander.until(np.zeros(7), lambda: probe.says(FCI, 'idle'), 'the end of the ramp')
-    torques = robot.torques()
-    assert_safe(torques)
-    # Half of g(q) is reached after 15 cycles; 20 more are borne, and as many ramp back.
-    assert np.count_nonzero(np.abs(torques[:, 1]) > 1.0) < 200
 
 
 def test_a_second_publisher_of_commands_stops(robots, start_fci, probe):
@@ -259,20 +213,6 @@ def test_other_gravity_used_as_torques_begin_ends_them_first():
     assert done == ['law']
 
 
-def test_a_model_the_robot_does_not_serve_is_refused_at_rest():
-    preflight = check()
-    difference = SimpleNamespace(refusal=lambda: 'M differs by 2 kg m^2', sentence=lambda: '')
-    node = SimpleNamespace(
-        _preflight=preflight,
-        _diagnostics=SimpleNamespace(note_model=lambda _: None),
-        get_logger=lambda: SimpleNamespace(info=lambda _: None),
-    )
-    FciNode._note_model(node, difference)
-    result = verdict(preflight, at_rest(carried(START), START))
-    assert result.verdict is PreflightVerdict.REFUSED
-    assert result.sentence == 'M differs by 2 kg m^2'
-
-
 def test_the_running_cross_check_runs_inside_the_loop(robots, start_fci, probe):
     start_fci(robots(measured=True), control='feedforward', crosscheck_period=0.2)
     checks = 'running cross-check: checks'
@@ -287,13 +227,6 @@ def test_collision_thresholds_reach_the_robot(robots, start_fci, probe):
     assert 'lower_torque: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]' in robot.log
     assert 'upper_torque: [20.0, 20.0, 18.0, 18.0, 16.0, 14.0, 12.0]' in robot.log
     assert 'upper_force: [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]' in robot.log
-
-
-def test_thresholds_at_fault_end_the_node_with_one_sentence(robots, launch):
-    node = launch('fci_node', robot_ip='127.0.0.1', upper_torque_thresholds='[20.0]')
-    node.running_now.remove(node)
-    assert node.wait() == 2
-    assert 'upper_torque_thresholds must be 7 positive finite numbers; got [20.0]' in node.text
 
 
 # Raises where it is told to, on the first SIGUSR1.

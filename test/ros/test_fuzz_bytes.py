@@ -16,7 +16,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
-from franka_dynamics.ros.serialized import RawJointStateReader
+from franka_dynamics.ros.serialized import JointStateReader
 from franka_dynamics.ros.serialized_trajectory import read_trajectory
 
 # `make fuzz` looks longer, and elsewhere each time.
@@ -68,7 +68,7 @@ def flipped(data, changes):
 @FUZZ
 @given(data=mutations(STATE))
 def test_any_bytes_as_a_joint_state_are_read_or_refused(data):
-    reader = RawJointStateReader(NAMES)
+    reader = JointStateReader(NAMES)
     reader.read(STATE)
     try:
         reading = reader.read(data)
@@ -86,7 +86,7 @@ def test_a_signalling_nan_is_refused_without_a_warning(field):
     values[field][0] = np.pi
     data = bytes(serialize_message(JointState(name=NAMES, **values)))
     data = data.replace(struct.pack('<d', np.pi), struct.pack('<Q', 0x7FF15A0000000000))
-    reading = RawJointStateReader(NAMES).read(data)
+    reading = JointStateReader(NAMES).read(data)
     controller = FeedforwardController(FER)
     controller.enable()
     cycle = controller.cycle(
@@ -108,6 +108,6 @@ def test_any_bytes_as_a_trajectory_are_read_or_refused(data):
 
 @pytest.mark.parametrize('size', [10**6, 10**7])
 def test_megabytes_are_not_looked_at(size):
-    for read in (RawJointStateReader(NAMES).read, read_trajectory):
+    for read in (JointStateReader(NAMES).read, read_trajectory):
         with pytest.raises((JointStateError, ReferenceRefusedError), match=r'are read|cannot be'):
             read(STATE + bytes(size))

@@ -1,76 +1,40 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The direct way into Gazebo, against a stand-in that speaks its topics with MuJoCo's physics."""
+"""The direct way into Gazebo, paused: what is passed on, both ways, from the first message on."""
 
-import os
-
-from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
 from franka_dynamics.arm import load
-from franka_dynamics.simulation.gazebo import start_of, with_zero_at
-from franka_dynamics.simulation.mujoco_model import build_mujoco
+from franka_dynamics.simulation.gazebo import start_of
 
 from .conftest import COMMAND
 
-mujoco = pytest.importorskip('mujoco')
-# Longer runs are for people: HOLD_SECONDS=10 pytest test/ros/test_gazebo_direct.py
-HOLD_S = float(os.environ.get('HOLD_SECONDS', '0.4'))
-DRIFT_RAD = 1e-6  # 1e-11 was seen over 10 s; a step without torque shows at once as 1e-5
 
-
-class GazeboStandIn:
-    """Physics that is fed by joint forces, applies the last for ever, and can be paused."""
+class PausedGazebo:
+    """Tells the state of a model at its start, whose zero it is, and keeps the joint forces."""
 
     def __init__(self, probe, description) -> None:
-        start = start_of(description)
-        self._model = build_mujoco(with_zero_at(description, start.position))
-        self._data = mujoco.MjData(self._model)
-        mujoco.mj_forward(self._model, self._data)
-        self._probe = probe
         self.names = description.joint_names
         self.forces = [
             probe.collect(Float64, f'gazebo/{name}/cmd_force', reliable=True)
             for name in self.names
         ]
         self._states = probe.create_publisher(JointState, 'gazebo/joint_states', 1)
-        self.drift = 0.0
 
     def publish(self) -> None:
         """Tell the state, as Gazebo does after every iteration, paused or not."""
-        nanoseconds = round(self._data.time * 1e9)
-        message = JointState(
-            name=list(self.names),
-            position=list(self._data.qpos),
-            velocity=list(self._data.qvel),
-            effort=[0.0] * len(self.names),
+        zeros = [0.0] * len(self.names)
+        self._states.publish(
+            JointState(name=list(self.names), position=zeros, velocity=zeros, effort=zeros)
         )
-        message.header.stamp = Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
-        self._states.publish(message)
-
-    def counts(self) -> int:
-        return min(len(force) for force in self.forces)
-
-    def step(self) -> None:
-        """Advance by one step once every joint has a force that answers the last state."""
-        before = self.counts()
-        self.publish()
-        self._probe.until(lambda: self.counts() > before, 'forces for a state')
-        self._data.ctrl[:] = [force[-1].data for force in self.forces]
-        mujoco.mj_step(self._model, self._data)
-        self.drift = max(self.drift, float(np.abs(self._data.qpos).max()))
-
-    @property
-    def time(self) -> float:
-        return self._data.time
 
 
 @pytest.fixture
 def gazebo(probe):
-    return GazeboStandIn(probe, load('fr3', hand='franka_hand'))
+    return PausedGazebo(probe, load('fr3', hand='franka_hand'))
 
 
 @pytest.fixture
@@ -91,17 +55,6 @@ def test_gravity_torque_is_held_in_paused_gazebo(probe, gazebo, direct):
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')
     expected = start_of(load('fr3', hand='franka_hand')).torque
     np.testing.assert_array_equal([force[-1].data for force in gazebo.forces], expected)
-
-
-def test_the_feedforward_node_holds_the_arm_in_unpaused_gazebo(
-    probe, gazebo, direct, start_node, commands
-):
-    start_node(robot_type='fr3', hand='franka_hand', target='gz_ros2_control', take_over=True)
-    until_holding(probe, gazebo, direct)
-    # It is to be the feedforward node that holds the arm, not only the first torque.
-    while gazebo.time < HOLD_S or len(commands) < 100:
-        gazebo.step()
-    assert gazebo.drift <= DRIFT_RAD
 
 
 def test_the_start_pose_is_added_to_states_passed_on(probe, gazebo, direct):

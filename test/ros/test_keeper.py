@@ -74,7 +74,7 @@ def test_sigkill_of_the_node_then_its_torque_ramps_to_zero(
     assert largest_step(heard) <= 1.0 + 1e-9
 
 
-@pytest.mark.parametrize('stalled', [0.05, 0.3, 0.6])
+@pytest.mark.parametrize('stalled', [0.05, 0.6])
 def test_a_node_that_stands_still_never_speaks_beside_the_keeper(
     arm, probe, start_node, start_keeper, heard, stalled
 ):
@@ -199,15 +199,14 @@ def test_sigkill_where_nobody_carries_then_g_is_left(arm, probe, start_node, sta
     assert largest_step(heard[1:]) <= 1.0 + 1e-9
 
 
-@pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGKILL])
 def test_gravity_that_the_node_does_not_command_is_left_alone(
-    arm, probe, start_node, start_keeper, heard, end
+    arm, probe, start_node, start_keeper, heard
 ):
     # Its target lets a stop end at g(q), and it was told to leave gravity to somebody else.
     keeper = start_keeper()
     node = start_node(target='mujoco', kp='[50.0]', **{'terms.gravity': False})
     arm.until(lambda: len(heard) > 300 and 'feedforward (process' in keeper.text, 'commands')
-    node.end(end)
+    node.end(signal.SIGKILL)
     wait(probe, 0.5)
     np.testing.assert_allclose(heard[-1].data, np.zeros(7), rtol=0.0, atol=1e-9)
     assert largest_step(heard) <= 1.0 + 1e-9

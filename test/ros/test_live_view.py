@@ -8,7 +8,6 @@ import time
 
 import numpy as np
 import pytest
-import rclpy
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -42,11 +41,9 @@ ATOL_NM = 1e-12  # two formulations: 2e-14 measured
 
 @pytest.fixture
 def view():
-    rclpy.init()
     view = LiveView(FER, 'joint_states', 'feedforward')
     yield view
     view.close()
-    rclpy.try_shutdown()
 
 
 def test_gravity_from_joint_states_alone_is_our_own_models(view, arm, probe):
@@ -75,12 +72,6 @@ def test_a_nodes_terms_in_another_order_are_taken_by_name(view, arm, probe):
     arm.wait_for_listener()
     arm.until(shown, 'the external torque')
     np.testing.assert_allclose(view.read().torques[EXTERNAL], torque, rtol=0.0, atol=0.0)
-
-
-def test_another_arms_states_say_which_joint_lacks(view, arm, probe):
-    arm.names = [f'panda_joint{i}' for i in range(1, 8)]
-    arm.wait_for_listener()
-    arm.until(lambda: view.read() is None and 'lacks fer_joint1' in view.problem, 'the sentence')
 
 
 def test_given_a_urdf_without_its_package_then_capsules_stay(arm, probe):
@@ -113,7 +104,7 @@ def test_given_a_urdf_without_its_package_then_capsules_stay(arm, probe):
         )
 
 
-def test_ctrl_c_within_a_message_ends_the_view_in_peace(arm):
+def test_ctrl_c_within_a_message_ends_the_view_in_peace(arm, probe):
     pytest.importorskip('viser', reason='viser is not installed')
     viewer = subprocess.Popen(
         [sys.executable, '-c', INTERRUPTED_IN_A_MESSAGE],
@@ -122,8 +113,14 @@ def test_ctrl_c_within_a_message_ends_the_view_in_peace(arm):
         text=True,
         preexec_fn=default_signals,
     )
+    terms = probe.create_publisher(JointState, 'feedforward/gravity', 1)
+
+    def ended():
+        terms.publish(JointState(name=list(FER.joint_names), effort=[1.0] * 7))
+        return viewer.poll() is not None
+
     try:
-        arm.until(lambda: viewer.poll() is not None, 'the end of the view')
+        arm.until(ended, 'the end of the view')
         said = viewer.stdout.read()
     finally:
         viewer.kill()

@@ -11,8 +11,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.errors import JointStateError
-from franka_dynamics.ros.messages import JointStateReader
-from franka_dynamics.ros.serialized import RawJointStateReader
+from franka_dynamics.ros.serialized import JointStateReader
 
 WANTED = ('a_joint1', 'a_joint2', 'a_joint3')
 
@@ -32,10 +31,17 @@ def message(names, values, *, frame='', effort=True, stamp=(1, 2), **changes):
     return made
 
 
-def assert_same(raw, decoded, data, original):
+def as_decoded(original):
+    """Return the reading of what rclpy decodes."""
+    arrays = (original.position, original.velocity, original.effort)
+    stamp = original.header.stamp.sec, original.header.stamp.nanosec
+    return JointStateReader(WANTED).arrange(stamp, original.name, *map(np.asarray, arrays))
+
+
+def assert_same(raw, data, original):
     """Both readings, or both errors, must be the same."""
     try:
-        expected = decoded.read(original)
+        expected = as_decoded(original)
     except JointStateError as error:
         with pytest.raises(JointStateError) as caught:
             raw.read(data)
@@ -72,9 +78,9 @@ MESSAGES = strategies.builds(
     sequence=strategies.lists(MESSAGES, min_size=1, max_size=6), repeats=strategies.integers(1, 3)
 )
 def test_any_sequence_read_raw_is_what_rclpy_decodes(sequence, repeats):
-    raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
+    raw = JointStateReader(WANTED)
     for original in sequence * repeats:
-        assert_same(raw, decoded, bytes(serialize_message(original)), original)
+        assert_same(raw, bytes(serialize_message(original)), original)
 
 
 @pytest.mark.parametrize(
@@ -100,17 +106,19 @@ def test_any_sequence_read_raw_is_what_rclpy_decodes(sequence, repeats):
     ],
 )
 def test_arrays_that_do_not_fit_give_the_same_error_read_raw(changes, sentence):
-    raw, decoded = RawJointStateReader(WANTED), JointStateReader(WANTED)
+    raw = JointStateReader(WANTED)
     values = [float(k) for k in range(9)]
-    good, bad = message(WANTED, values), message(WANTED, values, **changes)
+    good, bad = message(WANTED, values), message(WANTED, values)
+    for field, value in changes.items():
+        setattr(bad, field, value)
     for original in (good, good, bad, bad, good):
-        assert_same(raw, decoded, bytes(serialize_message(original)), original)
+        assert_same(raw, bytes(serialize_message(original)), original)
     with pytest.raises(JointStateError, match=sentence):
-        decoded.read(bad)
+        as_decoded(bad)
 
 
 def test_given_a_known_layout_when_read_then_nothing_is_decoded(monkeypatch):
-    raw = RawJointStateReader(WANTED)
+    raw = JointStateReader(WANTED)
     values = [float(k) for k in range(9)]
     data = bytes(serialize_message(message(WANTED, values)))
     raw.read(data)
@@ -151,7 +159,7 @@ def big_endian(names, values, stamp=(1, 2)):
 
 def test_big_endian_bytes_give_the_same_values():
     values = [float(k) for k in range(1, 10)]
-    raw = RawJointStateReader(WANTED)
+    raw = JointStateReader(WANTED)
     little = raw.read(bytes(serialize_message(message(WANTED, values))))
     for _ in range(3):  # the second time from a known layout
         big = raw.read(big_endian(WANTED, values))
@@ -191,7 +199,7 @@ GOOD = bytes(serialize_message(message(WANTED, [float(k) for k in range(9)])))
     ids=lambda value: value if isinstance(value, str) else 'bytes',
 )
 def test_bytes_at_fault_are_refused_in_a_bounded_sentence(data, sentence):
-    raw = RawJointStateReader(WANTED)
+    raw = JointStateReader(WANTED)
     raw.read(GOOD)
     with pytest.raises(JointStateError, match=sentence) as caught:
         raw.read(data)

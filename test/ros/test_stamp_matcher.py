@@ -67,9 +67,3 @@ def test_memory_does_not_grow_while_a_topic_is_silent(matched):
     play(matcher, ' '.join(f'a{ms} b{ms}' for ms in range(1, 1000)))
     assert not found
     assert len(matcher._pending) <= 11
-
-
-def test_given_topics_when_made_then_each_is_subscribed_to_once():
-    node = NoNode()
-    StampMatcher(node, {'one': (JointState, 'x'), 'two': (Time, 'y')}, lambda *_: None)
-    assert node.topics == [(JointState, 'x'), (Time, 'y')]

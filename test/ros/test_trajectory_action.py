@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The action in front of a trajectory controller, over DDS, with a stand-in for the controller."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -222,21 +221,6 @@ def test_without_a_controller_the_goal_says_so(make_world):
     end = world.end(world.send(goal()))
     assert end.status == GoalStatus.STATUS_ABORTED
     assert 'Nobody serves' in end.result.error_string
-
-
-def test_a_controller_too_old_for_efforts_is_told_of(probe, launch, tmp_path, monkeypatch):
-    share = tmp_path / 'old' / 'share'
-    name = 'joint_trajectory_controller'
-    index = share / 'ament_index' / 'resource_index' / 'packages'
-    index.mkdir(parents=True)
-    (index / name).touch()
-    (share / name).mkdir()
-    (share / name / 'package.xml').write_text('<package><version>4.21.0</version></package>')
-    prefixes = [str(share.parent), os.environ.get('AMENT_PREFIX_PATH', '')]
-    monkeypatch.setenv('AMENT_PREFIX_PATH', os.pathsep.join(prefixes))
-    node = launch('trajectory_action_node', robot_type='fer')
-    probe.until(lambda: f'{name} 4.21.0 rejects' in node.text, 'a word about the version')
-    assert '4.22.0 or later is needed' in node.text
 
 
 def test_interrupted_the_node_has_the_motion_cancelled(make_world):

@@ -228,22 +228,6 @@ def test_a_goal_is_followed_with_our_torques(client):
     assert np.ptp(followed, axis=0).max() > 1.0
 
 
-def test_goals_replace_goals_and_are_cancelled_there(client):
-    first = client.send(goal(stretch=20.0))
-    client.stack.until(lambda: client.feedback, 'feedback of the first goal')
-    second = client.send(goal(stretch=20.0))
-    end = client.end(first)
-    assert (end.status, end.result.error_code) == (
-        GoalStatus.STATUS_ABORTED,
-        Result.INVALID_GOAL,
-    )
-    assert 'preempted' in end.result.error_string
-    seen = len(client.feedback)
-    client.stack.until(lambda: len(client.feedback) > seen + 2, 'feedback of the second goal')
-    client.stack.until(second.cancel_goal_async().done, 'an answer to the wish')
-    assert client.end(second).status == GoalStatus.STATUS_CANCELED
-
-
 def braking_goal():
     """Return a goal as MoveIt's time parametrisation ends one: at rest, still decelerating."""
     t = np.linspace(0.0, 1.0, 11)
@@ -286,19 +270,6 @@ def test_what_the_controller_holds_the_arm_with(client):
     # Cancelled later, it holds with the effort of the last success, wherever the arm is.
     cancelled()
     np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
-
-
-def test_a_path_tolerance_ends_the_motion_of_an_arm_that_stands(client):
-    # The mock's position never moves; the motion leaves it by more than the tolerance.
-    end = client.end(client.send(goal(tolerance=0.05)))
-    assert end.status == GoalStatus.STATUS_ABORTED
-    assert end.result.error_code == Result.PATH_TOLERANCE_VIOLATED
-    # A point where the arm already is, as MoveIt sends it.
-    here = FollowJointTrajectory.Goal(
-        trajectory=trajectory_message(NAMES, np.zeros(1), ARM.home[None], np.zeros((1, 7)))
-    )
-    end = client.end(client.send(here))
-    assert (end.status, end.result.error_code) == (GoalStatus.STATUS_SUCCEEDED, 0)
 
 
 def test_the_nodes_torques_reach_the_joints(stack, start_node):
