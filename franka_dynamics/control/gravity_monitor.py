@@ -55,6 +55,16 @@ _MISFIT = 0.35  # of |g|: an effort that points elsewhere is contact or friction
 _NONE, _ALL = 0.3, 0.7  # shares of g that count as none and as all of it
 
 
+def gravity_share(torque: Array, gravity: Array) -> float:
+    """Return the share of g(q) that a torque carries; 0 where it points elsewhere."""
+    square = float(gravity @ gravity)
+    if square < _LEAST_GRAVITY**2:
+        return 0.0
+    share = float(torque @ gravity) / square
+    misfit = np.linalg.norm(torque - share * gravity)
+    return share if misfit <= _MISFIT * np.sqrt(square) else 0.0
+
+
 def judge(
     effort: Array | None, command: Array, gravity: Array, inertial: Array, missing: str = ''
 ) -> GravityEvidence:

@@ -9,15 +9,14 @@ import numpy as np
 from .connection import FciReading
 from ..control.cycle_result import Cycle, Mode
 from ..control.feedforward import FeedforwardController
+from ..control.gravity_monitor import gravity_share
 from ..control.limits import LONGEST_STEP_S
 from ..control.possible_motion import Condition
 from ..control.rivals import PublisherCounts
 from ..errors import CommandRefusedError
 from ..typing import Array
 
-# A command with this share of g(q) in it, pointing along g(q) to this misfit, is one that
-# compensates gravity. Poses at which |g| is smaller show nothing.
-_SHARE, _MISFIT, _LEAST_GRAVITY = 0.5, 0.35, 2.0
+_SHARE = 0.5  # of g(q): a command that carries it is one that compensates gravity
 _STILL = 0.05  # [rad/s] an arm that is not moved on purpose
 # While torques are commanded: as many cycles in a row. An arm that accelerates on purpose may
 # point its torque along g(q) for a moment; a compensation of gravity does so all the time.
@@ -232,16 +231,6 @@ class FeedforwardSource(_ModelledSource):
         self.controller.disable(self.reason, brake=False)
         while self.controller.stop_step(LONGEST_STEP_S) is not None:
             pass
-
-
-def gravity_share(command: Array, gravity: Array) -> float:
-    """Return the share of g(q) that a command carries; 0 where it points elsewhere."""
-    square = float(gravity @ gravity)
-    if square < _LEAST_GRAVITY**2:
-        return 0.0
-    share = float(command @ gravity) / square
-    misfit = np.linalg.norm(command - share * gravity)
-    return share if misfit <= _MISFIT * np.sqrt(square) else 0.0
 
 
 def _carries_gravity(share: float) -> str:

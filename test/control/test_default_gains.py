@@ -32,7 +32,7 @@ delay_margin, hold_radius = BENCHMARK.delay_margin, BENCHMARK.hold_radius
 
 SHIPPED = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
 # The links of fr3v2_1 differ little from those of fr3v2: the closed forms judge its loop.
-SIMULATED = ('fer', 'fr3', 'fr3v2')
+SIMULATED = ('fer', 'fr3')
 ARMS = [(name, hand) for name in SHIPPED for hand in ('none', 'franka_hand')]
 
 
@@ -80,16 +80,6 @@ def test_delay_margin_of_a_double_integrator_is_the_closed_form():
     crossing = np.sqrt(2.0 + np.sqrt(5.0))
     expected = np.arctan(2.0 * crossing) / (3.0 * crossing)
     np.testing.assert_allclose(delay_margin(one_joint(0.0), [9.0], [6.0]), expected, rtol=1e-9)
-
-
-def test_delay_margin_of_a_toppling_joint_tends_to_kd_over_g():
-    # As kp goes to zero the crossing goes to w = 0, where the delay is kd / g, while kd^2 < 2 g.
-    margin = delay_margin(one_joint(31.0), [1e-2], [5.0])
-    np.testing.assert_allclose(margin, 5.0 / 31.0, rtol=1e-3)
-
-
-def test_a_loop_without_damping_has_no_delay_margin():
-    assert delay_margin(one_joint(31.0), [1.0], [0.0]) == 0.0
 
 
 def test_hold_radius_of_a_double_integrator_is_the_closed_form():
@@ -148,53 +138,12 @@ def test_old_states_with_gaps_as_long_as_allowed_calm_down(benchmark, name):
     assert end < most / 3.0  # 0.024 of 0.099 rad was seen of fr3, 4e-4 of 0.012 of fer
 
 
-@pytest.mark.parametrize(('age', 'period'), [(0.05, 0.1), (0.1, 0.05), (0.07, 0.03)])
-def test_a_radius_of_old_states_is_that_of_an_integration(age, period):
-    # One joint in steps of 0.1 ms of constant acceleration, to where its growth is one of a mode.
-    linear, kp, kd, dt = one_joint(31.0), np.array([6.0]), np.array([4.0]), 1e-4
-    radius = hold_radius(linear, kp, kd, period, age)
-    states, late, each = [(1e-3, 0.0)], round(age / dt), round(period / dt)
-    per_q, per_dq = float(kp[0]) + 31.0, float(kd[0])
-    for k in range(400 * each):
-        if k % each == 0:
-            q, dq = states[max(0, k - late)]
-            torque = -per_q * q - per_dq * dq
-        q, dq = states[-1]
-        ddq = 31.0 * q + torque
-        states.append((q + dt * dq + 0.5 * dt**2 * ddq, dq + dt * ddq))
-    sizes = np.linalg.norm(states, axis=1)
-    blocks = [sizes[i * each : (i + 100) * each].max() for i in (100, 300)]
-    np.testing.assert_allclose((blocks[1] / blocks[0]) ** (1 / 200), radius, rtol=2e-3)
-
-
 def test_stiff_gains_are_unstable_with_old_states():
     arm = load('fer')
     linear, gains = at_home(arm)
     stiff = 10.0 * gains.kd
     assert delay_margin(linear, 5.0 * stiff, stiff) < 0.03
     assert hold_radius(linear, 5.0 * stiff, stiff, 0.2) > 1.0
-
-
-def test_the_simulated_loop_turns_unstable_at_the_delay_margin():
-    # The margin is where an integration of the linear loop with a delay line turns.
-    linear, gains = at_home(load('fr3'))
-    margin, n, dt = delay_margin(linear, gains.kp, gains.kd), 7, 1e-3
-    gravity = -np.linalg.solve(linear.B[n:], linear.A[n:, :n])
-    feedback = np.hstack((np.diag(gains.kp) - gravity, np.diag(gains.kd)))
-    start = np.concatenate((np.full(n, 1e-3), np.zeros(n)))
-
-    def growth(delay):
-        """Return how much larger a disturbance is after 12 s than after 6 s."""
-        states = [start] * (round(delay / dt) + 1)
-        for _ in range(12000):
-            x = states[-1]
-            ddq = linear.A[n:] @ x - linear.B[n:] @ (feedback @ states[-1 - round(delay / dt)])
-            dq = x[n:] + dt * ddq
-            states.append(np.concatenate((x[:n] + dt * dq, dq)))
-        sizes = np.abs(np.array(states)[:, :n]).max(axis=1)
-        return sizes[-1000:].max() / sizes[-7000:-6000].max()
-
-    assert growth(0.8 * margin) < 0.5 < 2.0 < growth(1.25 * margin)
 
 
 @pytest.mark.parametrize('name', SIMULATED)
@@ -206,18 +155,6 @@ def test_a_motion_goes_on_when_the_node_is_away_for_200_ms(name, benchmark):
     assert stops == 0
     assert largest < 1.6
     assert last < 0.05
-
-
-@pytest.mark.parametrize('name', SIMULATED)
-def test_given_states_as_old_as_allowed_when_held_then_arm_stays(name, benchmark):
-    arm = load(name)
-    gains = default_gains(NewtonEulerModel(arm))
-    oldest, _ = limits('gz_ros2_control')
-    _, last, stops = benchmark.simulate(
-        arm, gains, motion=False, seconds=7.0, delay=oldest, disturbed=1e-4
-    )
-    assert stops == 0
-    assert last < 2e-3
 
 
 def test_states_older_than_allowed_are_not_commanded_on(benchmark):

@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.contact import ContactMonitor, LINK_SHARE
+from franka_dynamics.control.contact import ContactMonitor
 from franka_dynamics.control.external_torque import (
     IntervalObserver,
     MomentumObserver,
@@ -115,12 +115,12 @@ def test_the_covariance_is_that_of_noisy_torques():
     wrenches = np.array(
         [
             estimator.estimate(FER.home, rng.normal(0.0, torque_deviation(FER))).wrench
-            for _ in range(2000)
+            for _ in range(600)
         ]
     )
     stated = np.diag(estimator.estimate(FER.home, np.zeros(7)).covariance)
-    # The variance of 2000 samples is known to sqrt(2 / 2000) = 3 %.
-    np.testing.assert_allclose(wrenches.var(axis=0), stated, rtol=0.15)
+    # The variance of 600 samples is known to sqrt(2 / 600) = 6 %.
+    np.testing.assert_allclose(wrenches.var(axis=0), stated, rtol=0.2)
 
 
 def test_a_singular_pose_is_said_and_damped():
@@ -146,13 +146,11 @@ def test_the_wrench_does_not_jump_into_a_singular_pose():
     estimator = WrenchEstimator(PinocchioModel(FER))
     model = NewtonEulerModel(FER)
     wrench = np.array([5.0, -3.0, 8.0, 0.5, 0.2, -0.4])
-    path = STRAIGHT + np.linspace(1.0, 0.0, 8001)[:, None] * (FER.home - STRAIGHT)
-    found = []
-    singular = []
-    for q in path:
-        estimate = estimator.estimate(q, model.jacobian(q).T @ wrench)
-        found.append(estimate.wrench)
-        singular.append(estimate.singular)
+    path = STRAIGHT + np.linspace(0.2, 0.0, 1601)[:, None] * (FER.home - STRAIGHT)
+    wrenches = np.einsum('kij,i->kj', np.array([model.jacobian(q) for q in path]), wrench)
+    estimates = [estimator.estimate(*state) for state in zip(path, wrenches)]
+    found = [estimate.wrench for estimate in estimates]
+    singular = [estimate.singular for estimate in estimates]
     assert not singular[0] and singular[-1]
     np.testing.assert_allclose(found[0], wrench, rtol=1e-9)
     # In steps of at most 0.3 mrad a joint; without damping it would be noise over zero.
@@ -216,4 +214,3 @@ def test_the_link_that_was_touched_is_told_by_the_joints(name):
     exact = [number for number, contact in told.items() if contact.link == plan[number].link]
     assert len(beyond) <= 1, [(plan[k].link, told[k].link, told[k].shares) for k in beyond]
     assert len(exact) >= 0.5 * len(told), [(plan[k].link, told[k].link) for k in told]
-    assert LINK_SHARE < 1.0

@@ -22,7 +22,7 @@ from franka_dynamics.control.settings import Settings, StateSource, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.arm_simulation import Push
 
 from .closed_loop import FER, Loop, MUJOCO
 
@@ -123,17 +123,6 @@ def test_gravity_added_twice_ends_in_a_stop_before_the_arm_rises():
     # Doubled for the ten cycles of a verdict and the ramp down, 0.03 s in all, at up to
     # 100 rad/s^2 of the light wrist: 0.05 rad by then, 0.02 seen.
     assert np.abs(silent_at[0] - start).max() < 0.05
-
-
-def test_gravity_added_twice_makes_an_arm_nobody_watches_fly_up():
-    arm = ArmSimulation(
-        FER, SimulationSettings(gravity_compensation=True, brake_release_after=0.0)
-    )
-    model = NewtonEulerModel(FER)
-    height = model.frames(arm.position)[-1, 2, 3]
-    for _ in range(200):
-        arm.step(model.gravity(arm.position))
-    assert model.frames(arm.position)[-1, 2, 3] > height + 0.05
 
 
 def test_a_weightless_arm_given_gravity_is_stopped():
@@ -491,8 +480,7 @@ def test_torques_of_hostile_inputs_are_finite_limited_and_slow(events, seed):
                 check(controller.stop_step(0.7e-3), 0.7e-3)
 
 
-@pytest.mark.parametrize('every', [1, 2, 5, 10])
-@pytest.mark.parametrize('what', ['settings', 'references'])
+@pytest.mark.parametrize(('what', 'every'), [('settings', 5), ('references', 1)])
 def test_changes_without_pause_leave_the_feedback_whole(what, every):
     # Each began anew at the torque published last, and so nothing of the PD was left.
     settings = replace(MUJOCO, kp=KP, kd=KD, ramp_time=0.5)

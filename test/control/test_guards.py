@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
 from franka_dynamics.control.cycle_result import Mode
-from franka_dynamics.control.fault_latch import ClearedBy, FaultLatch, RESTART_WINDOW_S
+from franka_dynamics.control.fault_latch import ClearedBy, RESTART_WINDOW_S
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.gravity_monitor import FirstTorque, GravityGuard, GravityState
 from franka_dynamics.control.limits import LimitedTorque, LONGEST_STEP_S
@@ -18,7 +18,7 @@ from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.planning import follow_request, plan, TrajectoryRequest
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.control.reference import ReferencePoint
-from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -98,25 +98,6 @@ def test_a_dead_nodes_torque_is_taken_over_only_if_said_so():
     )
 
 
-def test_only_what_a_conflict_is_about_clears_it():
-    loop = Loop(MUJOCO, gravity_compensation=True, brake_release_after=0.0).run(0.1)
-    for ramp_time in (0.1, 0.2, 0.3, 0.4):  # twice a second, as somebody tried
-        loop.controller.apply(replace(MUJOCO, ramp_time=ramp_time))
-        loop.run(0.5)
-    assert loop.published == []
-    loop.controller.apply(replace(MUJOCO, terms=Terms(gravity=False)))
-    assert not loop.controller.conflict
-
-
-def test_a_fault_of_settings_is_cleared_by_those_it_names_alone():
-    faults = FaultLatch(5)
-    faults.latch('somebody carries the arm', ClearedBy.SETTINGS, {'payload', 'target'})
-    faults.settings_changed({'ramp_time', 'kp'})
-    assert faults.reason
-    faults.settings_changed({'kp', 'payload'})
-    assert not faults.reason
-
-
 def test_the_target_of_an_active_controller_is_fixed():
     controller = FeedforwardController(FER, MUJOCO)
     controller.enable()
@@ -167,14 +148,6 @@ def test_the_flange_may_be_watched_as_well():
     follow_request(loop.controller, far_away(FER.home))
     loop.run(1.0)
     assert 'the flange is 0.02' in loop.controller.conflict
-
-
-def test_an_error_of_zero_switches_tracking_off():
-    settings = replace(MUJOCO, kp=(20.0,), max_tracking_error=(0.0,))
-    loop = Loop(settings, brake_release_after=60.0).run(0.3)
-    follow_request(loop.controller, far_away(FER.home))
-    loop.run(1.5)
-    assert loop.controller.mode is Mode.RUNNING
 
 
 def test_a_motion_that_is_followed_is_no_tracking_error():

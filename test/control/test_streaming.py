@@ -83,7 +83,7 @@ def test_points_that_arrive_with_jitter_are_taken_as_even():
     assert step < 1e-9
 
 
-@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('seed', range(3))
 def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
     # Points that wander, jump, are missing, and come late.
     rng = np.random.default_rng(seed)
@@ -127,8 +127,8 @@ def test_the_controller_feeds_a_streams_inertia_forward():
             turn * rate**2 * np.sin(phase) / (2.0 * np.pi),
         )
 
-    found, expected = [], []
-    for k in range(2500):
+    found, states = [], []
+    for k in range(1500):
         stamp = start + 1e-3 * k
         q, dq, ddq = motion(stamp - delay(period))
         cycle = controller.cycle(stamp, q, dq, stamp)
@@ -137,8 +137,8 @@ def test_the_controller_feeds_a_streams_inertia_forward():
             follow_request(controller, request)
         if k > 500:
             found.append(cycle.command)
-            expected.append(model.inverse_dynamics(q, dq, ddq))
-    found, expected = np.array(found), np.array(expected)
+            states.append((q, dq, ddq))
+    found, expected = np.array(found), model.inverse_dynamics(*map(np.array, zip(*states)))
     assert np.abs(expected).max() > 0.5
     assert np.abs(found - expected).max() < 0.01 * np.abs(expected).max()
 

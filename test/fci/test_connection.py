@@ -73,12 +73,6 @@ def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
         FciConnection('robot')
 
 
-def test_default_thresholds_are_those_of_libfrankas_examples():
-    thresholds = CollisionThresholds()
-    assert thresholds.lower_torque == thresholds.upper_torque == (20, 20, 18, 18, 16, 14, 12)
-    assert thresholds.lower_force == thresholds.upper_force == (20, 20, 20, 25, 25, 25)
-
-
 @pytest.mark.parametrize(
     ('wrong', 'sentence'),
     [

@@ -18,7 +18,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import CommandRefusedError
 from franka_dynamics.fci.connection import FciReading
 from franka_dynamics.fci.preflight import PreflightResult, PreflightVerdict
-from franka_dynamics.fci.sources import CommandSource, FeedforwardSource, gravity_share
+from franka_dynamics.fci.sources import CommandSource, FeedforwardSource
 from franka_dynamics.fci.torque_loop import LoopState, TorqueLoop
 
 FR3 = load('fr3')
@@ -49,20 +49,6 @@ def settle(source, count=3):
     """Let states be trusted; none of them is later than a stamp of 1 s."""
     for i in range(count):
         source.observe(reading(), 0.997 + 1e-3 * i, 0.997 + 1e-3 * i)
-
-
-@pytest.mark.parametrize(
-    ('command', 'share'),
-    [
-        (GRAVITY, 1.0),
-        (0.6 * GRAVITY, 0.6),
-        (np.zeros(7), 0.0),
-        (np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 0.0),  # as large, but elsewhere
-    ],
-)
-def test_the_share_of_gravity_in_a_command_is_along_g(command, share):
-    # Rounding of a quotient.
-    np.testing.assert_allclose(gravity_share(command, GRAVITY), share, rtol=1e-14, atol=1e-14)
 
 
 def test_gravity_in_the_command_then_control_may_not_begin(commands):
@@ -137,18 +123,16 @@ def test_gravity_in_the_command_while_controlling_then_it_stops(commands, still)
 
 def test_torques_that_accelerate_the_arm_are_no_gravity(commands):
     # Along a sine of 1 rad and 1 Hz in all joints the largest share lasts shorter.
-    model, commands_followed = NewtonEulerModel(FR3), 0
-    for i in range(1000):  # a period
-        t = 1e-3 * i
-        phase = 2.0 * np.pi * t
-        q = FR3.home + 0.3 * np.sin(phase)
-        dq = 0.6 * np.pi * np.cos(phase) * np.ones(7)
-        ddq = -1.2 * np.pi**2 * np.sin(phase) * np.ones(7)
-        torque = model.inverse_dynamics(q, dq, ddq) - model.gravity(q)
-        limit = FR3.limit('effort')
-        commands.take(np.clip(torque, -limit, limit), 1.0 + t)
-        commands_followed += commands.torque(reading(q=q, dq=dq), 1.0 + t, 1.0 + t) is not None
-    assert commands_followed == 1000
+    t = 1e-3 * np.arange(1000)  # a period
+    phase = 2.0 * np.pi * t[:, None] * np.ones(7)
+    q = FR3.home + 0.3 * np.sin(phase)
+    dq = 0.6 * np.pi * np.cos(phase)
+    weightless = NewtonEulerModel(FR3, (0.0, 0.0, 0.0))
+    torques = weightless.inverse_dynamics(q, dq, -1.2 * np.pi**2 * np.sin(phase))
+    limit = FR3.limit('effort')
+    for stamp, state, speed, torque in zip(1.0 + t, q, dq, np.clip(torques, -limit, limit)):
+        commands.take(torque, stamp)
+        assert commands.torque(reading(q=state, dq=speed), stamp, stamp) is not None
 
 
 def test_a_payload_that_is_ours_is_followed():
