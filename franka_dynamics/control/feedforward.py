@@ -265,7 +265,9 @@ class FeedforwardController:
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
         if self.mode is not Mode.RUNNING:
             self._forget_if_moved(q)
-            self._watch_gravity(stamp, q, dq, effort, self.output.last, gravity)
+            self._watch_gravity(
+                Cycle(observation, stamp, q, dq, effort, gravity, previous=self.output.last)
+            )
         reference = self.reference.sample(stamp) if observation.trusted else None
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
         previous, limited = self.output.last, None
@@ -290,10 +292,7 @@ class FeedforwardController:
         if cycle.limited is not None:
             self.counters.count(cycle.limited, self._effort)
             self._watch_swings(cycle.stamp)
-            # The effort of this state answers to the command before it.
-            self._watch_gravity(
-                cycle.stamp, cycle.q, cycle.dq, cycle.effort, cycle.previous, cycle.gravity
-            )
+            self._watch_gravity(cycle)
         self.crosscheck.offer(cycle, self.terms)
 
     def check_models(self, lock: AbstractContextManager[Any]) -> None:
@@ -558,24 +557,8 @@ class FeedforwardController:
             self.output.last = None
             self._law.gravity_guard.restart()
 
-    def _watch_gravity(
-        self,
-        stamp: float,
-        q: Array,
-        dq: Array,
-        effort: Array | None,
-        command: Array | None,
-        gravity: Array,
-    ) -> None:
-        conflict = self._law.gravity_guard.add(
-            stamp,
-            q,
-            dq,
-            effort,
-            self._zero if command is None else command,
-            gravity,
-            running=self.mode is Mode.RUNNING,
-        )
+    def _watch_gravity(self, cycle: Cycle) -> None:
+        conflict = self._law.gravity_guard.add(cycle, running=self.mode is Mode.RUNNING)
         if conflict is not None:
             self.inhibit(
                 conflict.reason, ClearedBy.SETTINGS, to_zero=True, touched_by=conflict.touched_by

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .cycle_result import Cycle
 from .settings import Settings
 from .terms import TermModel
 from ..typing import Array
@@ -182,38 +183,23 @@ class GravityGuard:
         self._weightless_from_rest = False
         self._running = True
 
-    def add(
-        self,
-        stamp: float,
-        q: Array,
-        dq: Array,
-        effort: Array | None,
-        command: Array,
-        gravity: Array,
-        *,
-        running: bool,
-    ) -> Conflict | None:
+    def add(self, cycle: Cycle, *, running: bool) -> Conflict | None:
         """
-        Take one joint state; return a conflict if it shows one.
+        Take a cycle with its terms; return a conflict if it shows one.
 
-        Parameters
-        ----------
-        stamp : float
-            Stamp of the state [s].
-        q, dq, effort, command, gravity : ndarray, shape (n,)
-            Position, velocity, measured link-side torque (None if the driver gives none), the
-            torque that we last commanded, and the model's g(q).
-        running : bool
-            Whether torques are being published.
-
+        Its measured effort answers to the command before it. `running` says whether torques are
+        being published.
         """
+        assert cycle.gravity is not None, 'only asked with terms'
+        _, stamp, q, dq, effort, *_ = cycle
+        command = np.zeros_like(q) if cycle.previous is None else cycle.previous
         # States from before the first torque show who carried the arm then.
         self._running = self._running and running
         if not self._samples:
             self._began, self._measured = (stamp, dq), True
         self._measured = self._measured and effort is not None
         # Only kept here; what is computed from them is computed once per window.
-        self._samples.append((command if effort is None else effort, command, gravity))
+        self._samples.append((command if effort is None else effort, command, cycle.gravity))
         if len(self._samples) < WINDOW:
             return None
         samples = np.array(self._samples)

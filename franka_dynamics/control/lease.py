@@ -83,7 +83,6 @@ class Record(NamedTuple):
     """
 
     state: LeaseState
-    generation: int
     name: str
     process: int
     namespace: int
@@ -215,7 +214,6 @@ class LeaseFile:
             )
         return Record(
             LeaseState(int(fields['state'])),
-            int(fields['generation']),
             bytes(fields['name']).decode(errors='replace'),
             int(fields['process']),
             int(fields['namespace']),

@@ -145,11 +145,6 @@ class FciConnection:
         self._motion: Any = None
         self.state: Any = None
 
-    @property
-    def controlling(self) -> bool:
-        """Whether a torque motion is under way."""
-        return self._motion is not None
-
     def read(self) -> FciReading:
         """Wait for the robot's next state and return it; FciError if none comes or it stopped."""
         self._wait()
@@ -162,11 +157,6 @@ class FciConnection:
         # Last: other threads may write on it.
         self.state = state
         return reading
-
-    @property
-    def shares_interpreter(self) -> bool:
-        """Whether other threads run while a state is waited for."""
-        return self._socket is not None
 
     def _wait(self) -> None:
         """

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from .connection import COMMUNICATION, FciReading
-from .preflight import PreflightResult, PreflightVerdict
+from .connection import COMMUNICATION, FciConnection, FciReading
+from .preflight import Preflight, PreflightVerdict
 from ..control.limits import LONGEST_STEP_S, TorqueLimiter
 from ..errors import FciError
 from ..typing import Array
@@ -28,22 +28,6 @@ class LoopState(str, Enum):
     CONTROLLING = 'controlling'
     STOPPING = 'stopping'  # the source takes its torque back, then the motion ends
     FAULT = 'fault'  # the robot stopped by itself; it waits to be recovered
-
-
-class Connection(Protocol):
-    """What the loop needs of an FciConnection."""
-
-    def read(self) -> FciReading:
-        """Wait for the next state."""
-
-    def begin(self) -> None:
-        """Begin a torque motion."""
-
-    def write(self, torque: Array, *, last: bool = False) -> None:
-        """Answer the state."""
-
-    def recover(self) -> None:
-        """Release the robot from a reflex."""
 
 
 class TorqueSource(Protocol):
@@ -82,18 +66,6 @@ class TorqueSource(Protocol):
         """Do what may wait until the torque of this state is out."""
 
 
-class StartCheck(Protocol):
-    """What has to be known of the robot at rest before a first torque."""
-
-    result: PreflightResult
-
-    def restart(self) -> None:
-        """Forget all that was seen."""
-
-    def observe(self, reading: FciReading) -> PreflightVerdict:
-        """Take a state at which nothing is commanded."""
-
-
 class TorqueLoop:
     """
     Joins a robot and a source of torques.
@@ -105,11 +77,11 @@ class TorqueLoop:
 
     Parameters
     ----------
-    connection : Connection
+    connection : FciConnection
         The robot.
     source : TorqueSource
         What to command.
-    start_check : StartCheck
+    start_check : Preflight
         Which must not refuse before a motion begins.
     effort, effort_rate : ndarray, shape (7,)
         Torque limit [N m] and torque-rate limit [N m/s].
@@ -118,9 +90,9 @@ class TorqueLoop:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: FciConnection,
         source: TorqueSource,
-        start_check: StartCheck,
+        start_check: Preflight,
         effort: Array,
         effort_rate: Array,
     ) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.cycle_result import Cycle
 from franka_dynamics.control.gravity_monitor import (
     GravityGuard,
     GravityState,
@@ -23,6 +24,11 @@ WEIGHTLESS = {'gravity': (0.0, 0.0, 0.0)}
 SETTINGS = Settings(target='mujoco')
 
 
+def cycle(stamp, q, dq, effort, command, gravity):
+    """Return a cycle as the controller makes it."""
+    return Cycle(None, stamp, q, dq, effort, gravity, previous=command)
+
+
 def verdict(command_share, **settings):
     """Simulate one window under a share of g(q) as command; return what the watch says."""
     simulation = ArmSimulation(FER, SimulationSettings(brake_release_after=0.0, **settings))
@@ -32,15 +38,8 @@ def verdict(command_share, **settings):
         gravity = MODEL.gravity(simulation.position)
         simulation.step(command_share * gravity)
         reading = simulation.read()
-        guard.add(
-            reading.time,
-            reading.position,
-            reading.velocity,
-            reading.effort,
-            command_share * gravity,
-            gravity,
-            running=False,
-        )
+        state = (reading.time, reading.position, reading.velocity, reading.effort)
+        guard.add(cycle(*state, command_share * gravity, gravity), running=False)
         assert reading.time < 2 * WINDOW * 1e-3
     return guard.evidence
 
@@ -83,7 +82,7 @@ def test_a_still_arm_without_effort_shows_nothing(effort, sentence):
     gravity = MODEL.gravity(FER.home)
     for k in range(WINDOW):
         assert guard.evidence.sentence == 'not enough joint states yet'
-        guard.add(1e-3 * k, FER.home, np.zeros(7), effort, np.zeros(7), gravity, running=False)
+        guard.add(cycle(1e-3 * k, FER.home, np.zeros(7), effort, None, gravity), running=False)
     assert guard.evidence.state is GravityState.UNKNOWN
     assert guard.evidence.sentence == sentence
 
@@ -113,9 +112,8 @@ def windows_of(guard, speed, count):
     ddq = np.linalg.solve(MODEL.mass_matrix(FER.home), 1.5 * gravity)
     for k in range(count * WINDOW):
         dq = speed + 1e-3 * k * ddq
-        conflict = guard.add(
-            1e-3 * k, FER.home, dq, 1.5 * gravity, 1.5 * gravity, gravity, running=True
-        )
+        state = cycle(1e-3 * k, FER.home, dq, 1.5 * gravity, 1.5 * gravity, gravity)
+        conflict = guard.add(state, running=True)
         if conflict is not None:
             return conflict
     return None
@@ -127,9 +125,8 @@ def test_a_moving_arm_with_late_efforts_is_not_weightless():
     guard.restart()
     still = MODEL.gravity(FER.home)
     for k in range(WINDOW):
-        guard.add(
-            -1.0 + 1e-3 * k, FER.home, np.zeros(7), 0.01 * still, 0.01 * still, still, running=True
-        )
+        state = (FER.home, np.zeros(7), 0.01 * still, 0.01 * still, still)
+        guard.add(cycle(-1.0 + 1e-3 * k, *state), running=True)
     conflict = windows_of(guard, 0.0, 2)
     assert 'the arm is no gravity' in conflict.reason
 
@@ -139,7 +136,7 @@ def test_states_from_before_running_decide_nothing():
     gravity = MODEL.gravity(FER.home)
     state = (FER.home, np.zeros(7), gravity, np.zeros(7), gravity)
     for k in range(WINDOW - 1):
-        assert guard.add(1e-3 * k, *state, running=False) is None
-    assert guard.add(1e-3 * WINDOW, *state, running=True) is None
-    conflicts = [guard.add(1e-3 * k, *state, running=True) for k in range(20, 20 + WINDOW)]
+        assert guard.add(cycle(1e-3 * k, *state), running=False) is None
+    assert guard.add(cycle(1e-3 * WINDOW, *state), running=True) is None
+    conflicts = [guard.add(cycle(1e-3 * k, *state), running=True) for k in range(20, 20 + WINDOW)]
     assert 'the arm is compensated' in conflicts[-1].reason

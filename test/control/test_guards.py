@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
-from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.cycle_result import Cycle, Mode
 from franka_dynamics.control.fault_latch import ClearedBy, RESTART_WINDOW_S
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.gravity_monitor import FirstTorque, GravityGuard, GravityState
@@ -48,7 +48,7 @@ def test_the_first_torque_never_comes_where_the_arm_is_carried():
     still = np.zeros(7)
     assert guard.first_torque() is FirstTorque.NOT_YET
     for k in range(300):
-        guard.add(1.0 + 1e-3 * k, FER.home, still, GRAVITY, still, GRAVITY, running=False)
+        guard.add(Cycle(None, 1.0 + 1e-3 * k, FER.home, still, GRAVITY, GRAVITY), running=False)
     assert guard.evidence.state is GravityState.COMPENSATED
     assert guard.first_torque() is FirstTorque.NOT_YET
 
