@@ -7,6 +7,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+import sys
+import time
 from typing import Any, TYPE_CHECKING
 
 from ._arm_options import add_payload_option, NamedArm
@@ -137,8 +139,11 @@ def reading(bar: Progress, path: str) -> Callable[[int, int], None]:
     return lambda done, total: bar.update(task, completed=done, total=total)
 
 
+_LINE_EVERY_S = 10.0
+
+
 def progress_bar(console: Console) -> Progress:
-    """Return a progress bar that shows only in a terminal and leaves no trace."""
+    """Return a progress bar that leaves no trace; outside a terminal, lines on standard error."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -147,7 +152,20 @@ def progress_bar(console: Console) -> Progress:
         TimeElapsedColumn,
     )
 
-    return Progress(
+    class Bar(Progress):
+        told = time.monotonic()
+
+        def update(self, task_id: Any, **changes: Any) -> None:
+            super().update(task_id, **changes)
+            if self.disable and time.monotonic() - self.told > _LINE_EVERY_S:
+                self.told = time.monotonic()
+                task = self.tasks[self.task_ids.index(task_id)]
+                print(
+                    f'{task.description}: {task.completed:.0f} of {task.total or 0.0:.0f}',
+                    file=sys.stderr,
+                )
+
+    return Bar(
         TextColumn('{task.description}'),
         BarColumn(),
         MofNCompleteColumn(),

@@ -11,6 +11,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.arm_file_writer import save
+from franka_dynamics.cli import _recording_options
+from franka_dynamics.cli._say import terminal
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.report.table import json_text
 
@@ -104,3 +106,10 @@ def test_a_payload_is_held_against_the_arms_own_rated_load(tmp_path, capsys, arm
     options = ['--mass', '4', '--unit', 'mm', '--mount', 'flange', '--arm', str(file)]
     assert main(['payload-from-mesh', str(tmp_path / 'tool.stl'), *options]) == 0
     assert ('rated' in capsys.readouterr().out) is told
+
+
+def test_progress_is_told_by_lines_outside_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(_recording_options, '_LINE_EVERY_S', 0.0)
+    with _recording_options.progress_bar(terminal()) as bar:
+        bar.update(bar.add_task('planning', total=None), completed=3, total=12)
+    assert capsys.readouterr() == ('', 'planning: 3 of 12\n')
