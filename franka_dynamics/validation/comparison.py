@@ -29,12 +29,13 @@ from .parameters import (
     Parameter,
     ROW_UNITS,
 )
-from .published_inertials import likeliest_error_pattern
+from .published_inertials import error_pattern
 from .torque_effect import (
     Difference,
     effect_together,
     JOINT_SIGN,
     JointEffect,
+    NO_EFFECT,
     on_arm,
     Situation,
     torque,
@@ -52,8 +53,6 @@ from ..urdf.serial_chain import SerialChain
 SAME = 1e-9
 # A URDF's text is rounded; pi/2 written as 1.570796 is 3e-7 off.
 TEXT = 1e-6
-# What rounding leaves of a torque, of max(1, |tau|).
-_NO_EFFECT = 1e-11
 _STATES = 200
 # pi/2 written as 1.57 is 8e-4 rad off.
 _COARSE_ANGLE = 2e-3
@@ -146,15 +145,13 @@ def compare(
     probe = _Probe(first, own, sample_states(first, _STATES, seed))
     aligned, found = _geometry(first, second, probe, tolerance)
     found += _gravity_difference(probe, others, tolerance)
-    parameters = limit_parameters(first)
-    for link in range(first.n):
-        parameters += _fewest(first, aligned, link, tolerance)
-    for parameter in _differing(parameters, first, aligned, tolerance):
+    found += _links(probe, aligned, tolerance)
+    for parameter in _differing(limit_parameters(first), first, aligned, tolerance):
         found.append(_measured(parameter, first, aligned, probe))
     found += _friction_differences(first, aligned, probe, tolerance)
     order = {name: i for i, name in enumerate(('arm', 'base', *first.joint_names, 'flange'))}
     found.sort(key=lambda one: (-one.torque_effect, order[one.place]))
-    return Comparison(first, aligned, tuple(own.tolist()), _with_causes(first, aligned, found))
+    return Comparison(first, aligned, tuple(own.tolist()), tuple(found))
 
 
 def compare_geometry(
@@ -168,12 +165,37 @@ def compare_geometry(
     probe = _Probe(first, gravity_vector(gravity), sample_states(first, _STATES, 0))
     aligned, found = _geometry(first, second, probe, TEXT)
     return aligned, tuple(
-        replace(one, cause=_row_cause(one))
+        one
         for one in sorted(found, key=lambda one: -one.torque_effect)
         if isinstance(one.first, str)
         or isinstance(one.second, str)
         or not _same(one.first, one.second, _rounding(one), angle=one.unit == 'rad')
     )
+
+
+def compare_links(
+    first: ArmDescription, second: ArmDescription, *, gravity: ArrayLike = GRAVITY
+) -> list[Difference]:
+    """
+    Return where the links of two arms of the same rows are others, the largest effect first.
+
+    What is within the rounding of a URDF's text is no difference. Arguments are as for `compare`.
+    """
+    probe = _Probe(first, gravity_vector(gravity), sample_states(first, _STATES, 0))
+    return sorted(_links(probe, second, TEXT), key=lambda one: -one.torque_effect)
+
+
+def _links(probe: _Probe, second: ArmDescription, tolerance: float) -> list[Difference]:
+    """Return a link's differences, each with the likeliest mistake in writing behind them."""
+    first, found = probe.description, []
+    for i in range(first.n):
+        parameters = _fewest(first, second, i, tolerance)
+        pattern = error_pattern(first, second, i) if parameters else None
+        cause, certain = (pattern.cause, pattern.certain) if pattern else ('', False)
+        for parameter in parameters:
+            one = _measured(parameter, first, second, probe)
+            found.append(replace(one, cause=cause, certain=certain))
+    return found
 
 
 def _rounding(one: Difference) -> float:
@@ -213,37 +235,6 @@ def nearest_reading(
     return best[1:]
 
 
-def _with_causes(
-    first: ArmDescription, second: ArmDescription, found: Sequence[Difference]
-) -> tuple[Difference, ...]:
-    """Return the differences with the likeliest mistake in writing that each may come from."""
-    patterns = {}
-    for i, name in enumerate(first.joint_names):
-        if any(one.place == name and one.inertial for one in found):
-            neighbours = {
-                other: link for other, link in zip(first.joint_names, first.links) if other != name
-            }
-            pattern = likeliest_error_pattern(second.links[i], first.links[i], neighbours)
-            patterns[name] = pattern.cause if pattern else ''
-    return tuple(
-        replace(one, cause=patterns.get(one.place, '') if one.inertial else _row_cause(one))
-        for one in found
-    )
-
-
-def _row_cause(one: Difference) -> str:
-    if one.parameter == JOINT_SIGN:
-        return 'its axis, or the sense in which it is counted, has the wrong sign'
-    if one.parameter not in ROW_UNITS or isinstance(one.first, str) or isinstance(one.second, str):
-        return ''
-    if ROW_UNITS[one.parameter] == 'rad':
-        gap = abs(math.remainder(one.second - one.first, math.tau))
-        return 'an angle written with too few digits' if gap < _COARSE_ANGLE else ''
-    # As near as a millimetre in a metre is, whichever digits are left out.
-    thousand = one.first != 0.0 and abs(one.second / one.first - 1000.0) < 1e-3
-    return 'millimetres in place of metres' if thousand else ''
-
-
 class _Probe:
     """Measures what a change of the first description does to its torques."""
 
@@ -254,7 +245,7 @@ class _Probe:
     def effect(self, changed: ArmDescription, gravity: Array | None = None) -> float:
         after = Situation(changed, self.gravity if gravity is None else gravity)
         largest = float(np.abs(torque(after, self.states) - self.torque).max())
-        floor = _NO_EFFECT * max(1.0, float(np.abs(self.torque).max()))
+        floor = NO_EFFECT * max(1.0, float(np.abs(self.torque).max()))
         return largest if largest > floor else 0.0
 
 
@@ -281,7 +272,9 @@ def _sign_difference(first: ArmDescription, joint: int, probe: _Probe) -> Differ
         return with_joint_reversed(arm, joint)
 
     effect = probe.effect(change(first))
-    return Difference(first.joint_names[joint], JOINT_SIGN, '+', '-', '', effect, on_arm(change))
+    cause = 'its axis, or the sense in which it is counted, has the wrong sign'
+    place = first.joint_names[joint]
+    return Difference(place, JOINT_SIGN, '+', '-', '', effect, on_arm(change), cause)
 
 
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
@@ -338,17 +331,27 @@ def _measured(
     second: ArmDescription,
     probe: _Probe,
 ) -> Difference:
-    there = parameter.read(second)
+    here, there = parameter.read(first), parameter.read(second)
     effect = probe.effect(parameter.write(first, there)) if parameter.identifiable else 0.0
     return Difference(
         parameter.place,
         parameter.name,
-        parameter.read(first),
+        here,
         there,
         parameter.unit,
         effect,
         on_arm(lambda arm: parameter.write(arm, there)),
+        _row_cause(parameter, here, there) if parameter.name in ROW_UNITS else '',
     )
+
+
+def _row_cause(parameter: Parameter, here: float, there: float) -> str:
+    if parameter.unit == 'rad':
+        gap = abs(math.remainder(there - here, math.tau))
+        return 'an angle written with too few digits' if gap < _COARSE_ANGLE else ''
+    # As near as a millimetre in a metre is, whichever digits are left out.
+    thousand = here != 0.0 and abs(there / here - 1000.0) < 1e-3
+    return 'millimetres in place of metres' if thousand else ''
 
 
 def _gravity_difference(probe: _Probe, other: Array, tolerance: float) -> list[Difference]:

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
 from itertools import permutations, product
-from pathlib import Path
 
 import numpy as np
 
@@ -20,9 +19,11 @@ from ..arm import (
     available_sets,
     LinkInertia,
     load,
+    load_hand,
 )
-from ..arm.hand_file import NO_HAND
+from ..arm.hand_file import hand_file, NO_HAND
 from ..arm.inertia import six_from_tensor
+from ..spatial import inverse_transform, pose_from_xyz_rpy
 
 # Equal but for the decimals of a text: relative to the mass and the tensor, absolute [m].
 EXACT = 1e-6
@@ -104,36 +105,29 @@ def distance(found: LinkInertia, known: LinkInertia) -> float:
     return _gap(found.parameters(), known.parameters())
 
 
-def known_sets(reference: ArmDescription) -> list[KnownSet]:
+def known_sets(reference: ArmDescription, hand: str | None = None) -> list[KnownSet]:
     """
-    Return every set of every shipped arm with the reference's geometry, with each hand.
+    Return every set of every shipped arm with the reference's geometry, with a hand or with each.
 
     The reference's own file comes first, so that ties go to it.
     """
     shipped = available_arms()
-    own = reference.file or reference.name
-    found: list[KnownSet] = []
-    names = set()
-    for file in dict.fromkeys([own, *shipped]):
-        for key, arm in _shipped_sets(file) if file in shipped else _sets(file):
-            if key not in names and _same_geometry(arm, reference):
-                names.add(key)
-                found.append(KnownSet(*key, arm.links))
-    return found
+    hands = (NO_HAND, *available_hands()) if hand is None else (hand,)
+    found: dict[tuple[str, str, str], KnownSet] = {}
+    for file in dict.fromkeys([reference.file or reference.name, *shipped]):
+        for arm in _shipped_sets(file, hands) if file in shipped else _sets(file, hands):
+            key = (arm.name, arm.inertial_set, arm.hand)
+            if key not in found and _same_geometry(arm, reference):
+                found[key] = KnownSet(*key, arm.links)
+    return list(found.values())
 
 
-def _sets(file: str | Path) -> Iterator[tuple[tuple[str, str, str], ArmDescription]]:
-    """Yield every set of a file with each hand, under the names of arm, set and hand."""
-    for inertial_set in available_sets(file):
-        for hand in (NO_HAND, *available_hands()):
-            arm = load(file, inertial_set, hand=hand)
-            yield (arm.name, inertial_set, hand), arm
+def _sets(file: str, hands: tuple[str, ...]) -> tuple[ArmDescription, ...]:
+    """Return every set of a file with each hand."""
+    return tuple(load(file, name, hand=hand) for name in available_sets(file) for hand in hands)
 
 
-@cache
-def _shipped_sets(name: str) -> tuple[tuple[tuple[str, str, str], ArmDescription], ...]:
-    """Return those of a shipped arm, whose file does not change while it is used."""
-    return tuple(_sets(name))
+_shipped_sets = cache(_sets)  # of files that do not change while they are used
 
 
 def identify(
@@ -176,6 +170,7 @@ def _gap(a: np.ndarray, b: np.ndarray) -> float:
 
 
 _AXES = 'xyz'
+_MOUNTED_AT = -45.0  # [deg] about the flange's z, as Franka mounts its hand
 # Other orders in which libraries keep the six elements, as places in xx xy xz yy yz zz.
 _ELEMENT_ORDERS = {
     "Pinocchio's order xx xy yy xz yz zz": (0, 1, 3, 2, 4, 5),
@@ -191,6 +186,66 @@ class ErrorPattern:
     cause: str
     link: LinkInertia
     certain: bool = True
+
+
+def error_pattern(first: ArmDescription, second: ArmDescription, i: int) -> ErrorPattern | None:
+    """Return what makes link i of a second arm, in the same rows, of that of the first."""
+    found, known = second.links[i], first.links[i]
+    neighbours = {
+        name: link for j, (name, link) in enumerate(zip(first.joint_names, first.links)) if j != i
+    }
+    pattern = _carried(found, first, neighbours) if i == first.n - 1 else None
+    pattern = pattern or likeliest_error_pattern(found, known, neighbours)
+    impossible = match(found, known) is Match.DIFFERENT and not found.is_physical()
+    if impossible and not (pattern and pattern.certain):
+        return ErrorPattern('no real body has these parameters', found)
+    return pattern
+
+
+def _carried(
+    found: LinkInertia, first: ArmDescription, neighbours: dict[str, LinkInertia]
+) -> ErrorPattern | None:
+    """Explain a last link by what it carries, or by an error pattern under a known hand."""
+    flange = first.flange_transform()
+    bare = first.links[-1]
+    if first.hand != NO_HAND and hand_file(first.hand).is_file():
+        bare = bare - load_hand(first.hand).expressed_in(flange)
+        if match(found, bare) is Match.EXACT:
+            return ErrorPattern(f'the hand {first.hand} is missing', found)
+    tool = (found - bare).expressed_in(inverse_transform(flange))
+    for name in available_hands():
+        hand = load_hand(name)
+        degrees = mounting_angle(tool, hand)
+        if degrees == 0.0 and name != first.hand:
+            return ErrorPattern(f'the hand {name} is mounted', found)
+        if degrees:
+            return ErrorPattern(
+                f"{name} is mounted at {_MOUNTED_AT + degrees:g} deg about the flange's z, not "
+                f'at {_MOUNTED_AT:g} deg',
+                found,
+                certain=False,
+            )
+        pattern = likeliest_error_pattern(found - hand.expressed_in(flange), bare, neighbours)
+        if pattern is not None:
+            return replace(pattern, cause=f'{pattern.cause} (beneath {name})')
+    pattern = likeliest_error_pattern(found, bare, neighbours)
+    if pattern is None and tool.mass > 0.0 and tool.is_physical():
+        center = ', '.join(f'{value:.3g}' for value in tool.center_of_mass)
+        return ErrorPattern(
+            f'a tool of {tool.mass:.4g} kg at ({center}) m from the flange that is no known hand',
+            found,
+            certain=False,
+        )
+    return pattern
+
+
+def mounting_angle(tool: LinkInertia, hand: LinkInertia) -> float | None:
+    """Return the angle [deg] by which a known hand is turned about the flange's z, if it is."""
+    for degrees in range(-180, 180, 15):
+        turn = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))
+        if match(tool, hand.expressed_in(turn)) is Match.EXACT:
+            return float(degrees)
+    return None
 
 
 def likeliest_error_pattern(

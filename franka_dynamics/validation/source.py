@@ -101,10 +101,8 @@ def _with_nearest_inertials(
     """Return an arm with the published set and hand nearest to a URDF's inertials."""
     candidates = [
         one
-        for one in known_sets(arm)
-        if one.arm == arm.name
-        and inertial_set in (None, one.inertial_set)
-        and hand in (None, one.hand)
+        for one in known_sets(arm, hand)
+        if one.arm == arm.name and inertial_set in (None, one.inertial_set)
     ]
     if not candidates:
         raise UnknownArmError(

@@ -11,19 +11,17 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arm import ArmDescription, LinkInertia
+from ..arm import ArmDescription
 from ..arm.friction import friction_along
 from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# A torque below this [N m] is rounding of sums of torques of up to 100 N m.
+# What rounding leaves of a torque, of max(1, |tau|).
 NO_EFFECT = 1e-11
 _STATES = 200
 _PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
-# A base tilted about two axes lets every parameter act that acts in any mounting.
-_TILTED = (3.0, -5.0, -7.9)
 JOINT_SIGN = 'joint sign'
 _ALL_DIGITS = 17  # tell any two numbers of double precision apart
 
@@ -49,6 +47,8 @@ class JointEffect:
 
     def __str__(self) -> str:
         """Return the effect in words."""
+        if self.largest == 0.0:
+            return 'none; no motion shows it'
         return (
             f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
             'the joint vector'
@@ -66,7 +66,6 @@ class Difference:
     `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
     parameter brings about over random states within the limits; 0.0 if no torque shows it.
     `cause` is the likeliest one, where one is known, and `certain` where it can only be a mistake.
-    `effect` says more about the effect than its size, where there is more to say.
     """
 
     place: str
@@ -77,7 +76,6 @@ class Difference:
     torque_effect: float
     change: Change = field(default=lambda before: before, repr=False, compare=False)
     cause: str = ''
-    effect: str = ''
     certain: bool = True
 
     @property
@@ -92,12 +90,11 @@ class Difference:
 
     def __str__(self) -> str:
         """Return the difference as one sentence."""
-        if self.effect:
-            effect = f'effect on torque: {self.effect}'
-        elif self.has_effect:
-            effect = f'torque changes by up to {self.torque_effect:.3g} N m'
-        else:
-            effect = 'no effect on torque'
+        effect = (
+            f'torque changes by up to {self.torque_effect:.3g} N m'
+            if self.has_effect
+            else 'no effect on torque'
+        )
         cause = f'; likeliest cause: {self.cause}' if self.cause else ''
         here, there = _texts(self.first, self.second)
         return (
@@ -145,18 +142,36 @@ def effect_together(
         Of the random states within the limits.
 
     """
-    arm = first
-    before = after = Situation(arm, gravity_vector(gravity))
+    after = Situation(first, gravity_vector(gravity))
     # Reversed joints last: the other changes are said in the first arm's own signs.
     for one in sorted(found, key=lambda one: one.parameter == JOINT_SIGN):
         after = one.change(after)
-    states = sample_states(arm, _STATES, seed)
-    apart = torque(after, states) - torque(before, states)
+    return effect_between(
+        first, after.arm, gravity=gravity, second_gravity=after.gravity, seed=seed
+    )
+
+
+def effect_between(
+    first: ArmDescription,
+    second: ArmDescription,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    second_gravity: ArrayLike | None = None,
+    seed: int = 0,
+) -> JointEffect:
+    """Return how far the torques of two arms are apart; arguments are as for `compare`."""
+    field = gravity_vector(gravity)
+    before = Situation(first, field)
+    after = Situation(second, field if second_gravity is None else gravity_vector(second_gravity))
+    states = sample_states(first, _STATES, seed)
+    torques = torque(before, states)
+    apart = torque(after, states) - torques
+    apart[np.abs(apart) <= NO_EFFECT * max(1.0, float(np.abs(torques).max()))] = 0.0
     worst = np.abs(apart).max(axis=0)
     apart = apart[:_STATES]
     return JointEffect(
         float(worst.max()),
-        arm.joint_names[int(worst.argmax())],
+        first.joint_names[int(worst.argmax())],
         float(np.sqrt(np.mean(np.sum(apart * apart, axis=1)))),
     )
 
@@ -177,71 +192,6 @@ def torque(situation: Situation, states: JointStates) -> Array:
     )
     along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
     return np.vstack([rigid + arm.friction.torque(states.dq), along])
-
-
-@dataclass(frozen=True)
-class TorqueEffect:
-    """
-    The largest torque difference over random states within the limits [N m].
-
-    `upright` is for an upright base, `joint` the joint that sees it; `tilted` for a tilted base.
-    """
-
-    upright: float
-    tilted: float
-    joint: str
-
-    @property
-    def none(self) -> bool:
-        """Whether no motion shows the difference, whichever way the base is mounted."""
-        return max(self.upright, self.tilted) <= NO_EFFECT
-
-    def __str__(self) -> str:
-        """Return the effect in words."""
-        if self.none:
-            return 'none; no motion shows this number'
-        if self.upright <= NO_EFFECT:
-            return f'none on an upright base, up to {self.tilted:.2g} N m on a tilted one'
-        return f'up to {self.upright:.2g} N m (at {self.joint})'
-
-
-def effect_of_links(
-    reference: ArmDescription, found: Sequence[LinkInertia], expected: Sequence[LinkInertia]
-) -> TorqueEffect:
-    """
-    Return what replacing some links of an arm by others does to its torques.
-
-    Torque is linear in the inertial parameters (Gautier and Khalil 1990, section 3), so the
-    recursion on the differences of the links gives the difference of the torques itself, without
-    cancellation.
-
-    Parameters
-    ----------
-    reference : ArmDescription
-        The arm whose rows and limits count.
-    found, expected : sequence of LinkInertia
-        Both sets of links, in the arm's DH frames.
-
-    """
-    joints = tuple(replace(joint, rotor_inertia=0.0) for joint in reference.joints)
-    difference = replace(
-        reference, joints=joints, links=tuple(a - b for a, b in zip(found, expected))
-    )
-    upright = _peaks(difference, GRAVITY)
-    return TorqueEffect(
-        float(upright.max()),
-        float(_peaks(difference, _TILTED).max()),
-        reference.joint_names[int(np.argmax(upright))],
-    )
-
-
-def _peaks(
-    description: ArmDescription,
-    gravity: tuple[float, float, float],
-) -> Array:
-    """Return the largest torque of each joint over the states, shape (n,)."""
-    states = sample_states(description, _STATES, 0)
-    return np.abs(NewtonEulerModel(description, gravity).inverse_dynamics(*states)).max(axis=0)
 
 
 def _texts(first: float | str, second: float | str) -> tuple[str, str]:

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .comparison import compare_geometry
-from .inertia_diagnosis import compare_inertials
+from .comparison import compare_geometry, compare_links
 from .pinocchio_urdf import largest_difference
-from .published_inertials import Match
-from .torque_effect import Difference
+from .published_inertials import identify, known_sets, Match, NearestSet
+from .torque_effect import Difference, effect_between
 from ..arm import ArmDescription, Joint, JointLimits
+from ..arm.hand_file import NO_HAND
 from ..errors import UrdfError, UrdfMismatchError
 from ..urdf.serial_chain import ChainJoint, read_chain, SerialChain
 
@@ -91,6 +91,9 @@ class UrdfVerdict:
 _TILT = 1e-6  # [rad]; a base less tilted than this is upright
 # Two readings of one text agree to 1e-13 N m; up to 1e-3 are the angles that it rounds.
 _READING_TOLERANCE = 2e-3
+_HAND_OF_FRANKA = 'franka_hand'
+# [m/s^2] A base tilted about two axes lets every parameter act that acts in any mounting.
+_TILTED = (3.0, -5.0, -7.9)
 _HAND_WORDS = ('hand', 'finger')
 _SHARED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
@@ -151,35 +154,28 @@ def model_from_urdf(
     aligned, differences = compare_geometry(reference, chain)
     if differences:
         _refuse(_geometry_verdict(chain, reference, differences))
-    links = aligned.links
-    judgement = compare_inertials(
-        links,
-        [joint.link for joint in chain.joints],
-        reference,
-        expected_hand=expected_hand,
-        massless_hand=_hand_without_mass(chain),
-        accept_unknown=accept_unknown_inertials,
+    nearest, same, findings, notes = _judged(
+        aligned, reference, expected_hand, _hand_without_mass(chain), accept_unknown_inertials
     )
-    nearest = judgement.identification.known
     joints, limit_notes = _joints(chain, reference)
     verdict = UrdfVerdict(
         source,
         reference.name,
-        nearest.inertial_set if judgement.known else UNKNOWN,
-        nearest.hand if judgement.known else UNKNOWN,
-        str(nearest),
-        judgement.identification.distance,
-        judgement.identification.worst is Match.EXACT,
+        nearest.known.inertial_set if same else UNKNOWN,
+        nearest.known.hand if same else UNKNOWN,
+        str(nearest.known),
+        nearest.distance,
+        nearest.worst is Match.EXACT,
         chain.mount,
-        judgement.findings,
-        (*judgement.notes, *_mount_note(chain), *chain.notes, *limit_notes),
+        findings,
+        (*notes, *_mount_note(chain), *chain.notes, *limit_notes),
     )
     if not verdict.passed:
         _refuse(verdict)
     description = replace(
         reference,
         joints=joints,
-        links=links,
+        links=aligned.links,
         base_link=chain.base_inertia,
         rounding=0.0,
         inertial_set=verdict.inertial_set,
@@ -190,6 +186,59 @@ def model_from_urdf(
     _require_same_reading(xml, description, verdict)
     unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
     return UrdfModel(description, replace(verdict, notes=(*unphysical, *verdict.notes)))
+
+
+def _judged(
+    arm: ArmDescription,
+    reference: ArmDescription,
+    expected_hand: str | None,
+    massless_hand: Sequence[str],
+    accept_unknown: bool,
+) -> tuple[NearestSet, bool, tuple[Difference, ...], tuple[str, ...]]:
+    """Return the published set nearest to some links, if they are it, findings, notes."""
+    nearest = identify(arm.links, known_sets(reference, expected_hand), reference.name)
+    missing = expected_hand is None and nearest.known.hand == NO_HAND and bool(massless_hand)
+    if missing:
+        sets = known_sets(reference, _HAND_OF_FRANKA)
+        nearest = identify(arm.links, sets, reference.name)
+    known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
+    found = replace(known, links=arm.links)
+    matches = dict(zip(reference.joint_names, nearest.matches))
+    # What only rounding seems to separate from a known link may still be a certain error.
+    different = [
+        one
+        for one in compare_links(known, found, gravity=_TILTED)
+        if matches[one.place] is Match.DIFFERENT
+        or (one.certain and matches[one.place] is Match.ROUNDED)
+    ]
+    if missing:
+        cause = f'the URDF has a hand ({", ".join(massless_hand)}), but its mass is missing'
+        different = [replace(one, cause=cause, certain=False) for one in different]
+    tilted = effect_between(known, found, gravity=_TILTED)
+    same = nearest.worst is not Match.DIFFERENT or tilted.largest == 0.0
+    findings = [one for one in different if one.certain or tilted.largest]
+    if same and nearest.known.arm != reference.name:
+        findings.append(_other_arm(nearest, reference, found))
+    refused = tuple(one for one in findings if one.certain or not accept_unknown)
+    notes = [f'{one} Accepted.' for one in findings if one not in refused]
+    notes += [f'{one} Passed.' for one in different if one not in findings]
+    if not refused and nearest.worst is not Match.EXACT:
+        upright = effect_between(known, found)
+        notes.append(f'The difference to {nearest.known} acts on torques: {upright}.')
+    return nearest, same, refused, tuple(notes)
+
+
+def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) -> Difference:
+    return Difference(
+        'the arm',
+        'inertial set',
+        f'a set of {arm.name}',
+        str(nearest.known),
+        '',
+        effect_between(arm, found).largest,
+        cause=f'the URDF is that of a {nearest.known.arm}',
+        certain=False,
+    )
 
 
 def _require_same_reading(xml: str, description: ArmDescription, verdict: UrdfVerdict) -> None:
@@ -216,7 +265,9 @@ def _refuse(verdict: UrdfVerdict) -> None:
         if others
         else ''
     )
-    raise UrdfMismatchError(f'{verdict.source}: {verdict.findings[0]}{more}', verdict)
+    raise UrdfMismatchError(
+        f'{verdict.source} against {verdict.nearest}: {verdict.findings[0]}{more}', verdict
+    )
 
 
 def _require_complete(chain: SerialChain) -> None:

@@ -95,7 +95,7 @@ def heavier(text):
             1,
             '/robot_description did not arrive within 0.5 s',
         ),
-        ({'model_source': 'robot_description'}, heavier, 1, 'fer_link4'),
+        ({'model_source': 'robot_description'}, heavier, 1, 'fer_joint4'),
     ],
 )
 def test_a_model_source_at_fault_is_refused_by_name(

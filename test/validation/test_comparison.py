@@ -26,7 +26,7 @@ from franka_dynamics.validation.torque_effect import effect_together
 
 from ..arms import with_link, with_row_shifted
 
-FAULTS, STATES = 80, 30
+FAULTS, STATES = 24, 10
 VISIBLE_NM = 1e-9  # between the rounding of a torque (1e-13) and the least planted effect
 ROW_FAULTS = {'a': 0.01, 'd': 0.01, 'alpha': 0.05}
 
@@ -88,12 +88,12 @@ def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
         visible = torque_change(description, faulty, gravity, seed) > VISIBLE_NM
         assert found[0].has_effect == visible, (seed, str(found[0]))
         unnoticed += not visible
-    assert 2 <= unnoticed <= 20  # both verdicts occur
+    assert 0 < unnoticed < FAULTS  # both verdicts occur
 
 
 @pytest.mark.parametrize('convention', list(Convention))
 def test_each_single_fault_of_a_random_arm_is_named_alone(convention):
-    for seed in range(25):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         arm = random_arm(rng, convention=convention)
         faulty, gravity, place, parameter = plant(rng, arm)
