@@ -76,26 +76,23 @@ class NearestSet:
 
 def match(found: LinkInertia, known: LinkInertia) -> Match:
     """Return how near a link is to a known one, in either form that tables are printed in."""
-    tensor = float(np.abs(known.inertia_at_center_of_mass).max())
-    scale = max(known.mass, found.mass, EXACT)
-    by_center = (
-        abs(found.mass - known.mass),
-        _gap(found.center_of_mass, known.center_of_mass),
-        _gap(found.inertia_at_center_of_mass, known.inertia_at_center_of_mass),
-    )
-    by_origin = (
-        by_center[0],
+    mass, scale = abs(found.mass - known.mass), max(known.mass, found.mass, EXACT)
+    if mass > max(ROUNDING, EXACT * scale):
+        return Match.DIFFERENT
+    center = _gap(found.center_of_mass, known.center_of_mass)
+    expected = known.inertia_at_center_of_mass
+    tensor, size = _gap(found.inertia_at_center_of_mass, expected), float(np.abs(expected).max())
+    if mass <= EXACT * scale and center <= EXACT and tensor <= EXACT * max(size, EXACT):
+        return Match.EXACT
+    moment, about_origin = (
         _gap(found.first_moment, known.first_moment),
         _gap(found.inertia, known.inertia),
     )
-    if (
-        by_center[0] <= EXACT * scale
-        and by_center[1] <= EXACT
-        and by_center[2] <= EXACT * max(tensor, EXACT)
+    for vector, gap, largest in (
+        (center, tensor, size),
+        (moment, about_origin, float(np.abs(known.inertia).max())),
     ):
-        return Match.EXACT
-    for form, size in ((by_center, tensor), (by_origin, float(np.abs(known.inertia).max()))):
-        if max(form) <= ROUNDING and form[2] <= ROUNDING_SHARE * size:
+        if max(mass, vector, gap) <= ROUNDING and gap <= ROUNDING_SHARE * largest:
             return Match.ROUNDED
     return Match.DIFFERENT
 
@@ -262,10 +259,10 @@ def likeliest_error_pattern(
         The other links of the known set, by name: rows of a table slip.
 
     """
-    made = list(_error_patterns(known, neighbours))
+    made = [(one, match(found, one.link)) for one in _error_patterns(known, neighbours)]
     for nearness in (Match.EXACT, Match.ROUNDED):
-        for pattern in made:
-            if match(found, pattern.link) <= nearness and match(pattern.link, known) > nearness:
+        for pattern, near in made:
+            if near <= nearness and match(pattern.link, known) > nearness:
                 return pattern
     return _single_quantity(found, known)
 

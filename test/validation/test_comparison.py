@@ -26,17 +26,17 @@ from franka_dynamics.validation.torque_effect import effect_together
 
 from ..arms import with_link, with_row_shifted
 
+KINDS = ('mass', 'c', 'I', 'a', 'd', 'alpha', 'sign', 'gravity')
 FAULTS, STATES = 24, 10
 VISIBLE_NM = 1e-9  # between the rounding of a torque (1e-13) and the least planted effect
 ROW_FAULTS = {'a': 0.01, 'd': 0.01, 'alpha': 0.05}
 
 
-def plant(rng, arm):
+def plant(rng, arm, kind):
     """Return the faulty arm, its gravity, and the place and parameter that are to be named."""
     joint = int(rng.integers(arm.n))
     name, link = arm.joint_names[joint], arm.links[joint]
     size = float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
-    kind = str(rng.choice(['mass', 'c', 'I', 'a', 'd', 'alpha', 'sign', 'gravity']))
     if kind in ROW_FAULTS:
         return with_row_shifted(arm, joint, **{kind: ROW_FAULTS[kind] * size}), GRAVITY, name, kind
     if kind == 'sign':
@@ -81,7 +81,9 @@ def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
     description = load(arm)
     unnoticed = 0
     for seed in range(FAULTS):
-        faulty, gravity, place, parameter = plant(np.random.default_rng(seed), description)
+        faulty, gravity, place, parameter = plant(
+            np.random.default_rng(seed), description, KINDS[seed % 8]
+        )
         found = compare(description, faulty, second_gravity=gravity).differences
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
         # Those without effect are marked so, and only those.
@@ -93,10 +95,10 @@ def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
 
 @pytest.mark.parametrize('convention', list(Convention))
 def test_each_single_fault_of_a_random_arm_is_named_alone(convention):
-    for seed in range(10):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         arm = random_arm(rng, convention=convention)
-        faulty, gravity, place, parameter = plant(rng, arm)
+        faulty, gravity, place, parameter = plant(rng, arm, KINDS[seed % 8])
         found = compare(arm, faulty, second_gravity=gravity).differences
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
 
