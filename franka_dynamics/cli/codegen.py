@@ -84,7 +84,7 @@ class Codegen(ArmOrTree):
         default=None,
     )
     search: bool = option(
-        'look for the form with the fewest operations: a tenth fewer, after seconds for an arm '
+        'look for the form with the fewest operations: a twentieth fewer, after seconds for an arm '
         'and minutes for a tree',
         default=False,
     )

@@ -21,7 +21,7 @@ from .chain import (
 )
 from .expression import Expression, gradient, Graph, Number
 from .kinematics import jacobian, tip_pose, wrench_at_tip_body
-from .plan import find_plan, Plan
+from .plan import find_plan, plain_plan, Plan
 from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn
 from .regrouping import RegroupedChain
@@ -237,8 +237,7 @@ def customised_equations(
         Khalil's terminal forces are there.
     search : bool
         Whether to look for the form with the fewest operations, of torques and the mass matrix:
-        seconds for an arm, minutes for a tree, for a tenth fewer operations and a twentieth of
-        the time of an evaluation.
+        seconds for an arm, minutes for a tree, for a twentieth fewer operations.
     classical : bool
         Whether the ten parameters of each link are used as they are, instead of base
         parameters: for comparison, for it costs more.
@@ -271,15 +270,18 @@ def customised_equations(
 
     classical = classical or quantity is Quantity.REGRESSOR
     if plan is None:
-        plan = Plan(shifts=(0.0,) * description.n, classical=classical)
+        chain = build_chain(description, gravity)
+        free = {
+            'turnable_tip': not at_run_time and not terminal_wrench,
+            'movable_tip': not terminal_wrench,
+            'classical': classical,
+        }
         if search and quantity in _SEARCHED:
             plan = find_plan(
-                build_chain(description, gravity),
-                lambda candidate: [output.value for output in written(candidate)[1]],
-                turnable_tip=not at_run_time and not terminal_wrench,
-                movable_tip=not terminal_wrench,
-                classical=classical,
+                chain, lambda one: [output.value for output in written(one)[1]], **free
             )
+        else:
+            plan = plain_plan(chain, **free)
     graph, outputs = written(plan)
     known = form(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('f', 'm') if terminal_wrench else ())), known.shape

@@ -3,10 +3,10 @@
 """
 How an arm's equations are written: where frames stand, what is kept, which lengths are one.
 
-All plans give the same torques; they differ in how many operations it takes. The search starts
-from the plain plan and accepts one change at a time for as long as one helps. It is repeatable,
-and takes a second or two for seven joints, so that it is only done where it is asked for: counts
-are compared with a paper's table then, or the code is to be kept.
+All plans give the same torques; they differ in how many operations it takes. `plain_plan` chooses
+what serves nearly every arm. The search accepts one change at a time for as long as one helps. It
+is repeatable, and takes a second or two for seven joints, so that it is only done where it is
+asked for: counts are compared with a paper's table then, or the code is to be kept.
 """
 
 from __future__ import annotations
@@ -68,6 +68,33 @@ class Plan:
         if self.turned_tip:
             chain = with_turned_tip(chain)
         return regroup(chain, self.cancellations)
+
+
+def plain_plan(
+    chain: GeneratorChain, *, turnable_tip: bool, movable_tip: bool, classical: bool = False
+) -> Plan:
+    """
+    Return the plan that is taken without a search; parameters are those of `find_plan`.
+
+    Origins lie at the common normals before their axes, and tips are written unturned.
+    """
+    unturned = frozenset(
+        j
+        for j, joint in enumerate(chain.joints)
+        if j not in chain.parents
+        and chain.parents[j] != BASE
+        and joint.revolute
+        and 0.0 in (joint.cos_alpha, joint.sin_alpha)
+    )
+    plan = Plan((0.0,) * chain.n, style=Style(unturned=unturned), classical=classical)
+    if classical:
+        return plan
+    for j, joint in enumerate(chain.joints):
+        fixed = j == chain.tip_body and not movable_tip
+        if joint.revolute and chain.parents[j] != BASE and not fixed:
+            shift = -_along_axis(chain, plan, j)
+            plan = replace(plan, shifts=(*plan.shifts[:j], shift, *plan.shifts[j + 1 :]))
+    return replace(plan, turned_tip=turnable_tip)
 
 
 def find_plan(

@@ -14,7 +14,7 @@ from ..arm import ArmDescription
 from ..codegen.chain import build_chain
 from ..codegen.equations import mass_matrix, parameter_names
 from ..codegen.expression import gradient, Graph
-from ..codegen.plan import Plan
+from ..codegen.plan import plain_plan
 from ..codegen.program import Output, Program, write_program
 from ..codegen.recursion import Inputs, inverse_dynamics
 from ..dynamics.model import GRAVITY
@@ -27,8 +27,9 @@ def equations_program(description: ArmDescription) -> Program:
     Its inputs are q and dq; its parameters are those of `parameter_values`.
     """
     graph, n = Graph(), description.n
-    plan = Plan(shifts=(0.0,) * n)
-    chain = plan.apply(build_chain(description, None, graph))
+    chain = build_chain(description, None, graph)
+    plan = plain_plan(chain, turnable_tip=False, movable_tip=True)
+    chain = plan.apply(chain)
     q, dq = (tuple(graph.variable(f'{name}{i + 1}') for i in range(n)) for name in ('q', 'dq'))
     still, free = (graph.zero,) * n, (graph.zero,) * 3
     mass = mass_matrix(graph, chain, q)
