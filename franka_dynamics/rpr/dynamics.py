@@ -12,18 +12,21 @@ sigma = a3 S3 - k3 C3 (how high) and kappa = a3 C3 + k3 S3 = d sigma / d theta3:
     B22 = m2 + m3                   B23 = -m3 sigma        B33 = m3 (a3^2 + k3^2) + I3z
     U = g ((m1 + m2 + m3) d0 + m3 sigma)
 
-The report's k1 = h1/2 along x1, k2 = a2/2 along z2 and k3 = h3/2 along -y3 place the centres of
+`mass_rows` and `coriolis_rows` are these formulas for numbers, arrays and letters alike. The
+report's k1 = h1/2 along x1, k2 = a2/2 along z2 and k3 = h3/2 along -y3 place the centres of
 mass; its moments belong to those centres, so Steiner's terms enter once, through B.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .kinematics import finite_triples, RprKinematics
+from .kinematics import finite_triples, RprKinematics, stacked
 from ..arm import ArmDescription, FrictionModel, LinkInertia
 from ..dynamics.model import solve_acceleration
 from ..errors import DescriptionError, JointVectorError
@@ -124,23 +127,7 @@ class RprDynamics:
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return B(q), shape (..., 3, 3) (Busellato 2023, section 2.1, corrected)."""
-        m, a1 = self.masses, self.kinematics.a1
-        terms = self._terms(q)
-        one = np.ones_like(terms.sigma)
-        b11 = (
-            m.m1 * (a1 + m.k1) ** 2
-            + m.i1z
-            + m.m2 * (terms.extension**2 + (a1 - m.k2) ** 2)
-            + m.i2x
-            + m.m3 * (terms.rho**2 + a1**2)
-            + m.i3x * terms.s3**2
-            + m.i3y * terms.c3**2
-        )
-        b12 = (m.m2 * m.k2 - a1 * (m.m2 + m.m3)) * one
-        b13 = a1 * m.m3 * terms.sigma
-        b22, b23 = (m.m2 + m.m3) * one, -m.m3 * terms.sigma
-        b33 = (m.m3 * (self.kinematics.a3**2 + m.k3**2) + m.i3z) * one
-        return _matrix((b11, b12, b13), (b12, b22, b23), (b13, b23, b33))
+        return stacked(mass_rows(self.kinematics, self.masses, self._place(q)))
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
@@ -148,29 +135,12 @@ class RprDynamics:
 
         c12 and c21 have the m3 terms that the report lost, and c21 = -c12: C is not symmetric.
         """
-        m = self.masses
-        position, velocity = np.broadcast_arrays(finite_triples(q, 'q'), finite_triples(dq, 'dq'))
-        terms = self._terms(position)
-        v1, v2, v3 = np.moveaxis(velocity, -1, 0)
-        by_d2 = (m.m2 + m.m3) * terms.extension + m.m3 * terms.kappa  # half dB11/dd2, "E"
-        by_theta3 = (
-            -m.m3 * terms.rho * terms.sigma + (m.i3x - m.i3y) * terms.s3 * terms.c3
-        )  # half dB11/dtheta3
-        pull = m.m3 * terms.kappa
-        zero = np.zeros_like(pull * v1)
-        return _matrix(
-            (
-                by_d2 * v2 + by_theta3 * v3,
-                by_d2 * v1,
-                by_theta3 * v1 + self.kinematics.a1 * pull * v3,
-            ),
-            (-by_d2 * v1, zero, -pull * v3),
-            (-by_theta3 * v1, zero, zero),
-        )
+        rates = np.moveaxis(finite_triples(dq, 'dq'), -1, 0)
+        return stacked(coriolis_rows(self.kinematics, self.masses, self._place(q), rates))
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q) = (0, 0, m3 g (a3 C3 + k3 S3)), shape (..., 3): the printed one is right."""
-        torque = self.masses.m3 * self.gravity_constant * self._terms(q).kappa
+        torque = self.masses.m3 * self.gravity_constant * self._place(q).kappa
         return np.stack((np.zeros_like(torque), np.zeros_like(torque), torque), axis=-1)
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -181,7 +151,7 @@ class RprDynamics:
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return U(q) with g = dU/dq, shape (...) [J]; zero for a mass at the height of {S}."""
         m = self.masses
-        lifted = (m.m1 + m.m2 + m.m3) * self.kinematics.d0 + m.m3 * self._terms(q).sigma
+        lifted = (m.m1 + m.m2 + m.m3) * self.kinematics.d0 + m.m3 * self._place(q).sigma
         return self.gravity_constant * lifted
 
     def inverse_dynamics(
@@ -227,24 +197,69 @@ class RprDynamics:
             )
         return total + np.einsum('...ai,...a->...i', self.kinematics.geometric_jacobian(q), wrench)
 
-    def _terms(self, q: ArrayLike) -> _Terms:
+    def _place(self, q: ArrayLike) -> Place:
         _, d2, theta3 = np.moveaxis(finite_triples(q, 'q'), -1, 0)
-        s3, c3, extension = np.sin(theta3), np.cos(theta3), self.kinematics.d2bar + d2
-        a3, k3 = self.kinematics.a3, self.masses.k3
-        kappa = a3 * c3 + k3 * s3
-        return _Terms(s3, c3, extension, extension + kappa, a3 * s3 - k3 * c3, kappa)
+        return Place.of(
+            self.kinematics,
+            self.masses,
+            self.kinematics.d2bar + d2,
+            np.sin(theta3),
+            np.cos(theta3),
+        )
 
 
 @dataclass(frozen=True)
-class _Terms:
-    """The module's abbreviations at q; `extension` is D."""
+class Place:
+    """The module's abbreviations at q, numbers, arrays or letters; `extension` is D."""
 
-    s3: Array
-    c3: Array
-    extension: Array
-    rho: Array
-    sigma: Array
-    kappa: Array
+    extension: Any
+    s3: Any
+    c3: Any
+    rho: Any
+    sigma: Any
+    kappa: Any
+
+    @classmethod
+    def of(
+        cls, lengths: RprKinematics, masses: RprMasses, extension: Any, s3: Any, c3: Any
+    ) -> Place:
+        """Return them for D, S3 and C3."""
+        kappa = lengths.a3 * c3 + masses.k3 * s3
+        sigma = lengths.a3 * s3 - masses.k3 * c3
+        return cls(extension, s3, c3, extension + kappa, sigma, kappa)
+
+
+def mass_rows(lengths: RprKinematics, m: RprMasses, at: Place) -> list[list[Any]]:
+    """Return B by rows."""
+    a1 = lengths.a1
+    b11 = (
+        m.m1 * (a1 + m.k1) ** 2
+        + m.i1z
+        + m.m2 * (at.extension**2 + (a1 - m.k2) ** 2)
+        + m.i2x
+        + m.m3 * (at.rho**2 + a1**2)
+        + m.i3x * at.s3**2
+        + m.i3y * at.c3**2
+    )
+    b12, b13, b23 = m.m2 * m.k2 - a1 * (m.m2 + m.m3), a1 * m.m3 * at.sigma, -m.m3 * at.sigma
+    b33 = m.m3 * (lengths.a3**2 + m.k3**2) + m.i3z
+    return [[b11, b12, b13], [b12, m.m2 + m.m3, b23], [b13, b23, b33]]
+
+
+def coriolis_rows(
+    lengths: RprKinematics, m: RprMasses, at: Place, rates: Sequence[Any]
+) -> list[list[Any]]:
+    """Return C of Christoffel symbols by rows."""
+    v1, v2, v3 = rates
+    by_d2 = (m.m2 + m.m3) * at.extension + m.m3 * at.kappa  # half dB11/dd2, "E"
+    # Half dB11/dtheta3.
+    by_theta3 = -m.m3 * at.rho * at.sigma + (m.i3x - m.i3y) * at.s3 * at.c3
+    pull = m.m3 * at.kappa
+    return [
+        [by_d2 * v2 + by_theta3 * v3, by_d2 * v1, by_theta3 * v1 + lengths.a1 * pull * v3],
+        [-by_d2 * v1, 0.0 * v1, -pull * v3],
+        [-by_theta3 * v1, 0.0 * v1, 0.0 * v1],
+    ]
 
 
 def _require_symmetric(link: LinkInertia, axis: int, number: int) -> None:
@@ -258,7 +273,3 @@ def _require_symmetric(link: LinkInertia, axis: int, number: int) -> None:
             f'and no products of inertia; got {link.center_of_mass.tolist()} m and '
             f'{tensor.tolist()} kg m^2. The general formulations take any link.'
         )
-
-
-def _matrix(*rows: tuple[Array, Array, Array]) -> Array:
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -15,6 +15,7 @@ of shape (..., 3).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,12 +100,13 @@ class RprKinematics:
         """Return T_b^3, the pose of the end effector in {S}, shape (..., 4, 4)."""
         (s1, c1), (s3, c3), extension = self._parts(q)
         reach = extension + self.a3 * c3
-        zero = np.zeros_like(s1)
-        return _stack_rows(
-            (s1 * c3, -s1 * s3, -c1, reach * s1 + self.a1 * c1),
-            (-c1 * c3, c1 * s3, -s1, -reach * c1 + self.a1 * s1),
-            (s3, c3, zero, self.d0 + self.a3 * s3),
-            (zero, zero, zero, zero + 1.0),
+        return stacked(
+            [
+                [s1 * c3, -s1 * s3, -c1, reach * s1 + self.a1 * c1],
+                [-c1 * c3, c1 * s3, -s1, -reach * c1 + self.a1 * s1],
+                [s3, c3, 0.0, self.d0 + self.a3 * s3],
+                [0.0, 0.0, 0.0, 1.0],
+            ]
         )
 
     def inverse(self, position: ArrayLike) -> Array:
@@ -232,14 +234,15 @@ class RprKinematics:
         """
         (s1, c1), (s3, c3), extension = self._parts(q)
         reach = extension + self.a3 * c3
-        zero, one = np.zeros_like(s1), np.ones_like(s1)
-        return _stack_rows(
-            (reach * c1 - self.a1 * s1, s1, -self.a3 * s1 * s3),
-            (reach * s1 + self.a1 * c1, -c1, self.a3 * c1 * s3),
-            (zero, zero, self.a3 * c3),
-            (zero, zero, -c1),
-            (zero, zero, -s1),
-            (one, zero, zero),
+        return stacked(
+            [
+                [reach * c1 - self.a1 * s1, s1, -self.a3 * s1 * s3],
+                [reach * s1 + self.a1 * c1, -c1, self.a3 * c1 * s3],
+                [0.0, 0.0, self.a3 * c3],
+                [0.0, 0.0, -c1],
+                [0.0, 0.0, -s1],
+                [1.0, 0.0, 0.0],
+            ]
         )
 
     def _parts(self, q: ArrayLike) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
@@ -261,8 +264,10 @@ def finite_triples(values: ArrayLike, name: str, shape: tuple[int, ...] | None =
     return vector
 
 
-def _stack_rows(*rows: tuple[Array, ...]) -> Array:
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+def stacked(rows: Sequence[Sequence[ArrayLike]]) -> Array:
+    """Return a matrix of entries that broadcast, shape (..., rows, columns)."""
+    entries = np.broadcast_arrays(*(entry for row in rows for entry in row))
+    return np.stack(entries, axis=-1).reshape(*entries[0].shape, len(rows), len(rows[0]))
 
 
 def _point(position: Array) -> str:

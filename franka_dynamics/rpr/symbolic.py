@@ -3,7 +3,7 @@
 """
 The RPR manipulator of Busellato 2023 in letters: its forms, corrected.
 
-`closed_forms` holds B, C, g and U as a person writes them; `outward`, `inward` and `joint_torques`
+`closed_forms` holds B, C, g and U; `outward`, `inward` and `joint_torques`
 are the recursion that the report announces in its section 4 and leaves out. D stands for
 d2bar + d2; S_i, C_i for sin theta_i, cos theta_i.
 
@@ -16,8 +16,12 @@ effector presses on its surroundings with the force fe and the moment ne, in the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import sympy as sp
+
+from .dynamics import coriolis_rows, mass_rows, Place, RprMasses
+from .kinematics import RprKinematics
 
 S1, C1, S3, C3, D = sp.symbols('S1 C1 S3 C3 D', real=True)
 D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
@@ -112,12 +116,14 @@ def partial_jacobians(point: sp.Matrix, link: int) -> tuple[sp.Matrix, sp.Matrix
     return linear, angular
 
 
+_CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0)))
+
+
 def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """Return p_l1, p_l2 and p_l3 in {S}, (3, 1): a2/2, not c2/2, in p_l2 (section 2)."""
-    local = ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0))
     first, second, third = (
-        (pose * sp.Matrix([*center, 1]))[:3, 0].applyfunc(sp.expand)
-        for pose, center in zip(poses()[1:], local)
+        (pose[:3, :3] * center + pose[:3, 3]).applyfunc(sp.expand)
+        for pose, center in zip(poses()[1:], _CENTERS)
     )
     return first, second, third
 
@@ -136,44 +142,32 @@ def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 
 
 def closed_forms() -> EquationsOfMotion:
-    """Return the corrected forms of sections 2 and 3 as they are written by hand."""
-    rho, sigma = D + A3 * C3 + H3 * S3 / 2, A3 * S3 - H3 * C3 / 2
-    kappa = A3 * C3 + H3 * S3 / 2
-    b11 = (
-        M1 * ((A1 + H1 / 2) ** 2 + (3 * R1**2 + H1**2) / 12)
-        + M2 * (D**2 + (A1 - A2 / 2) ** 2)
-        + I2X
-        + M3 * (rho**2 + A1**2 + (3 * R3**2 + H3**2) * S3**2 / 12 + R3**2 * C3**2 / 2)
+    """Return the corrected forms of sections 2 and 3: those of `rpr.dynamics` in letters."""
+    first, _, third = central_tensors()
+    lengths: Any = RprKinematics(D0, A1, 0.0, A3)
+    masses: Any = RprMasses(
+        *(M1, M2, M3, H1 / 2, A2 / 2, H3 / 2, first[2, 2], I2X),
+        *(third[i, i] for i in range(3)),
     )
-    b12, b13 = M2 * A2 / 2 - A1 * (M2 + M3), A1 * M3 * sigma
-    b23, b33 = -M3 * sigma, M3 * (A3**2 + H3**2 / 3 + R3**2 / 4)
-    inertia = sp.Matrix([[b11, b12, b13], [b12, M2 + M3, b23], [b13, b23, b33]])
-    by_d2 = (M2 + M3) * D + M3 * kappa
-    by_theta3 = M3 * (-rho * sigma + (H3**2 - 3 * R3**2) * S3 * C3 / 12)
-    v1, v2, v3 = RATES
-    coriolis = sp.Matrix(
-        [
-            [by_d2 * v2 + by_theta3 * v3, by_d2 * v1, by_theta3 * v1 + A1 * M3 * kappa * v3],
-            [-by_d2 * v1, 0, -M3 * kappa * v3],
-            [-by_theta3 * v1, 0, 0],
-        ]
-    )
-    kinetic = (
-        sp.Rational(1, 2) * (b11 * v1**2 + (M2 + M3) * v2**2 + b33 * v3**2)
-        + b12 * v1 * v2
-        + b13 * v1 * v3
-        + b23 * v2 * v3
+    at = Place.of(lengths, masses, D, S3, C3)
+    inertia = sp.Matrix(mass_rows(lengths, masses, at))
+    coriolis = sp.Matrix(coriolis_rows(lengths, masses, at, list(RATES)))
+    kinetic = sp.Add(
+        *(
+            (sp.Rational(1, 2) if i == j else 1) * inertia[i, j] * RATES[i] * RATES[j]
+            for i in range(3)
+            for j in range(i, 3)
+        )
     )
     return EquationsOfMotion(
         inertia,
         coriolis,
-        sp.Matrix([0, 0, M3 * G * kappa]),
+        sp.Matrix([0, 0, M3 * G * at.kappa]),
         kinetic,
-        G * ((M1 + M2 + M3) * D0 + M3 * sigma),
+        G * ((M1 + M2 + M3) * D0 + M3 * at.sigma),
     )
 
 
-_CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0)))
 END_FORCE = sp.Matrix(sp.symbols('fex fey fez', real=True))
 END_MOMENT = sp.Matrix(sp.symbols('nex ney nez', real=True))
 

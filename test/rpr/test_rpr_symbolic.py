@@ -7,53 +7,13 @@ import functools
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.rpr.dynamics import RprDynamics
+from franka_dynamics.arm import LinkInertia
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 from franka_dynamics.rpr import symbolic as rpr  # noqa: E402
 
 FORMS = functools.cache(rpr.closed_forms)  # a second, on first use
-# The letters' numbers in config/arms/rpr.yaml, with the box along z2.
-LENGTHS = {
-    'd0': 0.3,
-    'a1': 0.2,
-    'a3': 0.4,
-    'h1': 0.2,
-    'r1': 0.03,
-    'a2': 0.3,
-    'b2': 0.05,
-    'h3': 0.4,
-    'r3': 0.025,
-    'g': 9.81,
-}
-ALUMINIUM = 2710.0
-MASSES = {
-    'm1': ALUMINIUM * np.pi * 0.03**2 * 0.2,
-    'm2': ALUMINIUM * 0.3 * 0.05 * 0.06,
-    'm3': ALUMINIUM * np.pi * 0.025**2 * 0.4,
-}
-
-
-def evaluated(matrix, q, v=(0, 0, 0), w=(0, 0, 0)):
-    numbers = {
-        **LENGTHS,
-        **MASSES,
-        'S1': np.sin(q[0]),
-        'C1': np.cos(q[0]),
-        'D': 0.3 + q[1],
-        'S3': np.sin(q[2]),
-        'C3': np.cos(q[2]),
-        'I2x': MASSES['m2'] * (0.3**2 + 0.05**2) / 12.0,
-    }
-    numbers |= {f'v{i + 1}': v[i] for i in range(3)} | {f'w{i + 1}': w[i] for i in range(3)}
-    numbers |= dict.fromkeys(('fex', 'fey', 'fez', 'nex', 'ney', 'nez'), 0.0)
-    return np.array(
-        [[eval(str(entry), dict(numbers)) for entry in matrix.row(i)] for i in range(matrix.rows)],
-        dtype=float,
-    )
 
 
 def lagrange():
@@ -106,46 +66,6 @@ def test_closed_forms_are_those_derived_from_the_definitions():
         assert (form - definition).applyfunc(rpr.reduced) == sp.zeros(*form.shape)
 
 
-@pytest.mark.parametrize('seed', range(5))
-def test_letters_with_the_arms_numbers_are_the_numeric_form(seed):
-    numeric = RprDynamics.from_description(load('rpr'))
-    rng = np.random.default_rng(seed)
-    q, v = rng.uniform(-0.9, 0.9, (2, 3))
-    atol = 1e-13
-    np.testing.assert_allclose(
-        evaluated(FORMS().inertia, q), numeric.mass_matrix(q), rtol=0.0, atol=atol
-    )
-    np.testing.assert_allclose(
-        evaluated(FORMS().coriolis, q, v), numeric.coriolis_matrix(q, v), rtol=0.0, atol=atol
-    )
-    np.testing.assert_allclose(
-        evaluated(FORMS().gravity, q)[:, 0], numeric.gravity(q), rtol=0.0, atol=atol
-    )
-    np.testing.assert_allclose(
-        evaluated(sp.Matrix([FORMS().kinetic]), q, v),
-        [[numeric.kinetic_energy(q, v)]],
-        rtol=0.0,
-        atol=atol,
-    )
-    np.testing.assert_allclose(
-        evaluated(sp.Matrix([FORMS().potential]), q),
-        [[numeric.potential_energy(q)]],
-        rtol=0.0,
-        atol=1e-12,
-    )
-
-
-def test_the_rate_of_b_is_c_plus_its_transpose():
-    slope = FORMS().inertia.applyfunc(lambda entry: (rpr.by_joint(entry) * rpr.RATES)[0])
-    rest = slope - FORMS().coriolis - FORMS().coriolis.T
-    assert rest.applyfunc(rpr.reduced) == sp.zeros(3, 3)
-
-
-def test_the_slope_of_the_potential_is_g():
-    rest = rpr.by_joint(FORMS().potential).T - FORMS().gravity
-    assert rest.applyfunc(rpr.reduced) == sp.zeros(3, 1)
-
-
 def test_newton_euler_in_letters_is_lagranges_torque():
     rotation = rpr.poses()[3][:3, :3]
     contact = (rotation * rpr.END_FORCE).col_join(rotation * rpr.END_MOMENT)
@@ -157,23 +77,6 @@ def test_newton_euler_in_letters_is_lagranges_torque():
     )
     rest = sp.Matrix(rpr.joint_torques()) - torque
     assert rest.applyfunc(rpr.reduced) == sp.zeros(3, 1)
-
-
-@pytest.mark.parametrize('seed', range(3))
-def test_the_recursion_in_letters_is_the_numeric_recursion(seed):
-    q, v, w = np.random.default_rng(seed).uniform(-0.9, 0.9, (3, 3))
-    torque = evaluated(sp.Matrix(rpr.joint_torques()), q, v, w)[:, 0]
-    expected = NewtonEulerModel(load('rpr')).inverse_dynamics(q, v, w)
-    np.testing.assert_allclose(torque, expected, rtol=0.0, atol=1e-13)
-
-
-def test_link_twists_in_letters_are_the_general_ones():
-    q, v, w = np.random.default_rng(9).uniform(-0.9, 0.9, (3, 3))
-    model = NewtonEulerModel(load('rpr'))
-    frames = model.frames(q)
-    for i, link in enumerate(rpr.outward()):
-        omega = frames[i, :3, :3] @ evaluated(link.omega, q, v, w)[:, 0]
-        np.testing.assert_allclose(omega, model.link_twists(q, v)[i, 3:], rtol=0.0, atol=1e-14)
 
 
 def test_both_readings_of_the_box_are_boxes_of_that_size():
