@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import importlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +82,7 @@ def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshD
     Raises
     ------
     MissingDependencyError
-        If scipy, or libigl where it is asked for, is not installed.
+        If libigl is not installed.
 
     """
     open_edges, flipped_edges = _edge_defects(mesh.faces)
@@ -123,37 +125,8 @@ def is_flat(mesh: TriangleMesh) -> bool:
 
 def connected_parts(mesh: TriangleMesh) -> NDArray[np.int64]:
     """Return for every face the number of the connected part it belongs to, shape (F,)."""
-    try:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Telling a mesh's parts apart needs scipy: pip install 'franka_dynamics[mesh]'."
-        ) from error
-    rows = mesh.faces[:, [0, 1]].ravel()
-    columns = mesh.faces[:, [1, 2]].ravel()
-    count = len(mesh.vertices)
-    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(count, count))
-    _, labels = connected_components(graph, directed=False)
+    labels = np.asarray(_libigl('igl').vertex_components(mesh.faces))
     return np.unique(labels[mesh.faces[:, 0]], return_inverse=True)[1]
-
-
-def winding_number(mesh: TriangleMesh, point: NDArray[np.float64]) -> float:
-    """
-    Return how often the mesh encloses a point: 1 inside a solid, 0 outside of it.
-
-    The signed solid angles of the faces over 4 pi (van Oosterom & Strackee 1983, eq. 8).
-    """
-    a, b, c = (mesh.vertices[mesh.faces[:, corner]].T - point[:, None] for corner in range(3))
-    la, lb, lc = (np.sqrt((x * x).sum(axis=0)) for x in (a, b, c))
-    numerator = (a * cross_columns(b, c)).sum(axis=0)
-    denominator = (
-        la * lb * lc
-        + (a * b).sum(axis=0) * lc
-        + (b * c).sum(axis=0) * la
-        + (c * a).sum(axis=0) * lb
-    )
-    return float(np.arctan2(numerator, denominator).sum() / (2.0 * np.pi))
 
 
 def _edge_defects(faces: NDArray[np.int64]) -> tuple[int, int]:
@@ -174,28 +147,22 @@ def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ..
     On both sides of every part's largest face the winding number of the whole mesh must be 0 or
     1; cavities and parts that touch are so, too.
     """
-    labels = connected_parts(mesh)
+    labels, igl = connected_parts(mesh), _libigl('igl')
     parts = [_part(mesh, labels == label) for label in range(labels.max() + 1)]
     inverted, doubled = [], []
     for number, part in enumerate(parts):
         if is_flat(part):
             continue  # a sheet with two sides holds no volume and takes none
-        numbers = [
-            sum(_winding_of_part(other, point) for other in parts)
-            for point in _points_beside(part)
-        ]
-        if min(numbers) < 0:
+        # 1 inside a solid, 0 outside of it.
+        winding = sum(
+            np.rint(igl.winding_number(other.vertices, other.faces, _points_beside(part)))
+            for other in parts
+        )
+        if np.min(winding) < 0:
             inverted.append(number)
-        elif max(numbers) > 1:
+        elif np.max(winding) > 1:
             doubled.append(number)
     return tuple(inverted), tuple(doubled)
-
-
-def _winding_of_part(part: TriangleMesh, point: NDArray[np.float64]) -> int:
-    inside_box = (
-        (point >= part.vertices.min(axis=0)) & (point <= part.vertices.max(axis=0))
-    ).all()
-    return round(winding_number(part, point)) if inside_box else 0
 
 
 def _part(mesh: TriangleMesh, chosen: NDArray[np.bool_]) -> TriangleMesh:
@@ -203,26 +170,28 @@ def _part(mesh: TriangleMesh, chosen: NDArray[np.bool_]) -> TriangleMesh:
     return TriangleMesh(mesh.vertices[rows], faces.reshape(-1, 3))
 
 
-def _points_beside(part: TriangleMesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return points just in front of and just behind the largest face of a part."""
+def _points_beside(part: TriangleMesh) -> NDArray[np.float64]:
+    """Return points just in front of and just behind the largest face of a part, (2, 3)."""
     a, b, c = (part.vertices[part.faces[:, corner]].T for corner in range(3))
     normals = cross_columns(b - a, c - a)
     largest = int(np.argmax((normals * normals).sum(axis=0)))
     step = _PROBE * part.extent * normals[:, largest] / np.linalg.norm(normals[:, largest])
     middle = part.vertices[part.faces[largest]].mean(axis=0)
-    return middle + step, middle - step
+    return np.stack((middle + step, middle - step))
 
 
 def _crossing_pairs(mesh: TriangleMesh) -> int:
+    find = _libigl('igl.predicates').find_self_intersections
+    return len(find(mesh.vertices, mesh.faces)[1])
+
+
+def _libigl(module: str) -> Any:
     try:
-        from igl.predicates import find_self_intersections
+        return importlib.import_module(module)
     except ImportError as error:
         raise MissingDependencyError(
-            'Looking for faces that cross each other needs libigl: '
-            "pip install 'franka_dynamics[mesh]'."
+            "Telling whether a mesh is a solid needs libigl: pip install 'franka_dynamics[mesh]'."
         ) from error
-    _, pairs, _ = find_self_intersections(mesh.vertices, mesh.faces)
-    return len(pairs)
 
 
 def _parts(numbers: tuple[int, ...]) -> str:

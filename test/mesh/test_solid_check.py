@@ -7,11 +7,10 @@ import pytest
 
 from franka_dynamics.errors import MeshError
 from franka_dynamics.mesh.mesh import TriangleMesh
-from franka_dynamics.mesh.solid_check import find_defects, require_solid, winding_number
+from franka_dynamics.mesh.solid_check import find_defects, require_solid
 
-from .meshes import bumpy_cuboid, cuboid, joined
+from .meshes import cuboid, joined
 
-pytest.importorskip('scipy')
 pytest.importorskip('igl')
 BOX = cuboid((0.2, 0.2, 0.2))
 SMALL = cuboid((0.05, 0.05, 0.05))
@@ -75,15 +74,4 @@ def test_a_required_solids_refusal_names_file_defect_and_fix():
         'program it came from; --repair closes holes and turns normals, and '
         '--accept-crossing-faces takes parts that touch, and counts overlaps '
         'twice.'
-    )
-
-
-@pytest.mark.parametrize(
-    ('point', 'expected'),
-    [((0.03, 0.02, 0.05), 1.0), ((0.3, 0.1, 0.0), 0.0), ((10.0, 0.0, 0.0), 0.0)],
-)
-def test_the_winding_number_tells_inside_from_outside(point, expected):
-    mesh = bumpy_cuboid(0)
-    np.testing.assert_allclose(
-        winding_number(mesh, np.array(point)), expected, rtol=0.0, atol=1e-12
     )
