@@ -8,18 +8,17 @@ torque's rate, constant over an interval, and a step of Runge and Kutta's fourth
 knot to knot. A sequence of convex programs (Mao et al. 2016, "Successive convexification of
 non-convex optimal control problems") shortens the duration within the limits of position,
 velocity (the FR3's depends on position), torque and torque rate, from rest to rest. Each program
-needs the derivatives of all steps by x, u and the duration: from
-`BatchModel.inverse_dynamics_derivatives`, or from finite differences of the same batches, side by
-side. The torques are then played to an arm in MuJoCo, which knows nothing of all this: as they
-are, and with the gains of an LQR along the motion, from `linearize`, to an arm whose load is not
-the planned one. Run `python examples/07_time_optimal_reach.py --arm fr3`. The torques include
-gravity, and nothing here looks at collisions.
+needs the derivatives of all steps by x, u and the duration, from
+`BatchModel.inverse_dynamics_derivatives`. The torques are then played to an arm in MuJoCo, which
+knows nothing of all this: as they are, and with the gains of an LQR along the motion, from
+`linearize`, to an arm whose load is not the planned one. Run `python
+examples/07_time_optimal_reach.py --arm fr3`. The torques include gravity, and nothing here looks
+at collisions.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass
 import time
 
@@ -27,7 +26,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from franka_dynamics.arm import ArmDescription, LinkInertia, load
-from franka_dynamics.batch.batch_model import BatchModel, TorqueDerivatives
+from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.steps import RungeKuttaSteps, StepDerivatives
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.dynamics.body_tree import BodyTree
@@ -50,7 +49,6 @@ UNITS = (1.0, 1.0, 10.0)  # rad, rad/s, N m: what counts as alike in defects and
 CLOSE = 1e-9  # largest defect at the end, in those units
 PHYSICS, CONTROL = 1e-4, 1e-3  # s
 ERRORS, TORQUE = (0.02, 0.4), 0.05  # LQR: rad and rad/s, and share of a limit, that cost one
-Derivatives = Callable[[np.ndarray, np.ndarray, float], StepDerivatives]
 
 
 def loaded_arm(name: str, mass: float = LOAD_KG) -> ArmDescription:
@@ -107,7 +105,7 @@ class Reach:
         tau = self.backend.inverse_dynamics(q, dq, ddq)
         return np.hstack((q, dq, tau)), np.diff(tau, axis=0) * self.intervals / T, T
 
-    def solve(self, derivatives: Derivatives, most: int = 60) -> Plan:
+    def solve(self, most: int = 60) -> Plan:
         """Shorten the polynomial until it gets no shorter; then close the defects."""
         began, spent = time.perf_counter(), 0.0
         x, u, T = self.first_guess()
@@ -116,7 +114,7 @@ class Reach:
         while programs < most:
             programs += 1
             start = time.perf_counter()
-            slopes = derivatives(x[:-1], u, T / self.intervals)
+            slopes = self.steps.derivatives(x[:-1], u, T / self.intervals)
             spent += time.perf_counter() - start
             before = T
             x, u, T = self._program(x, u, T, slopes, near, shorten)
@@ -130,26 +128,6 @@ class Reach:
             elif defect < CLOSE:
                 break
         return Plan(x, u, T, programs, defect, spent, time.perf_counter() - began)
-
-    def pinocchios_slopes(
-        self, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray
-    ) -> TorqueDerivatives:
-        """Return the derivatives of inverse dynamics, state by state, by Pinocchio."""
-        import pinocchio as pin
-
-        shape = (*q.shape, self.n)
-        found = [
-            [
-                np.array(part)
-                for part in pin.computeRNEADerivatives(
-                    self.backend.model, self.backend.data, *state
-                )
-            ]
-            for state in zip(*(part.reshape(-1, self.n) for part in (q, dq, ddq)))
-        ]
-        by_q, by_dq, mass = (np.array(part).reshape(shape) for part in zip(*found))
-        mass = np.triu(mass) + np.swapaxes(np.triu(mass, 1), -1, -2)
-        return TorqueDerivatives(by_q, by_dq, mass)
 
     def _program(
         self,
@@ -320,50 +298,6 @@ def play(arm: ArmDescription, plan: Plan, gain: np.ndarray | None = None) -> Pla
     return Played(data.qpos - GOAL, data.qvel.copy(), np.array(velocities), np.array(torques))
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One way to the derivatives: their error, the time of one call [s], and the plan."""
-
-    error: float
-    call_time: float
-    plan: Plan
-
-
-def compare(reach: Reach, rounds: int = 50) -> dict[str, Compared]:
-    """Solve with derivatives of each kind; times are medians of rounds that take turns."""
-    steps = reach.steps
-    kinds: dict[str, Derivatives] = {
-        'analytic': steps.derivatives,
-        'central differences': steps.differences,
-        'forward differences': lambda *z: steps.differences(*z, central=False),
-    }
-    plans = {name: reach.solve(kind) for name, kind in kinds.items()}
-    best = plans['analytic']
-    at = best.x[:-1], best.u, best.duration / reach.intervals
-    times: dict[str, list[float]] = {name: [] for name in kinds}
-    for _ in range(rounds):
-        for name, kind in kinds.items():
-            began = time.perf_counter()
-            kind(*at)
-            times[name].append(time.perf_counter() - began)
-    reference = steps.derivatives(*at, slopes=reach.pinocchios_slopes)
-
-    def error(found: StepDerivatives) -> float:
-        return max(
-            float(np.abs(one - other).max() / np.abs(other).max())
-            for one, other in zip(found, reference)
-        )
-
-    return {
-        name: Compared(
-            error(kind(*at)),
-            float(np.median(times[name])),
-            plans[name],
-        )
-        for name, kind in kinds.items()
-    }
-
-
 def draw(reach: Reach, plan: Plan, file: str) -> None:
     """Draw velocities and torques of a plan over their limits, and its torque rates."""
     from matplotlib.figure import Figure
@@ -392,26 +326,21 @@ def draw(reach: Reach, plan: Plan, file: str) -> None:
 
 
 def main() -> None:
-    """Solve, compare, play, print and draw."""
+    """Solve, play, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--arm', default='fer', help='a shipped seven-joint arm or its file')
     parser.add_argument('--intervals', type=int, default=INTERVALS)
     parser.add_argument('--plot', default='time_optimal_reach.png', metavar='FILE')
     arguments = parser.parse_args()
     reach = Reach(loaded_arm(arguments.arm), arguments.intervals)
-    reach.solve(reach.steps.derivatives, most=1)  # compiles
-    found = compare(reach)
-    first = found['analytic']
-    for name, way in found.items():
-        plan = way.plan
-        print(
-            f'{name}: {1e3 * way.call_time:.2f} ms a call '
-            f'({way.call_time / first.call_time:.2f} times), off Pinocchio by {way.error:.0e}; '
-            f'{plan.duration:.4f} s after {plan.programs} programs in {plan.total_time:.2f} s, '
-            f'{plan.derivative_time / plan.total_time:.0%} of it derivatives; defect '
-            f'{plan.defect:.0e}'
-        )
-    plan, gain = first.plan, gains(reach.arm, first.plan)
+    reach.solve(most=1)  # compiles
+    plan = reach.solve()
+    print(
+        f'{plan.duration:.4f} s after {plan.programs} programs in {plan.total_time:.2f} s, '
+        f'{plan.derivative_time / plan.total_time:.0%} of it derivatives; defect '
+        f'{plan.defect:.0e}'
+    )
+    gain = gains(reach.arm, plan)
     alone = np.abs(np.diff(plan.x[[0, -1], : reach.n], axis=0)[0])
     print(
         f'{reach.arm.name}: the slowest joint at full speed all the way would need '

@@ -10,24 +10,17 @@ which limits of torque and of torque rate are bounds. Steps are Runge and Kutta'
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .batch_model import BatchModel, TorqueDerivatives
+from .batch_model import BatchModel
 from ..errors import JointVectorError
 from ..typing import Array
 
 # Where the stages stand in the step, and their weights.
 _STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
-# What a change of position [rad], velocity, torque, torque rate and duration [s] is alike to, for
-# steps of finite differences; they are the cube and the square root of rounding times this.
-_ALIKE = (1.0, 1.0, 10.0, 1e3, 0.1)
-_CENTRAL, _FORWARD = 6e-6, 1.5e-8
-
-Slopes = Callable[[Array, Array, Array], TorqueDerivatives]
 
 
 class StepDerivatives(NamedTuple):
@@ -92,9 +85,7 @@ class RungeKuttaSteps:
             state, _ = self._run(state, rate, duration / self.parts)
         return state
 
-    def derivatives(
-        self, x: ArrayLike, u: ArrayLike, h: ArrayLike, *, slopes: Slopes | None = None
-    ) -> StepDerivatives:
+    def derivatives(self, x: ArrayLike, u: ArrayLike, h: ArrayLike) -> StepDerivatives:
         """
         Return the derivatives of `ends` by (x, u, h), and of the first accelerations by x.
 
@@ -106,9 +97,6 @@ class RungeKuttaSteps:
         ----------
         x, u, h : array_like
             As `ends` takes them, with one leading axis.
-        slopes : callable, optional
-            Returns the derivatives of inverse dynamics at (q, dq, ddq), stacks of shape
-            (4, parts K, n), in place of the model's.
 
         Raises
         ------
@@ -129,7 +117,6 @@ class RungeKuttaSteps:
             np.concatenate(beginnings),
             np.tile(rate, many),
             np.tile(duration / self.parts, many),
-            slopes or self.model.inverse_dynamics_derivatives,
         )
         parts = single.reshape(self.parts, len(start), 3 * self.n, 4 * self.n + 1)
         total, width = parts[0].copy(), 3 * self.n
@@ -140,42 +127,17 @@ class RungeKuttaSteps:
             total[..., -1] += part[..., -1] / self.parts
         return StepDerivatives(total, instant[: len(start)])
 
-    def differences(
-        self, x: ArrayLike, u: ArrayLike, h: ArrayLike, *, central: bool = True
-    ) -> StepDerivatives:
-        """Return what `derivatives` does by finite differences, all of them in one batch."""
-        start, rate, duration = self._given(x, u, h)
-        n = self.n
-        z = np.concatenate((start, rate, duration), axis=-1)
-        step = (_CENTRAL if central else _FORWARD) * np.repeat(_ALIKE, (n, n, n, n, 1))
-
-        def ends(moved: Array) -> Array:
-            return self.ends(moved[..., : 3 * n], moved[..., 3 * n : -1], moved[..., -1])
-
-        def rates(moved: Array) -> Array:
-            return self.accelerations(moved[..., : 3 * n])
-
-        def slopes(function: Callable[[Array], Array], count: int) -> Array:
-            off = np.diag(step)[:count, None]
-            ahead = function(z + off)
-            behind = function(z - off) if central else function(z)
-            by = (ahead - behind) / ((2.0 if central else 1.0) * step[:count, None, None])
-            return np.moveaxis(by, 0, -1)
-
-        return StepDerivatives(slopes(ends, 4 * n + 1), slopes(rates, 3 * n))
-
     def accelerations(self, x: ArrayLike) -> Array:
         """Return ddq at states (..., 3n), shape (..., n) [rad/s^2]."""
         return self.model.forward_dynamics(*np.split(np.asarray(x, dtype=float), 3, axis=-1))
 
-    def _derivatives(
-        self, start: Array, rate: Array, duration: Array, slopes: Slopes
-    ) -> tuple[Array, Array]:
+    def _derivatives(self, start: Array, rate: Array, duration: Array) -> tuple[Array, Array]:
         """Return the derivatives of single steps, shape (K, 3n, 4n + 1), and of ddq at x."""
         n, h = self.n, duration[..., None]
         _, stages = self._run(start, rate, duration)
         velocity, acceleration = (np.array(part) for part in list(zip(*stages))[1:])
-        slope = slopes(np.array([stage[0] for stage in stages]), velocity, acceleration)
+        positions = np.array([stage[0] for stage in stages])
+        slope = self.model.inverse_dynamics_derivatives(positions, velocity, acceleration)
         by_torque = np.linalg.inv(slope.by_acceleration)
         by_motion = -by_torque @ np.concatenate((slope.by_position, slope.by_velocity), axis=-1)
         by_rate = (by_torque @ rate[..., None])[..., 0]

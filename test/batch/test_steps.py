@@ -7,15 +7,16 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.batch.batch_model import BatchModel, TorqueDerivatives
+from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.steps import RungeKuttaSteps
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
 
 ARM = load('fr3')
 N = ARM.n
-EXACT = 1e-12  # of the largest entry; measured 1e-14
-CENTRAL = 1e-8  # measured 7e-11
+CENTRAL = 1e-8  # of the largest entry; measured 7e-11
+# What a change of position, velocity, torque, torque rate and duration is alike to.
+ALIKE = (1.0, 1.0, 10.0, 1e3, 0.1)
 
 
 def some_steps(count=5, seed=0):
@@ -28,36 +29,31 @@ def some_steps(count=5, seed=0):
     return np.hstack((q, dq, tau)), u, rng.uniform(0.005, 0.02, count)
 
 
-def pinocchios_slopes(q, dq, ddq):
-    one = PinocchioModel(ARM)
-    parts = [
-        [
-            np.array(part)
-            for part in pin.computeRNEADerivatives(one.model, one.data, *(s.copy() for s in state))
-        ]
-        for state in zip(*(part.reshape(-1, N) for part in (q, dq, ddq)))
-    ]
-    by_q, by_dq, mass = (np.array(part).reshape(*q.shape, N) for part in zip(*parts))
-    return TorqueDerivatives(by_q, by_dq, np.triu(mass) + np.swapaxes(np.triu(mass, 1), -1, -2))
-
-
 @pytest.fixture(scope='module')
 def model():
     return BatchModel(ARM, threads=1)
 
 
 @pytest.mark.parametrize('parts', [1, 3])
-def test_given_steps_when_differentiated_then_pinocchio_agrees(model, parts):
+def test_derivatives_of_steps_are_central_differences(model, parts):
     steps = RungeKuttaSteps(model, parts)
-    found = steps.derivatives(*some_steps())
-    theirs = steps.derivatives(*some_steps(), slopes=pinocchios_slopes)
-    differences = steps.differences(*some_steps())
-    forward = steps.differences(*some_steps(), central=False)
-    for own, other, near, coarse in zip(found, theirs, differences, forward):
-        scale = np.abs(other).max()
-        np.testing.assert_allclose(own, other, rtol=0.0, atol=EXACT * scale)
-        np.testing.assert_allclose(own, near, rtol=0.0, atol=CENTRAL * scale)
-        assert np.abs(coarse - own).max() > np.abs(near - own).max()
+    x, u, h = some_steps()
+    found = steps.derivatives(x, u, h)
+    z = np.column_stack((x, u, h))
+    for k, size in enumerate(np.repeat(ALIKE, (N, N, N, N, 1)) * 6e-6):
+        ends, rates = zip(
+            *(
+                (steps.ends(*np.split(at, (3 * N, -1), axis=1)[:2], at[:, -1]), at[:, : 3 * N])
+                for at in (z + size * np.eye(4 * N + 1)[k], z - size * np.eye(4 * N + 1)[k])
+            )
+        )
+        slope = (ends[0] - ends[1]) / (2.0 * size)
+        atol = CENTRAL * np.abs(found.ends).max()
+        np.testing.assert_allclose(found.ends[..., k], slope, rtol=0.0, atol=atol)
+        if k < 3 * N:
+            slope = (steps.accelerations(rates[0]) - steps.accelerations(rates[1])) / (2.0 * size)
+            atol = CENTRAL * np.abs(found.accelerations).max()
+            np.testing.assert_allclose(found.accelerations[..., k], slope, rtol=0.0, atol=atol)
 
 
 def test_a_step_when_made_finer_then_it_converges_to_abas_motion(model):
