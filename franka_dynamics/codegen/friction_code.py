@@ -18,15 +18,14 @@ from ..errors import FrictionError
 @dataclass(frozen=True)
 class FrictionCode:
     """
-    The friction of one arm, ready to be written in a language.
+    The friction of one arm, in expressions that C and Python read alike.
 
-    `torque` holds an expression per joint in dq[i] and <z e i>, the state of element e; `follow`
-    holds (e, i, 1 / reach). `elements` is 0 for a friction without memory.
+    `torque` holds one per joint, of dq[i] and z[e][i], the state of element e; `reach` [rad] those
+    of the elements, none for a friction without memory.
     """
 
     torque: tuple[str, ...]
-    follow: tuple[tuple[int, int, float], ...]
-    elements: int
+    reach: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, friction: FrictionModel) -> FrictionCode:
@@ -40,43 +39,27 @@ class FrictionCode:
 
         """
         if isinstance(friction, SigmoidFriction):
+            rows = (friction.amplitude, friction.slope, friction.offset, friction.at_rest)
             return cls(
                 tuple(
                     f'{a!r} * (0.5 * (1.0 + tanh({0.5 * s!r} * (dq[{i}] + {d!r}))) - {rest!r})'
-                    for i, (a, s, d, rest) in enumerate(
-                        zip(
-                            friction.amplitude.tolist(),
-                            friction.slope.tolist(),
-                            friction.offset.tolist(),
-                            friction.at_rest.tolist(),
-                        )
-                    )
-                ),
-                (),
-                0,
+                    for i, (a, s, d, rest) in enumerate(zip(*(row.tolist() for row in rows)))
+                )
             )
         if isinstance(friction, ViscousCoulombFriction):
             return cls(
                 tuple(
                     f'{v!r} * dq[{i}] + {c!r} * tanh(dq[{i}] / {friction.width!r}) + {o!r}'
                     for i, (v, c, o) in enumerate(friction.coefficients.T.tolist())
-                ),
-                (),
-                0,
+                )
             )
         if isinstance(friction, MaxwellSlipFriction):
-            elements = len(friction.reach)
             return cls(
                 tuple(
                     _sliding(friction, i, *column)
                     for i, column in enumerate(friction.coefficients.T.tolist())
                 ),
-                tuple(
-                    (e, i, 1.0 / reach)
-                    for e, reach in enumerate(friction.reach.tolist())
-                    for i in range(friction.n)
-                ),
-                elements,
+                tuple(friction.reach.tolist()),
             )
         raise FrictionError(
             f'A friction model of type {type(friction).__name__} cannot be generated as code.'
@@ -84,31 +67,25 @@ class FrictionCode:
 
     def c(self, prefix: str) -> str:
         """Return C99 functions whose names begin with a prefix."""
-        n = len(self.torque)
-        state = f'z[{self.elements}][{n}]'
+        n, state = len(self.torque), f'double z[{len(self.reach)}][{len(self.torque)}]'
+        memory, said = (
+            (f'{state}, ', ', with the elements in the state z') if self.reach else ('', '')
+        )
         lines = [
-            '/* tau = friction torque at dq. */'
-            if not self.elements
-            else '/* tau = friction torque at dq, with the elements in the state z. */',
-            f'static inline void {prefix}_friction(const double dq[{n}], '
-            + (f'double {state}, ' if self.elements else '')
-            + f'double tau[{n}])',
+            f'/* tau = friction torque at dq{said}. */',
+            f'static inline void {prefix}_friction(const double dq[{n}], {memory}double tau[{n}])',
             '{',
-            *(f'  tau[{i}] = {_placed(text, "z[{}][{}]")};' for i, text in enumerate(self.torque)),
+            *(f'  tau[{i}] = {text};' for i, text in enumerate(self.torque)),
             '}',
             '',
         ]
-        if self.elements:
+        if self.reach:
             lines += [
                 '/* Moves the state z on by a step of position [rad]; zero is relaxed. Call it',
                 ' * with every position as measured, without a filter. */',
-                f'static inline void {prefix}_friction_follow(const double step[{n}], '
-                f'double {state})',
+                f'static inline void {prefix}_friction_follow(const double step[{n}], {state})',
                 '{',
-                *(
-                    f'  z[{e}][{i}] = fmin(fmax(z[{e}][{i}] + step[{i}] * {factor!r}, -1.0), 1.0);'
-                    for e, i, factor in self.follow
-                ),
+                *(f'  {line};' for line in self._follow('fmin(fmax({}, -1.0), 1.0)')),
                 '}',
                 '',
             ]
@@ -116,28 +93,28 @@ class FrictionCode:
 
     def python(self) -> str:
         """Return functions that plain Python runs and numba.njit compiles."""
-        memory = ', z' if self.elements else ''
+        memory, said = (', z', " and the elements' state z") if self.reach else ('', '')
         lines = [
             f'def friction(dq{memory}, tau):',
-            '    """Fill tau with the friction torque at dq'
-            + (' and the elements\' state z."""' if self.elements else '."""'),
-            *(
-                f'    tau[{i}] = ({_placed(text, "z[{}, {}]")})'
-                for i, text in enumerate(self.torque)
-            ),
+            f'    """Fill tau with the friction torque at dq{said}."""',
+            *(f'    tau[{i}] = ({text})' for i, text in enumerate(self.torque)),
         ]
-        if self.elements:
+        if self.reach:
             lines += [
                 '',
                 '',
                 'def friction_follow(step, z):',
                 '    """Move the elements\' state z on by a step of position [rad]."""',
-                *(
-                    f'    z[{e}, {i}] = min(max(z[{e}, {i}] + step[{i}] * {factor!r}, -1.0), 1.0)'
-                    for e, i, factor in self.follow
-                ),
+                *(f'    {line}' for line in self._follow('min(max({}, -1.0), 1.0)')),
             ]
         return '\n'.join(lines) + '\n'
+
+    def _follow(self, clipped: str) -> list[str]:
+        return [
+            f'z[{e}][{i}] = {clipped.format(f"z[{e}][{i}] + step[{i}] * {1.0 / reach!r}")}'
+            for e, reach in enumerate(self.reach)
+            for i in range(len(self.torque))
+        ]
 
 
 def _sliding(
@@ -156,15 +133,6 @@ def _sliding(
             f'{viscous!r} * dq[{i}]',
             f'({coulomb!r}{peak}) * tanh(dq[{i}] / {friction.width!r})',
             f'{offset!r}',
-            *(f'{a!r} * <z {e} {i}>' for e, a in enumerate(slip)),
+            *(f'{a!r} * z[{e}][{i}]' for e, a in enumerate(slip)),
         ]
     )
-
-
-def _placed(text: str, pattern: str) -> str:
-    """Return an expression with <z e i> written as a language writes it."""
-    head, *rest = text.split('<z ')
-    for part in rest:
-        place, _, tail = part.partition('>')
-        head += pattern.format(*place.split()) + tail
-    return head

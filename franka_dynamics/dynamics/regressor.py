@@ -107,11 +107,6 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     )
 
 
-# States worked on at once: enough to spread NumPy's cost per call, few enough that what a block
-# holds besides the result (some 20 MB at seven joints) never matters.
-_BLOCK = 2048
-
-
 def torque_regressor(
     robot: ArmDescription | BodyTree,
     q: ArrayLike,

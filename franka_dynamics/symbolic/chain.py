@@ -270,7 +270,7 @@ class Kinematics:
                 )
             )
         if reference_frame == 'LOCAL':
-            return self._body_jacobian(frame)
+            return self._jacobian_of(sp.zeros(3, 1), frame, local=True)
         raise FrameError(
             f'{reference_frame!r} is no reference frame; there are {", ".join(REFERENCE_FRAMES)}.'
         )
@@ -287,46 +287,28 @@ class Kinematics:
     def _turns(self, joint: int) -> bool:
         return joint > self.chain.n or self.chain.axis_is_turned(joint)
 
-    def _jacobian_of(self, point: sp.Matrix, frame: int) -> sp.Matrix:
-        """Return the Jacobian of a point given in a frame, (6, n)."""
+    def _jacobian_of(self, point: sp.Matrix, frame: int, *, local: bool = False) -> sp.Matrix:
+        """Return the Jacobian of a point given in a frame, in axes of {S} or its own, (6, n)."""
         columns = [sp.zeros(6, 1) for _ in range(self.chain.n)]
         # Seen from frame j, the point depends on the joints behind j only: walked from the tip,
         # z x lever stays as short as the chain allows.
         tail = self.chain.tails[frame - 1]
-        lever = tail[:3, 3] + tail[:3, :3] * point
+        back, lever = tail[:3, :3].T, tail[:3, 3] + tail[:3, :3] * point
         for joint in range(frame, 0, -1):
             if joint <= self.chain.n:
-                columns[joint - 1] = self._column(joint, lever)
-            if joint > 1:  # the last and longest is nobody's
-                link = self.chain.links[joint - 1]
-                lever = _tidy(link.origin + link.rotation * lever)
-        return sp.Matrix.hstack(*columns)
-
-    def _body_jacobian(self, frame: int) -> sp.Matrix:
-        """Return the LOCAL Jacobian, walked from the frame: z and z x lever seen from it."""
-        columns = [sp.zeros(6, 1) for _ in range(self.chain.n)]
-        tail = self.chain.tails[frame - 1]
-        back, lever = tail[:3, :3].T, tail[:3, 3]
-        for joint in range(frame, 0, -1):
-            if joint <= self.chain.n:
-                axis = sp.Matrix(back[:, 2])
-                if self._turns(joint):
-                    velocity_part = _tidy(back * sp.Matrix([-lever[1], lever[0], 0]))
-                    columns[joint - 1] = axis.col_join(velocity_part)
-                else:
-                    columns[joint - 1] = sp.zeros(3, 1).col_join(axis)
+                axes = back if local else self._poses[joint - 1][:3, :3]
+                axis = sp.Matrix(axes[:, 2])
+                columns[joint - 1] = (
+                    axis.col_join(_tidy(axes[:, 1] * lever[0] - axes[:, 0] * lever[1]))
+                    if self._turns(joint)
+                    else sp.zeros(3, 1).col_join(axis)
+                )
             if joint > 1:  # the last and longest are nobody's
                 link = self.chain.links[joint - 1]
                 lever = _tidy(link.origin + link.rotation * lever)
-                back = _tidy(back * link.rotation.T)
+                if local:
+                    back = _tidy(back * link.rotation.T)
         return sp.Matrix.hstack(*columns)
-
-    def _column(self, joint: int, lever: sp.Matrix) -> sp.Matrix:
-        axis = self.axis(joint)
-        if not self._turns(joint):
-            return sp.zeros(3, 1).col_join(axis)
-        rotation = self._poses[joint - 1][:3, :3]
-        return axis.col_join(_tidy(rotation[:, 1] * lever[0] - rotation[:, 0] * lever[1]))
 
 
 def center_in_link(link: int) -> sp.Matrix:
