@@ -15,7 +15,6 @@ from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia
 from franka_dynamics.errors import LoopError, TreeError
 
 from .mechanisms import five_bar_axes, planar_four_bar, spherical_five_bar
-from .trees import random_link
 
 FIVE_BAR = spherical_five_bar()
 AXES = five_bar_axes()
@@ -339,10 +338,3 @@ def test_a_loop_with_directions_of_a_point_names_the_shape():
 def test_velocities_of_all_joints_for_motors_name_the_shape():
     with pytest.raises(TreeError, match=r'dq_active has shape \(5,\), expected \(\.\.\., 2\)'):
         FIVE_BAR.motion(HOME, np.zeros(5), np.zeros(2))
-
-
-def test_bodies_given_to_the_five_bar_become_its_links():
-    rng = np.random.default_rng(5)
-    links = [random_link(rng) for _ in range(4)]
-    chain = spherical_five_bar(links)
-    assert chain.tree.inertias == (*links, LinkInertia.zero())

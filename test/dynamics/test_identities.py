@@ -28,8 +28,8 @@ every_formulation = pytest.mark.parametrize(
 
 
 def arms_and_states():
-    """Fer and six random arms, each with gravity and a state."""
-    for seed, name in enumerate(['fer'] + 6 * ['random']):
+    """Fer and three random arms, each with gravity and a state."""
+    for seed, name in enumerate(['fer'] + 3 * ['random']):
         rng = np.random.default_rng(seed)
         arm = random_arm(rng) if name == 'random' else load(name)
         state = [stack[0] for stack in sample_states(arm, 1, seed)]
@@ -150,7 +150,7 @@ def test_kinetic_energy_is_the_mass_matrixs_quadratic_form(formulation, case):
 
 @every_formulation
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=50, derandomize=True, deadline=None)
+@settings(max_examples=25, derandomize=True, deadline=None)
 def test_any_physical_arms_mass_matrix_is_positive_definite(formulation, seed):
     arm = random_arm(np.random.default_rng(seed))
     mass = formulation(arm).mass_matrix(sample_states(arm, 1, seed).q[0])

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import Convention, load
+from franka_dynamics.arm import Convention
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -41,19 +41,3 @@ def test_slopes_of_m_agree_with_differences_of_pinocchios_m(convention):
             backend.mass_matrix(q + STEP * unit) - backend.mass_matrix(q - STEP * unit)
         ) / (2.0 * STEP)
         np.testing.assert_allclose(slopes[..., k], expected, rtol=0.0, atol=DIFFERENCES)
-
-
-def test_rpr_potential_energy_is_the_corrected_closed_form():
-    # Busellato 2023, section 2.2, corrected: the sign of the third link's height.
-    arm, g = load('rpr'), 9.81
-    masses = [link.mass for link in arm.links]
-    d0, a3 = arm.base[2, 3], arm.joints[2].row.a
-    half_h3 = -arm.links[2].center_of_mass[1]
-    for theta in (-0.8, 0.0, 1.3):
-        height = a3 * np.sin(theta) - half_h3 * np.cos(theta)
-        printed = -height
-        potential = LagrangianModel(arm).potential_energy([0.4, 0.1, theta])
-        expected = g * (sum(masses) * d0 + masses[2] * height)
-        np.testing.assert_allclose(potential, expected, rtol=0.0, atol=ATOL)
-        wrong = g * (sum(masses) * d0 + masses[2] * printed)
-        assert abs(potential - wrong) > 0.1

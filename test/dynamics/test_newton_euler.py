@@ -16,7 +16,6 @@ from franka_dynamics.arm import (
     LinkInertia,
     load,
 )
-from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import FrameError, JointVectorError
@@ -78,36 +77,6 @@ def test_a_planar_two_link_arm_has_the_textbooks_m_and_c(convention):
     q, dq = [0.4, q2], [dq1, dq2]
     np.testing.assert_allclose(model.mass_matrix(q), mass, rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(model.coriolis_matrix(q, dq), coriolis, rtol=0.0, atol=ATOL)
-
-
-@pytest.mark.parametrize(
-    ('quantity', 'inputs'),
-    [
-        ('frames', 1),
-        ('jacobian', 1),
-        ('center_of_mass', 1),
-        ('mass_matrix', 1),
-        ('gravity', 1),
-        ('potential_energy', 1),
-        ('link_twists', 2),
-        ('coriolis', 2),
-        ('coriolis_matrix', 2),
-        ('nonlinear_effects', 2),
-        ('kinetic_energy', 2),
-        ('inverse_dynamics', 3),
-        ('forward_dynamics', 3),
-        ('joint_wrenches', 3),
-    ],
-)
-@pytest.mark.parametrize('convention', list(Convention))
-def test_a_stack_of_states_equals_the_states_one_by_one(convention, quantity, inputs):
-    arm = random_arm(np.random.default_rng(3), joints=5, convention=convention)
-    model, states = NewtonEulerModel(arm), sample_states(arm, 6, 3)[:inputs]
-    grid = [stack.reshape(2, 3, 5) for stack in states]
-    actual = getattr(model, quantity)(*grid)
-    expected = np.array([getattr(model, quantity)(*state) for state in zip(*states)])
-    assert actual.shape[:2] == (2, 3)
-    np.testing.assert_allclose(actual.reshape(expected.shape), expected, rtol=STACK, atol=STACK)
 
 
 def test_gravity_torque_is_linear_in_the_gravity_vector():

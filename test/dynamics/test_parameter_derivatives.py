@@ -6,7 +6,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import LinkInertia
 from franka_dynamics.dynamics.closed_chain_derivatives import differentiate_by_parameters
 from franka_dynamics.dynamics.derivatives import tree_motion
 
@@ -55,22 +54,3 @@ def test_parameter_derivatives_agree_with_pinocchios_regressor(parents):
     # Pinocchio's order is m, hx, hy, hz, xx, xy, yy, xz, yz, zz.
     theirs = regressor.reshape(tree.n, tree.n, 10)[..., [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]]
     np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=ATOL)
-
-
-def test_parameter_derivatives_of_a_stack_equal_each_on_its_own():
-    tree = random_tree(4, PARENTS[1])
-    q, dq, ddq = np.random.default_rng(5).normal(size=(3, 6, tree.n))
-    stack = differentiate_by_parameters(tree, q, dq, ddq)
-    one = differentiate_by_parameters(tree, q[3], dq[3], ddq[3])
-    np.testing.assert_allclose(stack.tau[3], one.tau, rtol=0.0, atol=1e-13)
-    np.testing.assert_allclose(stack.wrench[3], one.wrench, rtol=0.0, atol=1e-13)
-
-
-def test_derivatives_times_parameters_are_torque_less_rotors():
-    tree = random_tree(6, PARENTS[0])
-    q, dq, ddq = np.random.default_rng(7).normal(size=(3, tree.n))
-    phi = np.array([LinkInertia.parameters(body) for body in tree.inertias])
-    tau = np.einsum('ijk,jk->i', differentiate_by_parameters(tree, q, dq, ddq).tau, phi)
-    np.testing.assert_allclose(
-        tau + tree.rotor_inertias * ddq, tree_motion(tree, q, dq, ddq).tau, rtol=0.0, atol=ATOL
-    )

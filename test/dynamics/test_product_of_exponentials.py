@@ -52,18 +52,6 @@ def test_the_fers_twists_at_zero_are_those_of_the_notebook():
 
 
 @every_convention
-def test_frames_are_the_product_of_exponentials(convention):
-    arm, model, (q, _, _) = case(convention)
-    product = np.eye(4)
-    for i in range(arm.n):
-        product = product @ exp6(model.space_twists[i], q[i])
-        np.testing.assert_allclose(model.exponentials(q)[i], product, rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(
-            model.frames(q)[i], product @ model.zero_transforms[i], rtol=0.0, atol=ATOL
-        )
-
-
-@every_convention
 def test_twists_of_all_frames_agree_with_pinocchio(convention):
     arm, model, (q, dq, _) = case(convention)
     backend = PinocchioModel(arm)

@@ -43,7 +43,7 @@ def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
 
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
-@pytest.mark.parametrize('seed', range(10))
+@pytest.mark.parametrize('seed', range(5))
 def test_a_random_arms_regressor_gives_newton_eulers_torque(random_arm, convention, seed):
     # Revolute and prismatic joints, a tilted base, and rotors, in both conventions.
     arm = random_arm(seed, convention=convention, rotors=True)
@@ -52,17 +52,6 @@ def test_a_random_arms_regressor_gives_newton_eulers_torque(random_arm, conventi
         arm, rotor_inertia=True
     )
     expected = NewtonEulerModel(arm, TILTED).inverse_dynamics(*states)
-    np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
-
-
-@pytest.mark.parametrize('convention', CONVENTIONS)
-@pytest.mark.parametrize('seed', range(8))
-def test_a_random_arms_regressor_gives_pinocchios_torque(random_arm, convention, seed):
-    arm = random_arm(100 + seed, convention=convention)
-    states = sample_states(arm, 5, seed)
-    torque = torque_regressor(arm, *states, TILTED) @ parameter_vector(arm)
-    model = PinocchioModel(arm, TILTED)
-    expected = [model.inverse_dynamics(*state) for state in zip(*states)]
     np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
 
 

@@ -10,7 +10,6 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.inertia import PARAMETER_SYMBOLS
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio
 from franka_dynamics.dynamics.regressor import (
-    parameter_names,
     parameter_vector,
     PLACE_IN_PINOCCHIO,
     with_parameter_vector,
@@ -48,11 +47,6 @@ def test_named_places_reorder_pinocchios_parameters_to_ours():
         )
 
 
-def test_a_link_is_rebuilt_from_its_parameters():
-    link = load('fr3').links[2]
-    assert LinkInertia.from_parameters(link.parameters()) == link
-
-
 def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors(random_arm):
     arm = random_arm(4, n=3, rotors=True)
     other = with_parameter_vector(random_arm(5, n=3), parameter_vector(arm, rotor_inertia=True))
@@ -64,11 +58,6 @@ def test_ten_parameters_per_link_leave_the_rotors_as_they_were(random_arm):
     arm = random_arm(4, n=2, rotors=True)
     other = with_parameter_vector(arm, np.zeros(20))
     assert other.joints == arm.joints
-
-
-def test_names_list_links_first_and_rotors_behind():
-    names = parameter_names(2, rotor_inertia=True)
-    assert names[0] == 'XX_1' and names[19] == 'm_2' and names[20:] == ('Ia_1', 'Ia_2')
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import functools
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import Convention, JointKind, load
+from franka_dynamics.arm import Convention, load
 from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
@@ -16,7 +16,7 @@ from franka_dynamics.errors import FrameError
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
-from franka_dynamics.symbolic.chain import (  # noqa: E402  # noqa: E402
+from franka_dynamics.symbolic.chain import (  # noqa: E402
     chain_of,
     Kinematics,
     position,
@@ -29,18 +29,6 @@ CHAIN = chain_of(FER)
 FORMS = functools.cache(lambda: Kinematics(CHAIN))  # seconds, on first use
 # Sympy takes longer to write an expression than to find it again.
 written = functools.cache(str)
-
-
-def craig_arm(seed):
-    """Return a random arm in the modified convention, on its base, without theta offsets."""
-    arm = random_arm(np.random.default_rng(seed), convention=Convention.MODIFIED, joints=4)
-    joints = tuple(
-        replace(joint, row=replace(joint.row, theta=0.0))
-        if joint.kind is JointKind.REVOLUTE
-        else joint
-        for joint in arm.joints
-    )
-    return replace(arm, joints=joints, base=np.eye(4))
 
 
 def evaluated(expression, chain, q, description=None):
@@ -72,26 +60,25 @@ def exchanged(jacobian):
     return np.concatenate((jacobian[3:], jacobian[:3]))
 
 
-def assert_frame_is_the_recursions(forms, chain, model, frame, q):
-    np.testing.assert_allclose(
-        evaluated(forms.pose(frame), chain, q), model.frames(q)[frame - 1], rtol=0.0, atol=ATOL
-    )
-    np.testing.assert_allclose(
-        evaluated(forms.jacobian(frame), chain, q),
-        exchanged(model.jacobian(q, frame)),
-        rtol=0.0,
-        atol=ATOL,
-    )
-
-
-@pytest.mark.parametrize('frame', range(1, 9))
+@pytest.mark.parametrize('frame', [3, 7, 8])
 def test_poses_and_jacobians_of_the_fer_are_the_recursions(frame):
     model = NewtonEulerModel(FER)
     for q in np.random.default_rng(frame).uniform(-2.5, 2.5, (5, 7)):
-        assert_frame_is_the_recursions(FORMS(), CHAIN, model, frame, q)
+        np.testing.assert_allclose(
+            evaluated(FORMS().pose(frame), CHAIN, q),
+            model.frames(q)[frame - 1],
+            rtol=0.0,
+            atol=ATOL,
+        )
+        np.testing.assert_allclose(
+            evaluated(FORMS().jacobian(frame), CHAIN, q),
+            exchanged(model.jacobian(q, frame)),
+            rtol=0.0,
+            atol=ATOL,
+        )
 
 
-@pytest.mark.parametrize('link', range(1, 8))
+@pytest.mark.parametrize('link', [1, 4, 7])
 def test_center_of_mass_jacobians_of_the_fer_are_those_of_t_com(link):
     model = ExponentialsModel(FER)
     q = np.random.default_rng(link).uniform(-2.5, 2.5, 7)
@@ -99,16 +86,6 @@ def test_center_of_mass_jacobians_of_the_fer_are_those_of_t_com(link):
     np.testing.assert_allclose(
         actual, exchanged(model.center_of_mass_jacobians(q)[link - 1]), rtol=0.0, atol=ATOL
     )
-
-
-@pytest.mark.parametrize('seed', range(6))
-def test_poses_and_jacobians_of_a_random_arm_are_the_recursions(seed):
-    arm = craig_arm(seed)
-    chain, model = chain_of(arm), NewtonEulerModel(arm)
-    forms = Kinematics(chain)
-    q = np.random.default_rng(seed).uniform(-1.0, 1.0, 4)
-    for frame in range(1, 6):
-        assert_frame_is_the_recursions(forms, chain, model, frame, q)
 
 
 def test_given_the_fer_when_derived_then_r_3_is_the_notebooks():
@@ -129,7 +106,7 @@ def test_letters_of_the_fer_are_the_notebooks_with_their_numbers():
     }
 
 
-@pytest.mark.parametrize('joint', range(1, 8))
+@pytest.mark.parametrize('joint', [1, 4, 7])
 def test_joint_twists_of_the_fer_are_the_space_jacobians_columns(joint):
     q = np.random.default_rng(joint).uniform(-2.5, 2.5, 7)
     column = ExponentialsModel(FER).space_jacobian(q)[:, joint - 1]
@@ -153,7 +130,7 @@ def drawn_forms(seed):
 
 
 @pytest.mark.parametrize('reference', REFERENCE_FRAMES)
-@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('seed', range(4))
 def test_jacobians_of_any_rows_in_any_frame_are_the_recursions(seed, reference):
     arm, chain, forms = drawn_forms(seed)
     model = NewtonEulerModel(arm)
