@@ -84,8 +84,8 @@ class Codegen(ArmOrTree):
         default=None,
     )
     search: bool = option(
-        'look for the form with the fewest operations: a twentieth fewer, after seconds for an arm '
-        'and minutes for a tree',
+        'look for the form with the fewest operations: a twentieth fewer, after seconds for an '
+        'arm and minutes for a tree',
         default=False,
     )
     classical: bool = option(
