@@ -271,14 +271,13 @@ def customised_equations(
     classical = classical or quantity is Quantity.REGRESSOR
     if plan is None:
         chain = build_chain(description, gravity)
-        free = {
-            'turnable_tip': not at_run_time and not terminal_wrench,
-            'movable_tip': not terminal_wrench,
-            'classical': classical,
-        }
+        free = {'movable_tip': not terminal_wrench, 'classical': classical}
         if search and quantity in _SEARCHED:
             plan = find_plan(
-                chain, lambda one: [output.value for output in written(one)[1]], **free
+                chain,
+                lambda one: [output.value for output in written(one)[1]],
+                turnable_tip=not at_run_time and not terminal_wrench,
+                **free,
             )
         else:
             plan = plain_plan(chain, **free)

@@ -71,12 +71,13 @@ class Plan:
 
 
 def plain_plan(
-    chain: GeneratorChain, *, turnable_tip: bool, movable_tip: bool, classical: bool = False
+    chain: GeneratorChain, *, movable_tip: bool = True, classical: bool = False
 ) -> Plan:
     """
     Return the plan that is taken without a search; parameters are those of `find_plan`.
 
-    Origins lie at the common normals before their axes, and tips are written unturned.
+    Origins lie at the common normals before their axes, and tips are written unturned. The last
+    frame is not turned: to add an angle to that of many turns would cost digits.
     """
     unturned = frozenset(
         j
@@ -94,7 +95,7 @@ def plain_plan(
         if joint.revolute and chain.parents[j] != BASE and not fixed:
             shift = -_along_axis(chain, plan, j)
             plan = replace(plan, shifts=(*plan.shifts[:j], shift, *plan.shifts[j + 1 :]))
-    return replace(plan, turned_tip=turnable_tip)
+    return plan
 
 
 def find_plan(

@@ -135,7 +135,7 @@ class RprDynamics:
 
         c12 and c21 have the m3 terms that the report lost, and c21 = -c12: C is not symmetric.
         """
-        rates = np.moveaxis(finite_triples(dq, 'dq'), -1, 0)
+        rates = tuple(np.moveaxis(finite_triples(dq, 'dq'), -1, 0))
         return stacked(coriolis_rows(self.kinematics, self.masses, self._place(q), rates))
 
     def gravity(self, q: ArrayLike) -> Array:

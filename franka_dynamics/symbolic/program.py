@@ -28,14 +28,14 @@ def equations_program(description: ArmDescription) -> Program:
     """
     graph, n = Graph(), description.n
     chain = build_chain(description, None, graph)
-    plan = plain_plan(chain, turnable_tip=False, movable_tip=True)
-    chain = plan.apply(chain)
+    plan = plain_plan(chain)
+    regrouped = plan.apply(chain)
     q, dq = (tuple(graph.variable(f'{name}{i + 1}') for i in range(n)) for name in ('q', 'dq'))
     still, free = (graph.zero,) * n, (graph.zero,) * 3
-    mass = mass_matrix(graph, chain, q)
+    mass = mass_matrix(graph, regrouped, q)
     turning = Inputs(q, dq, still, free, free, weightless=True)
-    coriolis = inverse_dynamics(graph, chain, turning, plan.style)
-    gravity = inverse_dynamics(graph, chain, Inputs(q, still, still, free, free), plan.style)
+    coriolis = inverse_dynamics(graph, regrouped, turning, plan.style)
+    gravity = inverse_dynamics(graph, regrouped, Inputs(q, still, still, free, free), plan.style)
     outputs = [
         Output('M', ((i, j), (j, i)) if i < j else ((i, i),), mass[i, j]) for i, j in sorted(mass)
     ]
