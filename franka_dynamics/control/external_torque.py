@@ -97,21 +97,44 @@ class TorqueResidual:
         return residual if self._friction is None else residual - self._friction.torque(dq)
 
 
-class _MomentumBalance:
-    """Momentum p = M dq and what changes it but for external torques, state by state."""
+class _MomentumFilter:
+    """
+    What the momentum p = M dq shows to act from outside, through a filter.
 
-    def __init__(self, model: PinocchioModel, friction: FrictionModel | None) -> None:
+    Parameters
+    ----------
+    model : PinocchioModel
+        The arm with its payload, under its true gravity.
+    friction : FrictionModel, optional
+        Friction tau_f that the measured torque contains; none if not given.
+
+    """
+
+    def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:
         self._model = model
         self._friction = None if friction is None else FrictionState(friction)
         self._still = np.zeros(model.description.n)
+        self.restart()
 
     def restart(self) -> None:
-        """Forget the past."""
+        """Forget the past; the next state is the first."""
+        self._last: tuple[float, Array] | None = None
+        self._torque = self._slope = self._still
         if self._friction is not None:
             self._friction.restart()
 
-    def terms(self, stamp: float, q: Array, dq: Array, effort: Array) -> tuple[Array, Array]:
-        """Return p and tau_J - tau_f + C^T dq - g, shape (n,) [N m s], [N m]."""
+    def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array:
+        """
+        Return the external torque in FCI's sign, shape (n,) [N m].
+
+        Parameters
+        ----------
+        stamp : float
+            Stamp of the state [s]; a step back or a gap of more than 50 ms restarts the observer.
+        q, dq, effort : ndarray, shape (n,)
+            Position, velocity and measured link-side torque, gravity included.
+
+        """
         model, data = self._model.model, self._model.data
         if self._friction is not None:
             self._friction.follow(stamp, q)
@@ -121,10 +144,21 @@ class _MomentumBalance:
         rate = effort + pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity
         if self._friction is not None:
             rate -= self._friction.torque(dq)
-        return momentum, rate
+        last, self._last = self._last, (stamp, momentum)
+        if last is None or not 0.0 <= stamp - last[0] <= LONGEST_STEP_S:
+            self._torque = self._slope = self._still
+        else:
+            elapsed = stamp - last[0]
+            # What the momentum lacks is what acts from outside.
+            self._torque = self._filtered(elapsed, elapsed * rate - (momentum - last[1]))
+        return self._torque
+
+    def _filtered(self, elapsed: float, outside: Array) -> Array:
+        """Return the torque after a time [s] and the impulse (n,) [N m s] that acted meanwhile."""
+        raise NotImplementedError
 
 
-class MomentumObserver:
+class MomentumObserver(_MomentumFilter):
     """
     External joint torque from the generalised momentum p = M dq, without accelerations.
 
@@ -150,45 +184,15 @@ class MomentumObserver:
         gain: float = OBSERVER_GAIN,
         friction: FrictionModel | None = None,
     ) -> None:
-        self._n, self._gain = model.description.n, gain
-        self._balance = _MomentumBalance(model, friction)
-        self.restart()
+        self._gain = gain
+        super().__init__(model, friction)
 
-    def restart(self) -> None:
-        """Forget the past; the next state is the first."""
-        self._stamp: float | None = None
-        self._integral = np.zeros(self._n)
-        self._residual = np.zeros(self._n)
-        self._balance.restart()
-
-    def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array:
-        """
-        Return the external torque in FCI's sign, shape (n,) [N m].
-
-        Parameters
-        ----------
-        stamp : float
-            Stamp of the state [s]; a step back or a gap of more than 50 ms restarts the observer.
-        q, dq, effort : ndarray, shape (n,)
-            Position, velocity and measured link-side torque, gravity included.
-
-        """
-        momentum, rate = self._balance.terms(stamp, q, dq, effort)
-        elapsed = 0.0 if self._stamp is None else stamp - self._stamp
-        if self._stamp is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
-            self._integral, self._residual = momentum, np.zeros_like(momentum)
-        else:
-            # Implicit in the residual, so that no gain makes a slow topic unstable.
-            self._integral = self._integral + elapsed * rate
-            self._residual = (
-                self._gain * (momentum - self._integral) / (1.0 + self._gain * elapsed)
-            )
-            self._integral = self._integral + elapsed * self._residual
-        self._stamp = stamp
-        return -self._residual
+    def _filtered(self, elapsed: float, outside: Array) -> Array:
+        # Its difference from state to state; implicit, so that no gain is too large for a topic.
+        return (self._torque + self._gain * outside) / (1.0 + self._gain * elapsed)
 
 
-class SecondOrderObserver:
+class SecondOrderObserver(_MomentumFilter):
     """
     External joint torque from the momentum by an observer of second order.
 
@@ -216,32 +220,15 @@ class SecondOrderObserver:
         bandwidth: float,
         friction: FrictionModel | None = None,
     ) -> None:
-        self._n, self._bandwidth = model.description.n, bandwidth
-        self._balance = _MomentumBalance(model, friction)
-        self.restart()
+        self._bandwidth = bandwidth
+        super().__init__(model, friction)
 
-    def restart(self) -> None:
-        """Forget the past; the next state is the first."""
-        self._last: tuple[float, Array] | None = None
-        self._torque, self._slope = np.zeros((2, self._n))
-        self._balance.restart()
-
-    def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array:
-        """Return the external torque, (n,) [N m]; parameters are those of MomentumObserver."""
-        momentum, rate = self._balance.terms(stamp, q, dq, effort)
-        last, self._last = self._last, (stamp, momentum)
-        if last is None or not 0.0 <= stamp - last[0] <= LONGEST_STEP_S:
-            self._torque, self._slope = np.zeros((2, self._n))
-            return self._torque
-        elapsed = stamp - last[0]
-        # What the momentum lacks is what acts from outside; implicit, so always stable.
-        outside = elapsed * rate - (momentum - last[1])
-        step = self._bandwidth * elapsed
+    def _filtered(self, elapsed: float, outside: Array) -> Array:
+        step = self._bandwidth * elapsed  # implicit, so always stable
         self._slope = (self._slope + self._bandwidth**2 * (outside - elapsed * self._torque)) / (
             1.0 + 2.0 * DAMPING * step + step * step
         )
-        self._torque = self._torque + elapsed * self._slope
-        return self._torque
+        return self._torque + elapsed * self._slope
 
 
 class ExternalTorque(NamedTuple):
