@@ -26,7 +26,7 @@ from .possible_motion import Condition
 from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings, Start, Stop
-from .smoothing import StreamedMotion
+from .smoothing import is_streamed
 from .supervision import Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
 from ..arm import ArmDescription
@@ -326,7 +326,7 @@ class FeedforwardController:
             return  # for whoever adds the efforts himself; nothing is commanded here
         stamp = self._latest[0]
         # A stream follows on itself; anything else may begin with a step that is to be faded.
-        if not (self.reference.active and isinstance(planned, (ReferencePoint, StreamedMotion))):
+        if not (self.reference.active and is_streamed(planned)):
             self._note_change()
         if isinstance(planned, Trajectory):
             self.reference.follow(planned, stamp)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .reference import ReferencePoint, STREAM_TIMEOUT_S, Trajectory
-from .smoothing import StreamedMotion
+from .smoothing import is_streamed
 from ..typing import Array
 
 
@@ -45,40 +45,20 @@ class ReferenceEvent(NamedTuple):
 
 class _Current(NamedTuple):
     number: int
-    planned: Trajectory | ReferencePoint
-    since: float  # of a streamed point
-    following: bool
+    begin: float
+    end: float
+    goal: Array
+    streamed: bool
     mark: str
-
-    @property
-    def goal(self) -> Array:
-        return (
-            self.planned.positions[-1] if isinstance(self.planned, Trajectory) else self.planned.q
-        )
-
-    @property
-    def end(self) -> float:
-        return (
-            self.planned.end
-            if isinstance(self.planned, Trajectory)
-            else self.since + STREAM_TIMEOUT_S
-        )
+    following: bool = False
 
     def progress(
-        self,
-        state: ReferenceState,
-        stamp: float,
-        q: Array | None,
-        reason: str = '',
+        self, state: ReferenceState, stamp: float, q: Array | None, reason: str = ''
     ) -> ReferenceEvent:
         error = None if q is None else np.abs(q - self.goal)
         return ReferenceEvent(
             self.number, state, stamp, reason, error, max(0.0, self.end - stamp), self.mark
         )
-
-
-def _is_streamed(planned: Trajectory | ReferencePoint) -> bool:
-    return isinstance(planned, (ReferencePoint, StreamedMotion))
 
 
 class ReferenceProgress:
@@ -129,11 +109,16 @@ class ReferenceProgress:
             What its sender marked it with; of a stream, its first point.
 
         """
-        before, streamed = self._current, _is_streamed(planned)
-        if before is not None and streamed and _is_streamed(before.planned):
-            self._current = before._replace(planned=planned, since=stamp)
+        before, events = self._current, []
+        if isinstance(planned, ReferencePoint):
+            span = stamp, stamp + STREAM_TIMEOUT_S, planned.q
+        else:
+            span = float(planned.times[0]), planned.end, planned.positions[-1]
+        following = _Current(self._number + 1, *span, is_streamed(planned), mark)
+        if before is not None and following.streamed and before.streamed:
+            begin, end, goal = span
+            self._current = before._replace(begin=begin, end=end, goal=goal)
             return []
-        events = []
         if before is not None:
             events = self._told(
                 before.progress(
@@ -141,10 +126,10 @@ class ReferenceProgress:
                 )
             )
         self._number += 1
-        self._current = _Current(self._number, planned, stamp, following=False, mark=mark)
+        self._current = following
         return [
             *events,
-            *self._told(self._current.progress(ReferenceState.ACCEPTED, stamp, q)),
+            *self._told(following.progress(ReferenceState.ACCEPTED, stamp, q)),
             *self.update(stamp, q, running=True),
         ]
 
@@ -177,8 +162,7 @@ class ReferenceProgress:
         if not running:
             self._current = None
             return self._told(current.progress(ReferenceState.INTERRUPTED, stamp, q, reason))
-        begin = current.planned.times[0] if isinstance(current.planned, Trajectory) else stamp
-        if not current.following and stamp >= begin:
+        if not current.following and stamp >= current.begin:
             self._current = current = current._replace(following=True)
             events = self._told(current.progress(ReferenceState.FOLLOWING, stamp, q))
         if stamp >= current.end:

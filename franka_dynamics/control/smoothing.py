@@ -185,6 +185,11 @@ class StreamedMotion(Trajectory):
     points: Array | None = None
 
 
+def is_streamed(planned: Trajectory | ReferencePoint) -> bool:
+    """Return whether a reference is one of a stream, which follow on each other."""
+    return isinstance(planned, (ReferencePoint, StreamedMotion))
+
+
 def delay(period: float) -> float:
     """Return how far the motion is behind points that come every `period` seconds [s]."""
     return _DELAY_PERIODS * period + _DELAY_S
