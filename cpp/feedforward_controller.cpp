@@ -55,23 +55,9 @@ CallbackReturn FeedforwardController::on_init()
 {
   const std::vector<std::string> joints(kJointNames.begin(), kJointNames.end());
   auto_declare<std::vector<std::string>>("joints", joints);
-  auto_declare<std::string>("target", "fci");
   auto_declare<std::string>("reference", "motion");
   auto_declare<double>("reference_timeout", timeout_);
-  auto_declare<bool>("terms.gravity", true);
-  auto_declare<bool>("terms.coriolis", true);
-  auto_declare<bool>("terms.inertia", true);
-  auto_declare<bool>("terms.friction", false);
-  auto_declare<std::string>("state_source", "measured");
-  auto_declare<std::vector<double>>("gravity_vector", {0.0, 0.0, -9.81});
-  auto_declare<std::vector<double>>("payload", std::vector<double>(10, 0.0));
-  auto_declare<bool>("payload_known_to_robot", true);
-  auto_declare<double>("max_payload", 0.0);
-  auto_declare<std::vector<double>>("max_tracking_error", {0.2});
-  auto_declare<double>("scale", 1.0);
-  auto_declare<double>("ramp_time", 0.2);
-  auto_declare<std::vector<double>>("kp", {0.0});
-  auto_declare<std::vector<double>>("kd", {0.0});
+@DECLARATIONS@
   return CallbackReturn::SUCCESS;
 }
 

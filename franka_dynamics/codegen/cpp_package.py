@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+import json
 import math
 import re
 
 import numpy as np
+import yaml
 
 from .emit import c_header, identifier, Origin
 from .equations import customised_equations, Parameters, Quantity
@@ -79,6 +81,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
         'ARM': description.name,
         'SET': description.inertial_set,
         'JOINTS': '[' + ', '.join(description.joint_names) + ']',
+        'DECLARATIONS': '\n'.join(_declarations()),
     }
     folder = share_directory() / 'cpp'
     files = {
@@ -88,6 +91,30 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     files[f'include/{name}/arm.hpp'] = _arm_header(description, name)
     files[f'include/{name}/equations.h'] = _equations_header(description)
     return files
+
+
+# Of config/parameters, what the controller has no use for.
+_NOT_HERE = ('max_flange_error', 'stream_period')
+_BRACES = str.maketrans('[]', '{}')
+_KINDS = {
+    'bool': 'bool',
+    'double': 'double',
+    'string': 'std::string',
+    'double_array': 'std::vector<double>',
+}
+
+
+def _declarations() -> Iterator[str]:
+    """Yield the declarations of the parameters that the Python node has too, from its schema."""
+    for group in ('torque', 'motion'):
+        path = share_directory() / 'config' / 'parameters' / f'{group}.yaml'
+        schema = yaml.safe_load(path.read_text(encoding='utf-8'))[group]
+        terms = {f'terms.{name}': entry for name, entry in schema.pop('terms', {}).items()}
+        for name, entry in (terms | schema).items():
+            if name not in _NOT_HERE:
+                # JSON's literals are C++'s, but for the brackets.
+                default = json.dumps(entry['default_value']).translate(_BRACES)
+                yield f'  auto_declare<{_KINDS[entry["type"]]}>("{name}", {default});'
 
 
 def _filled(text: str, words: dict[str, str]) -> str:

@@ -20,8 +20,7 @@ from .qos import PUBLISHER_QOS, qos_overriding_options
 from .rivals import CommandWatch, StatePublishers
 from .serialized import CommandBytes, JointStateReader
 from .serialized_trajectory import read_trajectory, trajectory_mark
-from .state_log import ClockLog, ReferenceReports, StateLog
-from .state_watch import MissingStates
+from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from ..control.cycle_result import Cycle, Durations, Mode
 from ..control.fault_latch import ClearedBy

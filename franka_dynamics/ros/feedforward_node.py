@@ -14,7 +14,7 @@ from typing import Any
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
-from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -22,7 +22,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .feedforward_cycle import FeedforwardCycle
 from .model_source import DESCRIPTION_QOS, make_controller, resolve_model, ResolvedModel
-from .node_process import GuardedLifecycleNode, run_lifecycle_node
+from .node_process import run_lifecycle_node
 from .node_settings import ROBOT_DESCRIPTION, settings_from
 from .parameter_tables import live_table, table
 from .parameters import declare, LiveParameters, values
@@ -42,7 +42,7 @@ _LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S  # by this clock; the controller co
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
-class FeedforwardNode(GuardedLifecycleNode):
+class FeedforwardNode(LifecycleNode):
     """
     Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
 

@@ -14,12 +14,11 @@ import time
 from types import FrameType
 from typing import Any
 
-from lifecycle_msgs.srv import ChangeState
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.experimental import EventsExecutor
-from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
@@ -27,44 +26,11 @@ from rclpy.utilities import get_rmw_implementation_identifier
 from .parameter_files import given_files, read_sections, require_section
 from .realtime import ON, request_realtime
 from .two_threads import ServiceThread
-from ..errors import FrankaDynamicsError, SettingsError, shortened
+from ..errors import FrankaDynamicsError, SettingsError
 
 _NO_NODE = 'error creating node'  # how rcl says it
 # What rcl appends to its sentences: places in its own sources.
 _SOURCES = re.compile(r', at \S+:\d+')
-
-
-class GuardedLifecycleNode(LifecycleNode):
-    """
-    A lifecycle node whose change_state service refuses what is not possible.
-
-    rclpy raises out of the service for a transition that does not begin in the present state, or
-    that does not exist.
-    """
-
-    def __init__(self, name: str, **node_options: Any) -> None:
-        super().__init__(name, **node_options)
-        self._make_transition = self._service_change_state.callback
-        self._service_change_state.callback = self._on_change_state
-
-    def _on_change_state(
-        self,
-        request: ChangeState.Request,
-        answer: ChangeState.Response,
-    ) -> ChangeState.Response:
-        possible = {
-            number: label for number, label, *_ in self._state_machine.available_transitions
-        }
-        asked = request.transition
-        if asked.label in possible.values() if asked.label else asked.id in possible:
-            return self._make_transition(request, answer)
-        name = repr(shortened(asked.label)) if asked.label else asked.id
-        self.get_logger().warning(
-            f'transition {name} refused: from {self._state_machine.current_state[1]} there are '
-            f'{", ".join(f"{label} ({number})" for number, label in possible.items())}'
-        )
-        answer.success = False
-        return answer
 
 
 def start_node(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -23,6 +24,7 @@ from rcl_interfaces.srv import (
     SetParameters,
     SetParametersAtomically,
 )
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.parameter import Parameter
 
@@ -115,7 +117,8 @@ def _with_likeness(name: str, known: Sequence[str]) -> str:
 
 _MOST_PER_REQUEST = 1000
 _LONGEST_REASON = 500
-_SERVICES = (
+_SERVICES = (  # of rclpy, which raises out of them for some requests
+    ChangeState,
     DescribeParameters,
     GetParameters,
     GetParameterTypes,
@@ -161,7 +164,7 @@ class LiveParameters:
         node.add_post_set_parameters_callback(self._after_set)
         for service in node.services:
             if service.srv_type in _SERVICES:
-                service.callback = _answered(service.callback)
+                service.callback = _answered(service.callback, node.get_logger())
 
     def apply(self, use: Callable[[dict[str, Any]], None]) -> None:
         """Hand all live values to a function if one has changed since the last call, and tell."""
@@ -206,7 +209,7 @@ class LiveParameters:
                 self._changed[change.name] = value.tolist() if isinstance(value, array) else value
 
 
-def _answered(callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _answered(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any, Any], Any]:
     """Return a service's callback that answers in a short sentence where rclpy's raises."""
 
     def answer(request: Any, response: Any) -> Any:
@@ -216,8 +219,11 @@ def _answered(callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
                 raise ValueError(
                     f'at most {_MOST_PER_REQUEST} parameters are taken in one request'
                 )
+            if isinstance(request, ChangeState.Request):  # which rcl logs
+                request.transition.label = shortened(request.transition.label)
             callback(request, response)
-        except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        except (ValueError, TypeError, AttributeError, OverflowError, RCLError) as error:
+            logger.warning(f'a request was refused: {shortened(str(error), _LONGEST_REASON)}')
             refusal = SetParametersResult(successful=False, reason=str(error))
             if isinstance(request, SetParametersAtomically.Request):
                 response.result = refusal

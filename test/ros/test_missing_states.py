@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from franka_dynamics.ros.state_watch import MissingStates
+from franka_dynamics.ros.state_log import MissingStates
 
 
 class Graph:
