@@ -107,10 +107,10 @@ def draw(result: Trial, path: str) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Try the regulator, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--picture', default='lqr_at_ready_pose.png')
+    parser.add_argument('--plot', default='lqr_at_ready_pose.png')
     arguments = parser.parse_args(argv)
     try:
-        writable_file(arguments.picture)
+        writable_file(arguments.plot)
     except OutputError as error:
         parser.error(f'{error}')
     print(f'a linear-quadratic regulator of the FER at its ready pose, {DURATION:g} s simulated')
@@ -123,8 +123,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             f'{difference:.1e} rad at most ({difference / offset:.1%}); largest share of a '
             f'torque limit {np.abs(result.torques / LIMIT).max():.0%}'
         )
-    draw(trial(), arguments.picture)
-    print(f'written: {arguments.picture}')
+    draw(trial(), arguments.plot)
+    print(f'written: {arguments.plot}')
 
 
 if __name__ == '__main__':

@@ -4,7 +4,7 @@
 Draw where the RPR arm's end effector can be, with how many postures, and its singularities.
 
 The section holds for every direction, for theta1 turns all of it about the vertical axis. Run
-`python examples/10_rpr_workspace.py --output rpr_workspace.png`.
+`python examples/10_rpr_workspace.py --plot rpr_workspace.png`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
 def main(argv: Sequence[str] | None = None) -> None:
     """Count and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--output', default='rpr_workspace.png', help='the picture')
+    parser.add_argument('--plot', default='rpr_workspace.png', help='the picture')
     parser.add_argument('--points', type=int, default=160, help='of the section, each way')
     arguments = parser.parse_args(argv)
     if arguments.points < 2:
         parser.error(f'--points is {arguments.points}; a section needs at least 2 each way.')
     try:
-        writable_file(arguments.output)
+        writable_file(arguments.plot)
     except OutputError as error:
         parser.error(f'{error}')
     print('counting the postures of the RPR arm over a section through its vertical axis ...')
@@ -86,13 +86,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         aspect='equal',
     )
     axes.legend(loc='lower right')
-    figure.savefig(arguments.output, dpi=110)
+    figure.savefig(arguments.plot, dpi=110)
     print(
         f'{int((counts > 0).sum())} of {counts.size} points reached, out to '
         f'{radius[counts.any(axis=0)].max():.2f} m from the axis and up to '
         f'{height[counts.any(axis=1)].max():.2f} m, in at most {counts.max()} postures'
     )
-    print(f'written: {arguments.output}')
+    print(f'written: {arguments.plot}')
 
 
 if __name__ == '__main__':

@@ -537,8 +537,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument('--end', type=float, nargs=2, default=(35.0, -45.0), metavar='DEG')
     parser.add_argument('--duration', type=float, default=1.0, metavar='S')
     parser.add_argument('--samples', type=int, default=201, metavar='N')
-    parser.add_argument('--picture', default='five_bar.png', metavar='FILE')
-    parser.add_argument('--design-picture', default='five_bar_design.png', metavar='FILE')
+    parser.add_argument('--plot', default='five_bar.png', metavar='FILE')
+    parser.add_argument('--design-plot', default='five_bar_design.png', metavar='FILE')
     parser.add_argument(
         '--iterations', type=int, default=200, help='of the design, at most (default: %(default)s)'
     )
@@ -549,7 +549,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error('A motion needs a --duration above zero and at least 2 --samples.')
     chain = spherical_five_bar()
     try:
-        for picture in (arguments.picture, arguments.design_picture):
+        for picture in (arguments.plot, arguments.design_plot):
             writable_file(picture)
         motion = reach(
             chain,
@@ -570,8 +570,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         f'loop open by at most {motion.closure.max():.1e} rad where it is solved for, by '
         f'{motion.drift.max():.1e} rad where the passive joints are integrated'
     )
-    draw_motion(chain, five_bar_meshes(), motion, arguments.picture)
-    print(f'written: {arguments.picture}')
+    draw_motion(chain, five_bar_meshes(), motion, arguments.plot)
+    print(f'written: {arguments.plot}')
     objective = Objective()
     start = np.zeros(objective.size)
     print(
@@ -597,8 +597,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(
         'turns of axes 2, 3 and 5: ' + ', '.join(f'{angle:.1f}' for angle in turned) + ' degrees'
     )
-    draw_design(objective, result.x, arguments.design_picture)
-    print(f'written: {arguments.design_picture}')
+    draw_design(objective, result.x, arguments.design_plot)
+    print(f'written: {arguments.design_plot}')
 
 
 if __name__ == '__main__':

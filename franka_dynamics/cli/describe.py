@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables and draw the picture."""
-    from ..report.arm import as_json, body_rows, space_rows
+    from ..report.arm import as_json, inertia_rows
 
     description = load_arm(arguments)
     q = pose(description, arguments.q)
@@ -62,27 +62,18 @@ def run(arguments: argparse.Namespace) -> int:
             '--about space_origin needs --frame space: where the origin of {S} '
             "is in a link's own frame depends on the pose."
         )
-    rows = (
-        space_rows(description, q, arguments.about)
-        if in_space
-        else body_rows(description, arguments.about)
-    )
+    pose_of_rows = q if in_space else None
+    rows = inertia_rows(description, pose_of_rows, arguments.about)
     if arguments.plot:
         from ..report.arm import draw_arm
 
         with terminal(stderr=True).status('drawing ...'):
             draw_arm(description, q, arguments.plot)
     if arguments.json:
-        data = as_json(
-            description,
-            rows,
-            frame=arguments.frame,
-            about=arguments.about,
-            q=q if in_space else None,
-        )
+        data = as_json(description, rows, pose_of_rows, arguments.about)
         write_json(arguments.json, data)
     if arguments.json != PRINTED:
-        _print(description, rows, q, arguments)
+        _print(description, rows, pose_of_rows, arguments)
     return 0
 
 
@@ -118,7 +109,7 @@ def pose(description: ArmDescription, words: list[str]) -> NDArray[np.float64]:
 def _print(
     description: ArmDescription,
     rows: list[InertiaRow],
-    q: NDArray[np.float64],
+    q: NDArray[np.float64] | None,
     arguments: argparse.Namespace,
 ) -> None:
     from ..report.arm import arm_tables
@@ -130,8 +121,7 @@ def _print(
         say(console, sentence, 'note')
     for sentence in description.inconsistencies():
         say(console, sentence, 'warning')
-    in_space = arguments.frame == 'space'
-    console.print(*arm_tables(description, rows, q, in_space=in_space, about=arguments.about))
+    console.print(*arm_tables(description, rows, q, arguments.about))
     console.print(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     if arguments.plot:
         console.print(f'picture: {arguments.plot}', soft_wrap=True)

@@ -15,27 +15,21 @@ from ..arm.consistency import LinkMargins
 from ..validation.agreement import Agreement
 
 LINK_ASPECTS = ('frames', 'twists', 'wrenches')
+# What JSON has as the agreement has it.
+_SAME = (
+    *('arm', 'inertial_set', 'hand', 'gravity', 'states', 'seed', 'tolerance', 'passed'),
+    *('largest', 'formulations', 'pairs', 'findings', 'warnings'),
+)
 
 
 def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> dict[str, Any]:
     """Return everything in types that JSON has; a difference that is no number is null."""
-    data = {
-        'arm': agreement.arm,
-        'inertial_set': agreement.inertial_set,
-        'hand': agreement.hand,
-        'gravity': list(agreement.gravity),
-        'states': agreement.states,
-        'seed': agreement.seed,
-        'tolerance': agreement.tolerance,
-        'passed': agreement.passed,
-        'largest': agreement.largest,
+    data = {name: getattr(agreement, name) for name in _SAME} | {
         'difference': 'largest |a - b| / max(1, |median|)',
-        'formulations': list(agreement.formulations),
         'from_median': {
             quantity.name: dict(zip(agreement.formulations, row))
             for quantity, row in zip(agreement.quantities, agreement.deviations)
         },
-        'pairs': agreement.pairs,
         'links': {
             fault.formulation: {
                 'from': fault.link,
@@ -43,8 +37,6 @@ def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> d
             }
             for fault in agreement.faults
         },
-        'findings': list(agreement.findings),
-        'warnings': list(agreement.warnings),
         'consistency': [
             {
                 'joint': margin.joint,

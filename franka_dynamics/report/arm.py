@@ -13,14 +13,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .elements import figure_of_size, save
+from .elements import AXIS_COLOURS, equal_axes, figure_of_size, save
 from .table import Head, plain, Table
 from ..arm import ArmDescription
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
 
-_AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
 _TRIAD = 0.08  # length of a drawn axis, of the arm's longest side
 _COLUMN_POINTS, _LINE_POINTS = 45.0, 13.0  # labels beside the arm: how far, how far apart
 _SAME_PLACE = 1e-9  # [m] frames nearer than this share a label
@@ -55,7 +54,7 @@ def draw_arm(description: ArmDescription, q: ArrayLike, path: str | Path) -> Non
     centers = np.array([link.center_of_mass for link in links])
     figure = figure_of_size((8.0, 9.0), 'Drawing an arm needs', 'view', '')
     axes = figure.add_subplot(projection='3d')
-    size = _set_bounds(axes, np.concatenate((poses[:, :3, 3], centers)))
+    size = equal_axes(axes, np.concatenate((poses[:, :3, 3], centers)))
     _draw_skeleton(axes, description, poses)
     _draw_triads(axes, poses, _TRIAD * size)
     masses = np.array([link.mass for link in links])
@@ -81,22 +80,6 @@ def draw_arm(description: ArmDescription, q: ArrayLike, path: str | Path) -> Non
     save(figure, path)
 
 
-def _set_bounds(axes: Any, points: NDArray[np.float64]) -> float:
-    """Give the three axes one scale, wide enough for triads; return the longest side [m]."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    longest = max(float((high - low).max()), 0.1)
-    half = np.maximum(0.5 * (high - low) + 0.1 * longest, 0.25 * longest)
-    middle = 0.5 * (low + high)
-    axes.set(
-        **{
-            f'{name}lim': (middle[i] - half[i], middle[i] + half[i])
-            for i, name in enumerate('xyz')
-        }
-    )
-    axes.set_box_aspect(half, zoom=0.95)
-    return longest
-
-
 def _draw_skeleton(axes: Any, description: ArmDescription, poses: NDArray[np.float64]) -> None:
     base = np.asarray(description.base)[:3, 3]
     points = np.concatenate((base[None], poses[1:, :3, 3]))
@@ -112,7 +95,7 @@ def _draw_skeleton(axes: Any, description: ArmDescription, poses: NDArray[np.flo
 
 def _draw_triads(axes: Any, poses: NDArray[np.float64], length: float) -> None:
     for k, pose in enumerate(poses):
-        for axis, colour in enumerate(_AXIS_COLOURS):
+        for axis, colour in enumerate(AXIS_COLOURS):
             tip = pose[:3, 3] + length * pose[:3, axis]
             axes.plot(
                 *np.stack((pose[:3, 3], tip)).T,
@@ -199,33 +182,26 @@ def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
     ]
 
 
-def body_rows(description: ArmDescription, about: About = 'frame_origin') -> list[InertiaRow]:
-    """Return the links' inertia in their own frames."""
-    return [
-        InertiaRow(
-            str(i),
-            link.mass,
-            link.center_of_mass,
-            six_from_tensor(
-                link.inertia if about == 'frame_origin' else link.inertia_at_center_of_mass
-            ),
-        )
-        for i, link in enumerate(description.links, start=1)
-    ]
-
-
-def space_rows(
-    description: ArmDescription, q: NDArray[np.float64], about: About = 'frame_origin'
+def inertia_rows(
+    description: ArmDescription,
+    q: NDArray[np.float64] | None = None,
+    about: About = 'frame_origin',
 ) -> list[InertiaRow]:
-    """Return the links' inertia in the axes of {S} at a pose (Exp[licit], corrected)."""
+    """
+    Return the links' inertia in their own frames or, at a pose q, in the axes of {S}.
+
+    The latter as in Exp[licit], corrected; about the space's origin there alone.
+    """
+    if q is not None:
+        links: Sequence[Any] = space_inertias(description, q)
+        tensors = [getattr(link, f'about_{about}') for link in links]
+    else:
+        links = description.links
+        own = 'inertia' if about == 'frame_origin' else 'inertia_at_center_of_mass'
+        tensors = [getattr(link, own) for link in links]
     return [
-        InertiaRow(
-            str(i),
-            link.mass,
-            link.center_of_mass,
-            six_from_tensor(getattr(link, f'about_{about}')),
-        )
-        for i, link in enumerate(space_inertias(description, q), start=1)
+        InertiaRow(str(i), link.mass, link.center_of_mass, six_from_tensor(tensor))
+        for i, (link, tensor) in enumerate(zip(links, tensors), start=1)
     ]
 
 
@@ -244,13 +220,16 @@ _ABOUT = {
 def arm_tables(
     description: ArmDescription,
     rows: Sequence[InertiaRow],
-    q: NDArray[np.float64],
-    *,
-    in_space: bool,
+    q: NDArray[np.float64] | None,
     about: About,
 ) -> list[Table]:
-    """Return the rows of Denavit and Hartenberg, origins if in {S}, centres of mass, inertia."""
-    place = 'in {S}' if in_space else "in the links' own frames"
+    """
+    Return the rows of Denavit and Hartenberg, origins, centres of mass and inertia.
+
+    `q` is the pose for inertia in the axes of {S}; None where the frames are the links' own, and
+    there are no origins.
+    """
+    place = "in the links' own frames" if q is None else 'in {S}'
     tables = [
         Table(
             f'{description.convention.value} Denavit-Hartenberg rows',
@@ -258,7 +237,7 @@ def arm_tables(
             [_dh_texts(row) for row in dh_rows(description)],
         )
     ]
-    if in_space:
+    if q is not None:
         names = [*(str(i + 1) for i in range(description.n)), 'flange']
         tables.append(
             Table(
@@ -310,10 +289,8 @@ def _angle(value: float) -> str:
 def as_json(
     description: ArmDescription,
     rows: list[InertiaRow],
-    *,
-    frame: str,
-    about: About,
     q: NDArray[np.float64] | None,
+    about: About,
 ) -> dict[str, Any]:
     """Return the tables as plain data; `q` is None where the frames are the links' own."""
     data: dict[str, Any] = {
@@ -325,7 +302,7 @@ def as_json(
         'convention': description.convention,
         'base': description.base,
         'denavit_hartenberg': dh_rows(description),
-        'inertia_frame': frame,
+        'inertia_frame': 'body' if q is None else 'space',
         'inertia_about': about,
         'inertia_order': TENSOR_ORDER,
         'links': rows,

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .elements import figure_of_size, save
+from .elements import AXIS_COLOURS, equal_axes, figure_of_size, save
 from ..arm import LinkInertia
 from ..mesh.mesh import TriangleMesh
 
-_AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
 _MOST_FACES = 20000  # matplotlib sorts every triangle; more of them show no more
 
 
@@ -86,26 +85,16 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
     )
     axes.scatter(*(center * 1e3), color='black', s=40, depthshade=False, label='centre of mass')
     corners = np.vstack((mesh.vertices, np.zeros(3), surface.reshape(3, -1).T)) * 1e3
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    middle, radius = 0.5 * (low + high), 0.55 * float((high - low).max())
-    for axis, colour in enumerate(_AXIS_COLOURS):
+    size = equal_axes(axes, corners)
+    for axis, colour in enumerate(AXIS_COLOURS):
         tip = np.zeros(3)
-        tip[axis] = 0.5 * radius
+        tip[axis] = 0.25 * size
         axes.plot(
             *np.stack((np.zeros(3), tip)).T,
             color=colour,
             linewidth=2.5,
             label=f'flange {"xyz"[axis]}',
         )
-    axes.set(
-        xlim=(middle[0] - radius, middle[0] + radius),
-        ylim=(middle[1] - radius, middle[1] + radius),
-        zlim=(middle[2] - radius, middle[2] + radius),
-        xlabel='x [mm]',
-        ylabel='y [mm]',
-        zlabel='z [mm]',
-        title=title,
-    )
-    axes.set_box_aspect((1, 1, 1))
+    axes.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', title=title)
     axes.legend(loc='upper left', fontsize='small')
     save(figure, path)

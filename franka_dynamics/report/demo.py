@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -173,26 +174,28 @@ def second_act_report(columns: Mapping[str, Array]) -> DemoReport:
     )
 
 
-def draw_second_act(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
-    """Draw the three errors of the second act over time (k,) [s] as rms over joints, (k, n)."""
-    figure = figure_of_size((9.0, 4.5))
-    axes = figure.subplots()
-    for (name, (time, error)), colour in zip(columns.items(), (MEASURED, RESIDUAL, PREDICTED)):
+def _draw_errors(
+    axes: Any, errors: Mapping[str, tuple[Array, Array]], title: str, colours: Sequence[str]
+) -> None:
+    """Draw errors over time (k,) [s] as rms over joints, (k, n) [rad], one a colour."""
+    for (name, (time, error)), colour in zip(errors.items(), colours):
         axes.plot(
             time,
             1e3 * np.sqrt(np.mean(error**2, axis=1)),
             color=colour,
             lw=1.2,
-            label=f'{name}: {1e3 * np.sqrt(np.mean(error**2)):.1f} mrad rms',
+            label=f'{name}: {1e3 * np.sqrt(np.mean(error**2)):.2f} mrad rms',
         )
-    axes.set(
-        title='A plant that is no model: the same weak PD, three models',
-        xlabel='time [s]',
-        ylabel='rms over the joints [mrad]',
-        yscale='log',
-    )
+    axes.set(title=title, xlabel='time [s]', ylabel='rms over the joints [mrad]', yscale='log')
     axes.legend()
     axes.grid(alpha=0.3)
+
+
+def draw_second_act(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
+    """Draw the three errors of the second act over time (k,) [s] as rms over joints, (k, n)."""
+    figure = figure_of_size((9.0, 4.5))
+    title = 'A plant that is no model: the same weak PD, three models'
+    _draw_errors(figure.subplots(), columns, title, (MEASURED, RESIDUAL, PREDICTED))
     save(figure, path)
 
 
@@ -201,26 +204,18 @@ def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None
     figure = figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
-    for tracking, label, colour in (
-        (figures.gravity_only, 'g + PD', MEASURED),
-        (figures.with_feedforward, 'M ddq + C dq + g + PD', PREDICTED),
-    ):
-        error.plot(
-            tracking.time,
-            1e3 * np.sqrt(np.mean(tracking.error**2, axis=1)),
-            color=colour,
-            lw=1.2,
-            label=f'{label}: {1e3 * tracking.rms:.2f} mrad rms',
-        )
-    error.set(
-        title=f'Held without feedback for {figures.hold_time[-1]:.0f} s: drift '
+    tracked = {
+        'g + PD': figures.gravity_only,
+        'M ddq + C dq + g + PD': figures.with_feedforward,
+    }
+    _draw_errors(
+        error,
+        {name: (one.time, one.error) for name, one in tracked.items()},
+        f'Held without feedback for {figures.hold_time[-1]:.0f} s: drift '
         f'{figures.drift:.0e} rad. Then one motion under one weak PD:',
-        xlabel='time [s]',
-        ylabel='rms over the joints [mrad]',
-        yscale='log',
-        ylim=(1e-3, None),
+        (MEASURED, PREDICTED),
     )
-    error.legend()
+    error.set(ylim=(1e-3, None))
     lines = motion.plot(
         figures.with_feedforward.time, figures.with_feedforward.desired, linewidth=0.8
     )
@@ -229,7 +224,7 @@ def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None
     torque.set(title='torque over the whole run', xlabel='time [s]', ylabel='torque [N m]')
     short = [name.rpartition('_')[2] for name in joint_names]
     figure.legend(lines, short, loc='outside lower center', ncols=len(short), fontsize='small')
-    for one in axes.values():
+    for one in (motion, torque):
         one.grid(alpha=0.3)
     save(figure, path)
 

@@ -110,6 +110,20 @@ def figure_of_size(
     return Figure(figsize=size, layout='constrained')
 
 
+AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
+
+
+def equal_axes(axes: Any, points: Array) -> float:
+    """Give three axes one scale, wide enough for points (N, 3); return their longest side."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    longest = max(float((high - low).max()), 0.1)
+    half = np.maximum(0.5 * (high - low) + 0.1 * longest, 0.25 * longest)
+    ends = np.stack((-half, half)) + 0.5 * (low + high)
+    axes.set(**{f'{name}lim': ends[:, i] for i, name in enumerate('xyz')})
+    axes.set_box_aspect(half, zoom=0.95)
+    return longest
+
+
 def broken(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return a curve with a NaN between pieces, so that no line bridges a gap."""
     return np.asarray(np.insert(values, np.flatnonzero(np.diff(piece)) + 1, np.nan))

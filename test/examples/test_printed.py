@@ -72,14 +72,14 @@ def test_given_help_when_asked_then_it_says_what_it_does(name, example, capsys):
     'name, arguments, sentence',
     [
         ('rpr_workspace', ['--points', '-3'], '--points is -3; a section needs at least 2'),
-        ('rpr_workspace', ['--output', '/dev/null/x.png'], '/dev/null/x.png cannot be written'),
+        ('rpr_workspace', ['--plot', '/dev/null/x.png'], '/dev/null/x.png cannot be written'),
         ('mppi_reach', ['--duration', '0'], '--duration is 0 s; it must be within 0.02 and 60'),
         ('five_bar', ['--end', '120', '20', '--samples', '21'], 'The loops cannot be closed'),
         ('five_bar', ['--iterations', '0'], '--iterations is 0; it must be at least 1'),
-        ('five_bar', ['--design-picture', '/dev/null/x.png'], 'x.png cannot be written'),
+        ('five_bar', ['--design-plot', '/dev/null/x.png'], 'x.png cannot be written'),
         (
             'lqr_at_ready_pose',
-            ['--picture', '/dev/null/x.png'],
+            ['--plot', '/dev/null/x.png'],
             '/dev/null/x.png cannot be written',
         ),
         ('mppi_reach', ['--plot', '/dev/null/x.png'], '/dev/null/x.png cannot be written'),
@@ -97,7 +97,7 @@ def test_options_without_sense_when_run_then_2_and_a_sentence(
 def test_given_the_rpr_arm_when_drawn_then_its_reach_is_printed(example, capsys, tmp_path):
     picture = tmp_path / 'reach.png'
     module = example('rpr_workspace')
-    module.main(['--points', '24', '--output', str(picture)])
+    module.main(['--points', '24', '--plot', str(picture)])
     said = capsys.readouterr().out
     reached, of, out, up, most = numbers(
         r'(\d+) of (\d+) points reached, out to (\S+) m .* up to (\S+) m, in at most (\d+)', said
@@ -110,7 +110,7 @@ def test_given_the_rpr_arm_when_drawn_then_its_reach_is_printed(example, capsys,
 
 def test_the_regulator_when_tried_then_the_way_home_is_printed(example, capsys, tmp_path):
     module, picture = example('lqr_at_ready_pose'), tmp_path / 'lqr.png'
-    module.main(['--picture', str(picture)])
+    module.main(['--plot', str(picture)])
     said = capsys.readouterr().out
     result = module.trial()
     within, off, share = numbers(
@@ -146,7 +146,7 @@ def test_a_short_reach_when_sampled_then_the_way_is_printed(
 
 def test_one_step_of_design_prints_the_torques(example, capsys, tmp_path):
     module, motion, picture = example('five_bar'), tmp_path / 'motion.png', tmp_path / 'design.png'
-    pictures = ['--picture', str(motion), '--design-picture', str(picture)]
+    pictures = ['--plot', str(motion), '--design-plot', str(picture)]
     module.main(['--iterations', '1', '--samples', '21', *pictures])
     said = capsys.readouterr().out
     assert '165 variables: 52 vertices of link 2 and 3 axes' in said

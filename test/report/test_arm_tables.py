@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.report.arm import as_json, body_rows, dh_rows, origins, space_rows
+from franka_dynamics.report.arm import as_json, dh_rows, inertia_rows, origins
 
 from ..arms import FRANKA_ORIGINS_AT_ZERO
 
@@ -31,7 +31,7 @@ def test_origins_at_zero_are_those_of_the_derivations_figure():
 
 
 def test_body_rows_of_the_printed_table_are_the_table():
-    row = body_rows(load('fer', 'ledezma2021'))[3]
+    row = inertia_rows(load('fer', 'ledezma2021'))[3]
     assert row.mass == 3.5879
     np.testing.assert_allclose(
         row.mass * row.center_of_mass, [-0.1908, 0.3746, 0.0985], rtol=0.0, atol=1e-15
@@ -40,7 +40,7 @@ def test_body_rows_of_the_printed_table_are_the_table():
 
 
 def test_gaz_about_the_center_of_mass_is_the_published_tensor():
-    row = body_rows(load('fer'), 'center_of_mass')[1]
+    row = inertia_rows(load('fer'), about='center_of_mass')[1]
     np.testing.assert_allclose(
         row.inertia,
         [0.007962, -0.003925, 0.010254, 0.02811, 0.000704, 0.025995],
@@ -51,7 +51,7 @@ def test_gaz_about_the_center_of_mass_is_the_published_tensor():
 
 def test_space_rows_sum_to_pinocchios_center_of_mass():
     arm, q = load('fer'), np.random.default_rng(0).uniform(-1.0, 1.0, 7)
-    rows = space_rows(arm, q)
+    rows = inertia_rows(arm, q)
     mean = sum(row.mass * row.center_of_mass for row in rows) / sum(row.mass for row in rows)
     np.testing.assert_allclose(mean, PinocchioModel(arm).center_of_mass(q), rtol=0.0, atol=1e-14)
 
@@ -61,7 +61,7 @@ def test_steiner_relates_space_rows_about_each_reference_point(about):
     arm, q = load('fer'), np.random.default_rng(1).uniform(-1.0, 1.0, 7)
     points = {'frame_origin': origins(arm, q)[:-1], 'space_origin': np.zeros((7, 3))}
     for i, (row, central) in enumerate(
-        zip(space_rows(arm, q, about), space_rows(arm, q, 'center_of_mass'))
+        zip(inertia_rows(arm, q, about), inertia_rows(arm, q, 'center_of_mass'))
     ):
         lever = np.zeros(3) if about == 'center_of_mass' else row.center_of_mass - points[about][i]
         expected = tensor_from_six(central.inertia) + row.mass * (
@@ -72,10 +72,8 @@ def test_steiner_relates_space_rows_about_each_reference_point(about):
 
 def test_tables_read_back_from_json_to_the_last_digit():
     arm, q = load('fer', 'ledezma2021'), np.full(7, 0.1)
-    data = json.loads(
-        json.dumps(as_json(arm, space_rows(arm, q), frame='space', about='frame_origin', q=q))
-    )
-    np.testing.assert_array_equal(data['links'][2]['inertia'], space_rows(arm, q)[2].inertia)
+    data = json.loads(json.dumps(as_json(arm, inertia_rows(arm, q), q, 'frame_origin')))
+    np.testing.assert_array_equal(data['links'][2]['inertia'], inertia_rows(arm, q)[2].inertia)
     np.testing.assert_array_equal(data['origins'], origins(arm, q))
     assert data['hand'] == 'hand_ledezma2021'
     assert len(data['inconsistencies']) == 1
