@@ -133,13 +133,6 @@ def test_bad_input_is_refused_in_one_sentence_nothing_written(
     assert [path.name for path in tmp_path.iterdir()] == ['bag']
 
 
-def test_effort_of_zero_is_refused_as_input_at_fault(simulate, tmp_path, capsys):
-    recording = simulate(FER)
-    write_recording(replace(recording, effort=np.zeros_like(recording.effort)), tmp_path / 'bag')
-    assert main(['bag', 'replay', str(tmp_path / 'bag'), '--no-plots']) == INPUT_AT_FAULT
-    assert 'effort is zero in every message' in capsys.readouterr().err
-
-
 def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, capsys):
     # Given a recording in which joint 3 feels 6 N m more from 6 s on for 0.3 s.
     recording = simulate(FER, rate=200.0, friction=FER.friction)

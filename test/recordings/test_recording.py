@@ -8,8 +8,10 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.recording import read_recording, write_recording
+from franka_dynamics.recordings.rosbag import select_joints
 
 FER = load('fer')
+FIELDS = ('position', 'velocity', 'effort')
 
 
 @pytest.fixture
@@ -60,59 +62,53 @@ def test_another_topic_whose_type_is_broken_does_not_matter(
     assert_same_states(read_recording(tmp_path / 'bag', FER.joint_names), recording)
 
 
-def test_shuffled_and_extra_joints_are_mapped_by_name(
-    simulate, as_messages, write_joint_states, tmp_path
-):
-    recording = simulate(FER, duration=2.0)
-    rng = np.random.default_rng(1)
-    shuffled = []
-    for message in as_messages(recording):
-        order = rng.permutation(9)
-        names = (*message['name'], 'fer_finger_joint1', 'fer_finger_joint2')
-        columns = {
-            field: np.append(message[field], [np.nan, 0.01])[order]
-            for field in ('position', 'velocity', 'effort')
-        }
-        shuffled.append({**message, **columns, 'name': [names[i] for i in order]})
-    bag = write_joint_states(tmp_path / 'bag', shuffled)
-    assert_same_states(read_recording(bag, FER.joint_names), recording)
+def shuffled(message, number):
+    """Return a message with its joints in another order, a gripper's among them."""
+    order = np.random.default_rng(number).permutation(9)
+    names = (*message['name'], 'fer_finger_joint1', 'fer_finger_joint2')
+    columns = {field: np.append(message[field], [np.nan, 0.01])[order] for field in FIELDS}
+    return [{**message, **columns, 'name': [names[i] for i in order]}]
 
 
-def test_a_grippers_messages_on_the_same_topic_are_counted(
-    simulate, as_messages, write_joint_states, tmp_path
+def after_a_grippers(message, number):
+    gripper = {'name': ['fer_finger_joint1'], **{key: [0.0] for key in FIELDS}}
+    return [{**gripper, 'stamp_ns': message['stamp_ns']}, message]
+
+
+def of_a_panda(message, number):
+    return [{**message, 'name': [f'panda_joint{i}' for i in range(1, 8)]}]
+
+
+@pytest.mark.parametrize(
+    ('change', 'remarks'),
+    [
+        (shuffled, ()),
+        (
+            after_a_grippers,
+            (
+                "61 of 122 messages on /joint_states name none of the arm's joints and were "
+                'passed over',
+            ),
+        ),
+        (
+            of_a_panda,
+            (
+                'the joints were recorded as panda_joint1 ... panda_joint7 and read as '
+                'fer_joint1 ... fer_joint7',
+            ),
+        ),
+    ],
+)
+def test_the_arms_joints_are_found_by_name(
+    simulate, as_messages, write_joint_states, tmp_path, change, remarks
 ):
     recording = simulate(FER, duration=2.0)
-    gripper = {
-        'name': ['fer_finger_joint1'],
-        'position': [0.0],
-        'velocity': [0.0],
-        'effort': [0.0],
-    }
-    mixed = [
-        one
-        for message in as_messages(recording)
-        for one in ({**gripper, 'stamp_ns': message['stamp_ns']}, message)
+    messages = [
+        one for k, message in enumerate(as_messages(recording)) for one in change(message, k)
     ]
-    actual = read_recording(write_joint_states(tmp_path / 'bag', mixed), FER.joint_names)
+    actual = read_recording(write_joint_states(tmp_path / 'bag', messages), FER.joint_names)
     assert_same_states(actual, recording)
-    assert actual.remarks == (
-        "61 of 122 messages on /joint_states name none of the arm's joints and were passed over",
-    )
-
-
-def test_panda_names_are_read_as_fer_and_named_in_a_remark(
-    simulate, as_messages, write_joint_states, tmp_path
-):
-    recording = simulate(FER, duration=2.0)
-    panda = tuple(f'panda_joint{i}' for i in range(1, 8))
-    renamed = [{**message, 'name': panda} for message in as_messages(recording)]
-    actual = read_recording(write_joint_states(tmp_path / 'bag', renamed), FER.joint_names)
-    assert_same_states(actual, recording)
-    assert actual.joint_names == panda
-    assert actual.remarks == (
-        'the joints were recorded as panda_joint1 ... panda_joint7 and '
-        'read as fer_joint1 ... fer_joint7',
-    )
+    assert actual.remarks == remarks
 
 
 def test_received_stamps_order_a_motion_whose_own_are_frozen(
@@ -130,7 +126,7 @@ def test_received_stamps_order_a_motion_whose_own_are_frozen(
 def without_joint(message):
     return {
         **message,
-        **{field: message[field][:-1] for field in ('name', 'position', 'velocity', 'effort')},
+        **{field: message[field][:-1] for field in ('name', *FIELDS)},
     }
 
 
@@ -138,7 +134,7 @@ def with_duplicate(message):
     return {
         **message,
         'name': (*message['name'], 'fer_joint3'),
-        **{field: np.append(message[field], 0.0) for field in ('position', 'velocity', 'effort')},
+        **{field: np.append(message[field], 0.0) for field in FIELDS},
     }
 
 
@@ -209,7 +205,7 @@ def test_a_bag_of_two_other_arms_offers_both(messages, write_joint_states, tmp_p
         {
             **message,
             'name': [side + name for side in ('left_', 'right_') for name in message['name']],
-            **{field: np.tile(message[field], 2) for field in ('position', 'velocity', 'effort')},
+            **{field: np.tile(message[field], 2) for field in FIELDS},
         }
         for message in messages
     ]
@@ -333,3 +329,19 @@ def test_paths_that_are_no_bags_are_refused_each_by_its_reason(tmp_path):
     (tmp_path / 'folder').mkdir()
     with pytest.raises(RecordingError, match=r'has no metadata\.yaml'):
         read_recording(tmp_path / 'folder', FER.joint_names)
+
+
+def test_own_names_are_taken_before_foreign_ones():
+    present = [*(f'left_fer_joint{i}' for i in range(1, 8)), *FER.joint_names]
+    assert select_joints(present, FER.joint_names, where='here').names == FER.joint_names
+
+
+@pytest.mark.parametrize('present', [[], ['finger'], ['panda_joint1', 'panda_joint2']])
+def test_names_of_something_else_give_no_selection(present):
+    assert select_joints(present, FER.joint_names, where='here') is None
+
+
+@pytest.mark.parametrize('arm', ['rpr', 'fr3'])
+def test_another_shipped_arms_joints_are_not_taken_for_ours(arm):
+    with pytest.raises(RecordingError, match=r'has the joints of fer, .* give --arm fer'):
+        select_joints(FER.joint_names, load(arm).joint_names, where='here')

@@ -74,12 +74,6 @@ def test_the_arm_files_friction_takes_off_a_simulated_arms(
     assert result.whole.whole < 0.4 * result.rigid.whole
 
 
-def test_no_friction_is_counted_for_an_arm_without_its_model(simulate):
-    arm = load('fr3')
-    result = fit(arm, prepare(simulate(arm)))
-    assert result.whole.whole == result.rigid.whole
-
-
 def test_the_halves_errors_make_up_that_of_the_whole_motion(simulate):
     # E is a root of a mean: squares of the halves add up by their numbers of samples.
     motion = prepare(simulate(load('fer'), noise=0.5))

@@ -8,26 +8,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError, MissingDependencyError, OutputError
 from franka_dynamics.report import arm as arm_picture
 
 matplotlib = pytest.importorskip('matplotlib', reason='the [view] extra is not installed')
-
-
-def test_frames_of_the_fer_at_one_place_share_a_label():
-    poses = np.concatenate((np.eye(4)[None], NewtonEulerModel(load('fer')).frames(np.zeros(7))))
-    places, names = arm_picture._named_places(poses)
-    assert names == ['{S}', '{1}, {2}', '{3}', '{4}', '{5}, {6}', '{7}', '{flange}']
-    np.testing.assert_allclose(places[-1], [0.088, 0.0, 0.926], rtol=0.0, atol=1e-15)
-
-
-def test_spread_labels_keep_order_and_mean_and_are_far_enough():
-    heights = np.array([10.0, 10.5, 40.0, 9.0])
-    spread = arm_picture._spread(heights, 13.0)
-    assert list(np.argsort(spread)) == list(np.argsort(heights))
-    assert np.diff(np.sort(spread)).min() >= 13.0 - 1e-9
-    np.testing.assert_allclose(spread.mean(), heights.mean(), rtol=1e-12, atol=0.0)
 
 
 def test_an_arms_picture_is_of_the_kind_its_suffix_says(tmp_path):

@@ -52,7 +52,3 @@ def test_given_shares_when_coloured_then_near_and_full_stand_out():
     assert [colour_of(share) for share in (0.0, 0.69, 0.7, 0.98, 0.99, 2.0)] == [
         COLOURS[name] for name in ('fine', 'fine', 'near', 'near', 'full', 'full')
     ]
-
-
-def test_a_torque_just_below_zero_is_shown_without_a_sign():
-    assert cells(ViewState(0.0, FER.home, {MEASURED: np.full(7, -0.01)}))[0][5] == '0.0'
