@@ -40,7 +40,6 @@ PUBLIC_SOURCE = 'https://github.com/unisa-acg/inverse-dynamics-solver'
 SLOWEST_FILES = (
     'ros/test_tutorial.py',
     'ros/test_stopping.py',
-    'batch/test_batch_derivatives.py',
     'identification/test_identify.py',
     'cli/test_identify.py',
     'ros/test_fci_guards.py',

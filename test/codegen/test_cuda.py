@@ -148,20 +148,6 @@ def test_the_verb_writes_kernels(tmp_path, capsys):
     assert '__global__ void rpr_gravity_batch' in (tmp_path / 'rpr_dynamics.cu').read_text()
 
 
-@pytest.mark.parametrize(
-    ('option', 'said'),
-    [
-        (['--parameters', 'run_time'], '--parameters run_time'),
-        (['--friction'], '--friction'),
-        (['--terminal-wrench'], '--terminal-wrench'),
-    ],
-)
-def test_what_kernels_have_not_is_refused(tmp_path, capsys, option, said):
-    words = ['codegen', '--arm', 'rpr', '--language', 'cuda', '--output', str(tmp_path), *option]
-    assert main(words) == 2
-    assert said in capsys.readouterr().err
-
-
 def test_parameters_at_run_time_are_refused():
     origin = Origin('rpr', '', '', GRAVITY, Parameters.RUN_TIME)
     with pytest.raises(OutputError, match='leave --parameters run_time out'):

@@ -31,7 +31,7 @@ RTOL = 1e-11
 TILTED = (1.0, -2.0, -9.0)
 ARMS = arms()
 FEW = ('fer', 'scemi (parallel axes)', 'skew twists', 'right angles, standard')
-# Derivatives and forward dynamics are compared in test_c_code and test_batch_derivatives.
+# Derivatives and forward dynamics are compared in test_c_code and test_batch_model.
 QUANTITIES = (Quantity.INVERSE_DYNAMICS, Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX)
 CASES = [
     *((name, Quantity.INVERSE_DYNAMICS, Parameters.BAKED) for name in ARMS),

@@ -45,11 +45,12 @@ def test_a_written_module_has_pinocchios_torques_and_a_header(tmp_path):
         subprocess.run(command, cwd=tmp_path, check=True)
 
 
+@pytest.mark.parametrize('language', ['llvm', 'cuda'])
 @pytest.mark.parametrize('option', ['--friction', '--terminal-wrench', '--parameters=run_time'])
-def test_what_has_no_meaning_over_many_states_is_refused(option, tmp_path, capsys):
-    words = ['codegen', '--arm', 'rpr', '--language', 'llvm', '--output', str(tmp_path), option]
+def test_what_has_no_meaning_over_many_states_is_refused(language, option, tmp_path, capsys):
+    words = ['codegen', '--arm', 'rpr', '--language', language, '--output', str(tmp_path), option]
     assert main(words) == INPUT_AT_FAULT
-    assert 'no meaning with --language llvm' in capsys.readouterr().err
+    assert f'no meaning with --language {language}' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closed chains against Pinocchio's constrained dynamics, a Lagrange derivation, closed forms."""
+"""Closed chains against Pinocchio's constrained dynamics and closed forms."""
 
 import numpy as np
 import pinocchio as pin
 import pytest
-from scipy.optimize import root
 from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import LinkInertia
@@ -143,63 +142,6 @@ def test_five_bar_agrees_with_pinocchios_constrained_dynamics(seed):
     )
 
 
-def five_bar_energies(q_a):
-    """Return the reduced mass matrix and the height energy, by rotations and energies alone."""
-
-    def opening(passive):
-        left = (
-            rotation(AXES[0], q_a[0])
-            @ rotation(AXES[1], passive[0])
-            @ rotation(AXES[2], passive[1])
-        )
-        right = rotation(AXES[3], q_a[1]) @ rotation(AXES[4], passive[2])
-        return Rotation.from_matrix(left @ right.T).as_rotvec()
-
-    p = root(opening, np.zeros(3), tol=1e-14).x
-    R1 = rotation(AXES[0], q_a[0])
-    R2 = R1 @ rotation(AXES[1], p[0])
-    R3 = R2 @ rotation(AXES[2], p[1])
-    R4 = rotation(AXES[3], q_a[1])
-    # omega_3 from both sides: w1 a1 + R1 w2 p1 + R2 w3 p2 = w4 a2 + R4 w5 p3.
-    g_p = np.stack((R1 @ AXES[1], R2 @ AXES[2], -(R4 @ AXES[4])), axis=1)
-    rates = np.linalg.solve(g_p, -np.stack((AXES[0], -AXES[3]), axis=1))
-    one, two = np.eye(2)
-    omega_1, omega_4 = np.outer(AXES[0], one), np.outer(AXES[3], two)
-    omega_2 = omega_1 + np.outer(R1 @ AXES[1], rates[0])
-    omega_3 = omega_2 + np.outer(R2 @ AXES[2], rates[1])
-    mass, height = np.zeros((2, 2)), 0.0
-    for R, omega, link in zip(
-        (R1, R2, R3, R4), (omega_1, omega_2, omega_3, omega_4), FIVE_BAR.tree.inertias
-    ):
-        mass += omega.T @ R @ link.inertia @ R.T @ omega
-        height += 9.81 * (R @ link.first_moment)[2]
-    return mass, height
-
-
-@pytest.mark.parametrize('seed', range(3))
-def test_five_bar_torques_agree_with_a_lagrangian_derivation(seed):
-    # tau = M ddq + dM/dt dq - 1/2 d(dq^T M dq)/dq + dU/dq in the two motors' coordinates.
-    motion = five_bar_state(seed)
-    q, dq, ddq = motors(motion)
-    step = 2e-3  # fourth-order differences: truncation 1e-12 times fifth derivatives
-    by_q, slope = np.empty((2, 2, 2)), np.empty(2)
-    for k, unit in enumerate(np.eye(2)):
-        M, U = zip(*(five_bar_energies(q + j * step * unit) for j in (-2, -1, 1, 2)))
-        by_q[k] = (M[0] - 8 * M[1] + 8 * M[2] - M[3]) / (12 * step)
-        slope[k] = (U[0] - 8 * U[1] + 8 * U[2] - U[3]) / (12 * step)
-    expected = (
-        five_bar_energies(q)[0] @ ddq
-        + np.einsum('k,kij,j->i', dq, by_q, dq)
-        - 0.5 * np.einsum('i,kij,j->k', dq, by_q, dq)
-        + slope
-    )
-    # 2e-12 measured.
-    np.testing.assert_allclose(FIVE_BAR.inverse_dynamics(motion), expected, rtol=0.0, atol=1e-10)
-    np.testing.assert_allclose(
-        FIVE_BAR.mass_matrix(motion.q), five_bar_energies(q)[0], rtol=0.0, atol=1e-13
-    )
-
-
 @pytest.mark.parametrize('crank', np.radians([-150.0, -20.0, 45.0, 100.0, 175.0]))
 def test_an_assembled_four_bar_agrees_with_intersecting_circles(crank):
     chain = four_bar()
@@ -218,29 +160,6 @@ def test_an_assembled_four_bar_agrees_with_intersecting_circles(crank):
     rocker = np.arctan2(pin_point[1], pin_point[0] - d)
     np.testing.assert_allclose(np.cos(q[1:3] - [coupler, rocker]), 1.0, rtol=0.0, atol=1e-14)
     np.testing.assert_allclose(np.sin(q[1:3] - [coupler, rocker]), 0.0, rtol=0.0, atol=1e-12)
-
-
-def test_a_moving_four_bars_power_is_its_change_of_energy():
-    chain, step = four_bar(), 1e-4
-    rate, spin_up = np.array([3.0]), np.array([5.0])
-    q = chain.assemble([1.0], ELBOW_UP)
-    masses = zip((0.3, 0.6, 0.5), LENGTHS)
-
-    def energy(time):
-        crank, speed = 1.0 + rate * time + 0.5 * spin_up * time**2, rate + spin_up * time
-        there = chain.assemble(crank, q)
-        motion = chain.motion(there, speed, spin_up)
-        kinetic = 0.5 * float(speed @ chain.mass_matrix(there) @ speed)
-        poses = chain.tree.poses(motion.q)
-        return kinetic + sum(
-            mass * 9.81 * (poses[k] @ (length / 2, 0, 0, 1))[1]
-            for k, (mass, length) in enumerate(masses)
-        )
-
-    masses = tuple(masses)
-    power = (energy(step) - energy(-step)) / (2 * step)
-    torque = chain.inverse_dynamics(chain.motion(q, rate, spin_up))
-    np.testing.assert_allclose(torque @ rate, power, rtol=1e-6, atol=0.0)
 
 
 def test_four_bar_agrees_with_pinocchios_constrained_dynamics():

@@ -32,12 +32,6 @@ def pose(omega, v):
     return expm(twist)
 
 
-def spatial(inertia):
-    """Return G of (31): [[I, [h]], [[h]^T, m 1]] in the order (omega, v)."""
-    h = skew(inertia.first_moment)
-    return np.block([[inertia.inertia, h], [h.T, inertia.mass * np.eye(3)]])
-
-
 @pytest.mark.parametrize('seed', range(3))
 def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
     inertia = body(seed)
@@ -51,27 +45,3 @@ def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
     actual = motion_derivative(inertia)
     np.testing.assert_allclose(in_parameter_order(actual), expected, rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(actual, expected[list(DIAGONAL_FIRST)], rtol=0.0, atol=ATOL)
-
-
-def test_equation_29_moves_a_body_by_a_rigid_motion():
-    inertia, motion = body(4), pose([0.3, -0.5, 0.9], [0.2, 0.1, -0.4])
-    rotation, origin = motion[:3, :3], motion[:3, 3]
-    adjoint = np.block([[rotation, np.zeros((3, 3))], [skew(origin) @ rotation, rotation]])
-    back = np.linalg.inv(adjoint)
-    np.testing.assert_allclose(
-        spatial(inertia.expressed_in(motion)),
-        back.T @ spatial(inertia) @ back,
-        rtol=0.0,
-        atol=1e-13,
-    )
-
-
-def test_equation_30_agrees_with_the_matrixs_columns():
-    inertia = body(5)
-    omega, v = np.array([0.4, -0.2, 0.7]), np.array([-0.3, 0.6, 0.1])
-    ad = np.block([[skew(omega), np.zeros((3, 3))], [skew(v), skew(omega)]])
-    expected = -ad.T @ spatial(inertia) - spatial(inertia) @ ad
-    change = in_parameter_order(motion_derivative(inertia)) @ np.concatenate((omega, v))
-    np.testing.assert_allclose(
-        spatial(LinkInertia.from_parameters(change)), expected, rtol=0.0, atol=1e-13
-    )

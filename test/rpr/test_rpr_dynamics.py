@@ -80,23 +80,6 @@ def test_friction_torque_is_viscous_and_coulomb():
     np.testing.assert_allclose(friction, expected, rtol=0.0, atol=ATOL)
 
 
-def test_the_energy_falls_by_what_friction_takes():
-    rng = np.random.default_rng(2)
-    for q, dq, _ in zip(*(part[:20] for part in STATES)):
-        tau = rng.uniform(-5.0, 5.0, 3)
-        ddq = RPR.forward_dynamics(q, dq, tau)
-        step = 1e-6
-
-        def energy(t, q=q, dq=dq, ddq=ddq):
-            at, speed = q + t * dq + 0.5 * t * t * ddq, dq + t * ddq
-            return RPR.kinetic_energy(at, speed) + RPR.potential_energy(at)
-
-        slope = (energy(step) - energy(-step)) / (2.0 * step)
-        power = dq @ (tau - ARM.friction.torque(dq))
-        # Central differences of energies near 20 J: rounding 1e-15 * 20 / 1e-6.
-        np.testing.assert_allclose(slope, power, rtol=1e-7, atol=1e-7)
-
-
 def test_mujoco_of_the_same_solids_agrees_with_the_closed_form():
     mujoco = pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
     # The arm of the report's figure, written as nested bodies; MuJoCo computes every inertia from

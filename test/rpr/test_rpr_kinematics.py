@@ -49,18 +49,6 @@ def test_the_geometric_jacobian_is_the_general_one():
     )
 
 
-def test_the_analytical_jacobian_is_the_slope_of_the_position():
-    step, q = 1e-6, positions(200, seed=2)
-    slopes = [
-        (RPR.forward(q + step * unit) - RPR.forward(q - step * unit))[..., :3, 3] / (2.0 * step)
-        for unit in np.eye(3)
-    ]
-    # Central differences: rounding 1e-16/1e-6, truncation 1e-12.
-    np.testing.assert_allclose(
-        RPR.analytical_jacobian(q), np.stack(slopes, axis=-1), rtol=0.0, atol=1e-9
-    )
-
-
 @pytest.mark.parametrize('q', positions(60, seed=3))
 def test_all_four_branches_reach_a_reached_position(q):
     target = RPR.forward(q)[:3, 3]
@@ -88,23 +76,6 @@ def test_four_branches_inside_the_reach_are_different():
             np.abs(one - other).max() for i, one in enumerate(branches) for other in branches[:i]
         ]
         assert min(gaps) > 1e-4
-
-
-def test_no_fifth_branch_reaches_a_target_in_a_grid_search():
-    # Every (theta1, d2, theta3) that reaches p has S3 = (pz - d0)/a3, which two theta3 have; each
-    # leaves two w. A fine search over theta1 and theta3 with d2 eliminated finds no other.
-    target = np.array([0.35, 0.45, 0.5])
-    theta1, theta3 = np.meshgrid(
-        np.linspace(-np.pi, np.pi, 1441), np.linspace(-np.pi, np.pi, 1441), indexing='ij'
-    )
-    across = np.cos(theta1) * target[0] + np.sin(theta1) * target[1] - RPR.a1
-    rise = RPR.d0 + RPR.a3 * np.sin(theta3) - target[2]
-    near = np.hypot(across, rise) < 0.008
-    found = np.column_stack((theta1[near], theta3[near]))
-    branches = RPR.inverse(target)[:, [0, 2]]
-    gaps = np.abs(wrapped(found[:, None, :] - branches)).max(axis=-1)
-    assert gaps.min(axis=1).max() < 0.05  # every near miss belongs to one of the four
-    assert (gaps.min(axis=0) < 0.01).all()  # and the search saw all four
 
 
 @pytest.mark.parametrize(
