@@ -258,24 +258,17 @@ class _Writer:
         ways = [self._let(f'mul i64 {state}, %{array}_step') for state in states]
         return [self._let(f'getelementptr i8, ptr %{array}, i64 {way}') for way in ways]
 
-    def _tile(self, columns: int) -> int:
-        """Return how many values of a state are moved at a time: a power of two."""
-        return 1 << (min(columns, self.lanes).bit_length() - 1)
-
     def _loaded(self, array: str, states: Sequence[str]) -> list[str]:
         """Return the values of an input array, each a vector over the states."""
-        n = self.equations.n
-        rows, tile, found = self._rows(array, states), self._tile(n), [''] * n
-        piece = f'<{tile} x {self.number}>'
-        for column in _tiles(n, tile):
-            at = [self._place(row, column) for row in rows]
-            pieces = [self._let(f'load {piece}, ptr {p}, align {self.bits // 8}') for p in at]
-            groups = [
-                self._transposed(pieces[first : first + tile])
-                for first in range(0, self.lanes, tile)
-            ]
-            for k, parts in enumerate(zip(*groups)):
-                found[column + k] = self._joined(list(parts))
+        rows, found = self._rows(array, states), []
+        for column in range(self.equations.n):
+            value = 'poison'
+            for lane, row in enumerate(rows):
+                element = self._let(f'load {self.number}, ptr {self._place(row, column)}')
+                value = self._let(
+                    f'insertelement {self.vector} {value}, {self.number} {element}, i32 {lane}'
+                )
+            found.append(value)
         return found
 
     def _store(self, unknown: str, states: Sequence[str]) -> None:
@@ -291,7 +284,9 @@ class _Writer:
                 for index, size in zip(place, shape):
                     flat = flat * size + index
                 values[flat] = value
-        rows, tile = self._rows('out', states), self._tile(len(values))
+        # As many values of a state at a time as a vector holds, or fewer, a power of two.
+        rows = self._rows('out', states)
+        tile = 1 << (min(len(values), self.lanes).bit_length() - 1)
         piece = f'<{tile} x {self.number}>'
         for column in _tiles(len(values), tile):
             for first in range(0, self.lanes, tile):
@@ -323,17 +318,6 @@ class _Writer:
                     held[i + step] = self._shuffled(a, b, high, size)
             step *= 2
         return held
-
-    def _joined(self, parts: list[str]) -> str:
-        """Return vectors in a row as one of all lanes."""
-        size = self.lanes // len(parts)
-        while len(parts) > 1:
-            parts = [
-                self._shuffled(a, b, range(2 * size), size)
-                for a, b in zip(parts[::2], parts[1::2])
-            ]
-            size *= 2
-        return parts[0]
 
 
 def _tiles(columns: int, tile: int) -> list[int]:

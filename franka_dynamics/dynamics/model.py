@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
@@ -299,28 +298,8 @@ def solve_acceleration(
         ) from None
 
 
-class EquationOfMotionModel(ABC):
+class EquationOfMotionModel(DynamicsModel):
     """A formulation that gives the terms of the equation of motion as matrices and vectors."""
-
-    description: ArmDescription
-
-    @abstractmethod
-    def jacobian(
-        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
-    ) -> Array:
-        """Return the Jacobian (v, omega) of a frame, shape (..., 6, n)."""
-
-    @abstractmethod
-    def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), rotors included, shape (..., n, n)."""
-
-    @abstractmethod
-    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq), shape (..., n, n)."""
-
-    @abstractmethod
-    def gravity(self, q: ArrayLike) -> Array:
-        """Return g(q), shape (..., n)."""
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (..., n) [N m]."""
