@@ -3,7 +3,6 @@
 """Base parameters against torques and ranks at other states, published counts and values."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,8 +24,6 @@ from franka_dynamics.identification.base_parameters import (
 
 from .trees import random_tree_of_rows
 from ..dynamics.trees import random_tree
-
-PAGE = Path(__file__).parents[2] / 'docs' / 'theory' / 'base-parameters.md'
 
 VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
 GRAVITIES = {'vertical': VERTICAL, 'tilted': TILTED, 'none': NO_GRAVITY}
@@ -337,13 +334,3 @@ def test_values_of_another_geometry_are_refused():
 def test_too_few_values_put_back_say_how_many_are_needed():
     with pytest.raises(BaseParameterError, match=r'43 base parameters .* ZZR_1.* shape \(42,\)'):
         base_parameters(load('fer')).standard_vector(np.zeros(42))
-
-
-def test_the_documented_example_prints_what_it_says(capsys):
-    page = PAGE.read_text(encoding='utf-8')
-    example = page.split('```python\n')[1].split('```')[0]
-    names = {}
-    exec(compile(example, 'base-parameters.md', 'exec'), names)
-    printed = capsys.readouterr().out.strip()
-    assert f'# {printed}' in example
-    assert names['tau'].shape == (1000, 7) and names['beta'].shape == (43,)
