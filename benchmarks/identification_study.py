@@ -35,6 +35,7 @@ from franka_dynamics.arm import ArmDescription, load, MaxwellSlipFriction
 from franka_dynamics.arm.friction import friction_along
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.identification.verdict import judge
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import Recording
@@ -169,7 +170,7 @@ def recorded(draw: Draw, seed: int, warmth: float, usual: float) -> tuple[Record
     return recording, float(np.sqrt(np.mean(np.sum(left**2, axis=1))))
 
 
-def runs(seed: int) -> tuple[list[Motion], list[Motion], list[float]]:
+def runs(seed: int) -> tuple[list[Motion], list[Recording], list[float]]:
     """Return the runs that are learnt from, the later ones, and the floors of the former."""
     draw = drawn(seed)
     rng = np.random.default_rng(10**6 + seed)
@@ -178,13 +179,14 @@ def runs(seed: int) -> tuple[list[Motion], list[Motion], list[float]]:
     warmth += list(1.0 + rng.uniform(-0.1, 0.3, LATER))
     usual = float(np.mean(warmth[:RUNS]))
     every = [recorded(draw, 100 * seed + k, one, usual) for k, one in enumerate(warmth)]
-    motions = [prepare(one, columns=MODEL.friction.columns) for one, _ in every]
-    return motions[:RUNS], motions[RUNS:], [floor for _, floor in every[:RUNS]]
+    learnt = [prepare(one, columns=MODEL.friction.columns) for one, _ in every[:RUNS]]
+    return learnt, [one for one, _ in every[RUNS:]], [floor for _, floor in every[:RUNS]]
 
 
-def error(motion: Motion, theta: np.ndarray) -> float:
-    """Return E of parameters on a motion [N m]."""
-    left = motion.effort - MODEL.torque(motion, theta)
+def error(recording: Recording, model: TorqueModel, theta: np.ndarray) -> float:
+    """Return E of a model's parameters on a recording [N m]."""
+    motion = prepare(recording, columns=model.friction.columns)
+    left = motion.effort - model.torque(motion, theta)
     return float(np.sqrt(np.mean(np.sum(left**2, axis=1))))
 
 
@@ -225,7 +227,10 @@ class Outcome:
             result.base.regularization,
             result.contradictions,
             tuple((ours.error, theirs.error) for ours, theirs in zip(own.parts, best.parts)),
-            tuple((error(one, own.theta), error(one, best.theta)) for one in later),
+            tuple(
+                (error(one, result.model, own.theta), error(one, result.model, best.theta))
+                for one in later
+            ),
             tuple(one.error for one in true.parts),
             tuple(floors),
         )

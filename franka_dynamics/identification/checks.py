@@ -12,7 +12,7 @@ import numpy as np
 
 from .link_room import CENTER_MARGIN_M, link_rooms
 from .prior import Prior
-from .samples import QRFactors, Summary, total
+from .samples import Part, QRFactors, total
 from .solve import estimate, Noise, WEAKEST_PRIOR
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
@@ -39,7 +39,7 @@ _SLOW_PART = 0.05  # of the velocity limit: below, viscous friction is as good a
 
 
 def contradictions(
-    bags: Sequence[Summary], noise: Noise, prior: Prior, theta: Array
+    bags: Sequence[Part], noise: Noise, prior: Prior, theta: Array
 ) -> tuple[str, ...]:
     """
     Return one sentence for each group of bags that cannot be of one arm in one state.
@@ -50,7 +50,7 @@ def contradictions(
 
     Parameters
     ----------
-    bags : sequence of Summary
+    bags : sequence of Part
         One for each bag, their efforts torques [N m].
     noise : Noise
         The joints' noise in all of them; what each leaves by itself replaces its deviations.
@@ -62,8 +62,7 @@ def contradictions(
     """
     if len(bags) < 2:
         return ()
-    factors = [bag.whole.factors for bag in bags]
-    names = [bag.whole.name for bag in bags]
+    factors, names = [bag.factors for bag in bags], [bag.name for bag in bags]
     # Bags that do not belong together make all of their noise look large.
     alone = np.median(
         [_fitted(one, noise.weights, prior).of_joints / one.samples for one in factors], axis=0
@@ -149,7 +148,7 @@ def _apart(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) ->
 
 
 def hand_contradictions(
-    bags: Sequence[Summary],
+    bags: Sequence[Part],
     model: TorqueModel,
     start: ArmDescription,
     candidates: Sequence[ArmDescription],
@@ -162,7 +161,7 @@ def hand_contradictions(
 
     Parameters
     ----------
-    bags : sequence of Summary
+    bags : sequence of Part
         Their efforts torques [N m].
     model : TorqueModel
         What is identified.
@@ -177,20 +176,20 @@ def hand_contradictions(
     values = [model.base.values(arm) for arm in candidates]
     sentences = []
     for bag in bags:
-        whole = bag.whole.factors
+        whole = bag.factors
         errors = [float(np.sqrt(whole.squares(base).sum() / whole.samples)) for base in values]
         seen = mounted_verdict(list(zip(candidates, errors)), partial(_weighed, whole, model))
         if seen.mounted is not None and seen.mounted != (start.hand != NO_HAND):
             named = 'no hand' if start.hand == NO_HAND else start.hand
             said = seen.sentence[:-1]
             sentences.append(
-                f'{bag.whole.name}: {said}{"" if seen.load else f"; but {named} was named"}'
+                f'{bag.name}: {said}{"" if seen.load else f"; but {named} was named"}'
             )
     return tuple(sentences)
 
 
 def held_loads(
-    bags: Sequence[Summary],
+    bags: Sequence[Part],
     model: TorqueModel,
     start: ArmDescription,
     candidates: Sequence[ArmDescription],
@@ -207,9 +206,9 @@ def held_loads(
 
     """
     named = [arm for arm in candidates if arm.hand == start.hand != NO_HAND]
-    samples = total(bag.whole.factors for bag in bags)
+    samples = total(bag.factors for bag in bags)
     said = held_sentence([(arm, _weighed(samples, model, arm)) for arm in named])
-    where = bags[0].whole.name if len(bags) == 1 else f'all {len(bags)} bags together'
+    where = bags[0].name if len(bags) == 1 else f'all {len(bags)} bags together'
     return (f'{where}: {said[:-1]}',) if said else ()
 
 

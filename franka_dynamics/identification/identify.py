@@ -6,9 +6,9 @@ From recorded motions to an arm that predicts its own torques: the whole procedu
 Recordings become summaries, one by one, in this process or wherever an executor runs them. Parts
 of them are left out in turn (bags, or stretches of one or two bags), or other recordings are named
 as unseen; each is predicted by a fit that repeats every choice without it (noise, the prior's
-precision, which friction is held), and so are the published sets with friction fitted alike. Then
-everything is fitted once more to all recordings: base parameters with friction, and the standard
-parameters of an arm that can be.
+precision, the slip elements, which friction is held), and so are the published sets with friction
+fitted alike. Then everything is fitted once more to all recordings: base parameters with friction,
+and the standard parameters of an arm that can be.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .bags import Bag, BagNote, gathered, Summarise
 from .checks import (
@@ -34,7 +34,15 @@ from .consistent_fit import ConsistentFit, fit_consistent
 from .effort_scale import EffortScale, find_effort_scale, relative_scale
 from .options import IdentificationOptions
 from .prior import Prior, prior_misfit, shown_precision, ShownPrecision
-from .samples import filter_inflation, Part, parts, residual_inflation, Summary, total
+from .samples import (
+    filter_inflation,
+    Part,
+    parts,
+    QRFactors,
+    residual_inflation,
+    Summary,
+    total,
+)
 from .solve import (
     cross_validate,
     CrossValidation,
@@ -44,6 +52,7 @@ from .solve import (
     find_noise,
     friction_alone,
     Noise,
+    REGULARIZATIONS,
     WEAKEST_PRIOR,
     without_prior,
 )
@@ -57,6 +66,8 @@ from ..typing import Array
 
 # A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
 NOT_SHOWN = 0.5
+# Other slip elements than the usual ones must predict better by more than this part.
+_CLEARLY = 0.01
 Progress = Callable[[int, int], None]
 
 
@@ -112,6 +123,21 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
+class _Trial:
+    """One choice of slip elements: the parts it has, their noise, how well it predicts them."""
+
+    prior: Prior
+    noise: Noise
+    parts: list[QRFactors]
+    validation: CrossValidation | None
+
+    @property
+    def error(self) -> float:
+        """Root mean square of left-out torque vectors [N m]; infinite if none were left out."""
+        return np.inf if self.validation is None else self.validation.error
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """What all fits of one identification have in common; called with parts, it fits them."""
 
@@ -123,30 +149,62 @@ class Problem:
     inflation: Array
     strongest: Array
 
-    def prior(self, effort_scale: Array) -> Prior:
+    @property
+    def choices(self) -> list[TorqueModel]:
+        """Models with the reaches of slip elements to choose from, the usual ones first."""
+        return [self.model.with_reaches(one) for one in self.options.slip_reaches]
+
+    def of(self, model: TorqueModel, factors: QRFactors, scale: ArrayLike = 1.0) -> QRFactors:
+        """Return factors as one of the choices has them, their torques multiplied by a scale."""
+        every = self.model.friction.symbols
+        kept = [every.index(symbol) for symbol in model.friction.symbols]
+        return factors.with_terms(kept).scaled(np.broadcast_to(scale, model.n))
+
+    def seen_by(self, fit: Fit, part: Part) -> Part:
+        """Return a part as a fit has it: its friction terms, efforts in N m."""
+        return part.mapped(lambda one: self.of(fit.prior.model, one, fit.scale.scale))
+
+    def prior(self, model: TorqueModel, effort_scale: Array) -> Prior:
         """Return the prior where efforts become torques by a scale, (n,)."""
-        return Prior.towards(self.start, self.model, self.strongest * np.abs(effort_scale))
+        return Prior.towards(self.start, model, self.strongest * np.abs(effort_scale))
 
     def effort_scale(self, samples: Sequence[Part]) -> EffortScale:
         """Return what one unit of effort is in N m, found from the parts if it is not known."""
         if not self.options.scale_unknown:
             return EffortScale.given(self.options.known_scale(self.model.n))
-        factors = total(part.factors for part in samples)
-        prior = self.prior(np.ones(self.model.n))
+        usual = self.choices[0]
+        factors = self.of(usual, total(part.factors for part in samples))
+        prior = self.prior(usual, np.ones(self.model.n))
         return find_effort_scale(factors, prior, self.start, self.inflation)
+
+    def _trial(self, model: TorqueModel, given: Sequence[Part], scale: Array) -> _Trial:
+        """Return how well parts are predicted from each other with one choice of reaches."""
+        split = [self.of(model, part.factors, scale) for part in given]
+        prior = self.prior(model, scale)
+        noise = find_noise(total(split), prior, self.inflation)
+        asked = self.options.regularization
+        if asked is not None and len(split) < 2:
+            return _Trial(prior, noise, split, None)
+        tried = REGULARIZATIONS if asked is None else (asked,)
+        return _Trial(prior, noise, split, cross_validate(split, noise, prior, tried))
+
+    def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
+        """Return the usual reaches unless others predict clearly better."""
+        usual, *others = (self._trial(model, given, scale) for model in self.choices)
+        best = min((usual, *others), key=lambda one: one.error)
+        return best if best.error < (1.0 - _CLEARLY) * usual.error else usual
 
     def __call__(self, given: Sequence[Part]) -> Fit:
         """Fit everything to some parts."""
-        model, options = self.model, self.options
+        options = self.options
         scale = self.effort_scale(given)
-        split = [part.scaled(scale.scale).factors for part in given]
-        samples = total(split)
-        prior = self.prior(scale.scale)
-        noise = find_noise(samples, prior, self.inflation)
+        chosen = self._chosen(given, scale.scale)
+        prior, noise, model = chosen.prior, chosen.noise, chosen.prior.model
+        samples = total(chosen.parts)
         validation, regularization = None, options.regularization
         if regularization is None:
-            validation = cross_validate(split, noise, prior)
-            regularization = validation.chosen
+            assert chosen.validation is not None
+            validation, regularization = chosen.validation, chosen.validation.chosen
         equations = samples.weighted(noise.weights)
         precision = shown_precision(equations, prior)
         misfit = prior_misfit(prior, regularization, precision)
@@ -344,17 +402,17 @@ def identify(
         If a bag cannot be used and failures are not to be skipped, or none can.
 
     """
-    chosen = IdentificationOptions() if options is None else options
+    asked = IdentificationOptions() if options is None else options
     if not recordings:
         raise IdentificationError('There is no recording to identify from.')
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
-    model = chosen.torque_model(start)
+    model = asked.torque_model(start)
     sources = [*recordings, *tests]
     labels = list(names) or [
         one.name if isinstance(one, Bag) else f'recording {k + 1}' for k, one in enumerate(sources)
     ]
     results, unseen, failures = gathered(
-        iter(mapped(Summarise(model, start, chosen), sources, labels)),
+        iter(mapped(Summarise(model, start, asked), sources, labels)),
         sources,
         len(tests),
         progress,
@@ -366,13 +424,13 @@ def identify(
     summaries = [one.summary for one in results if one.summary is not None]
     fastest = np.max([one.fastest for one in summaries], axis=0)
     require_motion(fastest, model)
-    said = _about_hands(summaries, model, start, hands, chosen)
+    said = _about_hands(summaries, model, start, hands, asked)
     learnt, tested = summaries[: len(summaries) - unseen], summaries[len(summaries) - unseen :]
     problem = Problem(
         model,
         start,
         tuple(published),
-        chosen,
+        asked,
         filter_inflation(signal),
         np.full(model.n, filter_inflation(signal)),
         np.max([one.strongest for one in learnt], axis=0),
@@ -388,15 +446,14 @@ def identify(
             progress(len(fits), len(given) + 1)
     final = fits.pop()
     left_out = unseen_parts if tested else own
-    scores = _scores(model, final, fits, left_out, own + unseen_parts)
+    scores = _scores(problem, final, fits, left_out, own + unseen_parts)
     arm, start_score = scores[1], scores.pop(2)
-    torques = [one.scaled(final.scale.scale) for one in summaries]
-    wholes = [one.whole for one in torques]
+    wholes = [problem.seen_by(final, one.whole) for one in summaries]
     equations = total(one.factors for one in wholes).weighted(final.noise.weights)
     return Identification(
-        model,
+        final.prior.model,
         start,
-        chosen,
+        asked,
         final,
         without_prior(equations, final.prior, final.fitted),
         _not_shown(estimate(equations, final.prior, 1.0, final.fitted), final.prior),
@@ -410,7 +467,7 @@ def identify(
             tuple(one.note for one in results if one.note is not None),
             tuple(failures),
         ),
-        contradictions(torques, final.noise, final.prior, arm.theta),
+        contradictions(wholes, final.noise, final.prior, arm.theta),
         (*said, *slow_joints(fastest, start), *rooms_said(start)),
     )
 
@@ -436,7 +493,7 @@ def _about_hands(
     """Return what is to be said of hands and loads; raise where another hand is seen."""
     if options.scale_unknown:
         return ()
-    torques = [one.scaled(options.known_scale(model.n)) for one in summaries]
+    torques = [one.whole.scaled(options.known_scale(model.n)) for one in summaries]
     said = hand_contradictions(torques, model, start, hands)
     if said and not options.anyway:
         raise IdentificationError(
@@ -448,10 +505,10 @@ def _about_hands(
 
 def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> Problem:
     """Return the problem whose samples repeat each other as the residuals do, not the filter."""
-    scale = problem.effort_scale(parts(summaries)).scale
-    factors = total(one.whole.factors for one in summaries).scaled(scale)
-    windows = total(one.windows for one in summaries).scaled(scale)
-    prior = problem.prior(scale)
+    scale, model = problem.effort_scale(parts(summaries)).scale, problem.choices[0]
+    factors = problem.of(model, total(one.whole.factors for one in summaries), scale)
+    windows = problem.of(model, total(one.windows for one in summaries), scale)
+    prior = problem.prior(model, scale)
     noise = find_noise(factors, prior, problem.inflation)
     theta = estimate(factors.weighted(noise.weights), prior, WEAKEST_PRIOR).theta
     measured = residual_inflation(factors.squares(theta), windows.squares(theta))
@@ -459,19 +516,19 @@ def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> 
 
 
 def _scores(
-    model: TorqueModel,
+    problem: Problem,
     final: Fit,
     fits: Sequence[Fit],
     left_out: Sequence[Part],
     everything: Sequence[Part],
 ) -> list[Score]:
     """Return scores of base, consistent, starting and published parameters, in this order."""
-    samples = total(part.factors for part in everything).scaled(final.scale.scale)
+    samples = total(problem.seen_by(final, part).factors for part in everything)
     every = list(fits) * (len(left_out) // len(fits))  # one fit for all tests, or one for each
-    unseen = [part.scaled(fit.scale.scale) for part, fit in zip(left_out, every)]
+    unseen = [problem.seen_by(fit, part) for part, fit in zip(left_out, every)]
 
     def tried(fit: Fit) -> list[PublishedFit]:
-        one = np.ones(model.n)
+        one = np.ones(problem.model.n)
         return [
             PublishedFit('base parameters', fit.base.theta, one),
             PublishedFit('consistent', fit.consistent.theta, one),
@@ -489,8 +546,8 @@ def _scores(
                     samples.squares(whole.theta, base_scale=whole.base_scale), samples.samples
                 ),
                 tuple(
-                    PartScore.of(part, model, one.theta, one.base_scale)
-                    for part, one in zip(unseen, each)
+                    PartScore.of(part, fit.prior.model, one.theta, one.base_scale)
+                    for part, fit, one in zip(unseen, every, each)
                 ),
             )
         )

@@ -131,13 +131,18 @@ class IdentificationOptions:
             )
         return np.ones(n) if given is None else np.asarray(given, dtype=float)
 
+    @property
+    def slip_reaches(self) -> tuple[tuple[float, ...], ...]:
+        """Reaches of the slip elements to choose from, the usual ones first."""
+        return SLIP_REACHES if self.friction == MAXWELL_SLIP else ((),)
+
     def torque_model(self, start: ArmDescription) -> TorqueModel:
-        """Return what is identified of an arm."""
+        """Return what can be identified of an arm: with every slip element there may be."""
         return TorqueModel.of(
             start,
             gravity=self.gravity,
             rotor_inertia=self.rotor_inertia or not self.torque,
             width=self.friction_width,
-            reaches=SLIP_REACHES if self.friction == MAXWELL_SLIP else (),
+            reaches=tuple(sorted({one for pair in self.slip_reaches for one in pair})),
             friction_part=FRICTION_PART if self.torque else DRIVE_FRICTION_PART,
         )

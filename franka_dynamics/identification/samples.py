@@ -13,7 +13,7 @@ r_factors let weights be chosen afterwards).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import pairwise
@@ -99,6 +99,12 @@ class QRFactors:
         r_factors = self.r_factors.copy()
         r_factors[:, :, -_EFFORTS:] *= np.asarray(scale, dtype=float)[:, None, None]
         return replace(self, r_factors=r_factors)
+
+    def with_terms(self, kept: Sequence[int]) -> QRFactors:
+        """Return the factors of a model that has only some of each joint's friction terms."""
+        b, width = self.base_count, self.r_factors.shape[-1]
+        order = [*range(b), *(b + k for k in kept), *range(width - _EFFORTS, width)]
+        return replace(self, r_factors=_r_factors(self.r_factors[:, :, order]), terms=len(kept))
 
     def less_rigid(self, base_values: Array, base_scale: ArrayLike = 1.0) -> QRFactors:
         """Return the factors of what base parameters (b,), scaled by (n,), leave of torque."""
@@ -208,10 +214,14 @@ class Part:
             {cutoff: self.others[cutoff] + other.others[cutoff] for cutoff in both},
         )
 
+    def mapped(self, change: Callable[[QRFactors], QRFactors]) -> Part:
+        """Return the part with all of its factors changed."""
+        others = {cutoff: change(factors) for cutoff, factors in self.others.items()}
+        return Part(self.name, change(self.factors), others)
+
     def scaled(self, scale: ArrayLike) -> Part:
         """Return the part with each joint's torques multiplied by a scale of shape (n,)."""
-        others = {cutoff: factors.scaled(scale) for cutoff, factors in self.others.items()}
-        return Part(self.name, self.factors.scaled(scale), others)
+        return self.mapped(lambda one: one.scaled(scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,14 +294,6 @@ class Summary:
         """All stretches as one part."""
         joined: Part = reduce(add, self.stretches)
         return replace(joined, name=joined.name.partition(STRETCH)[0])
-
-    def scaled(self, scale: ArrayLike) -> Summary:
-        """Return the summary with each joint's torques multiplied by a scale of shape (n,)."""
-        return replace(
-            self,
-            stretches=tuple(part.scaled(scale) for part in self.stretches),
-            windows=self.windows.scaled(scale),
-        )
 
 
 def parts(summaries: Sequence[Summary]) -> list[Part]:

@@ -303,6 +303,11 @@ class CrossValidation:
     start_rigid_error: float
 
     @property
+    def error(self) -> float:
+        """Root mean square of the left-out torque vectors under the chosen one [N m]."""
+        return self.errors[self.regularizations.index(self.chosen)]
+
+    @property
     def chosen(self) -> float:
         """
         The regularization with the smallest error, or the strongest whose error is as small.

@@ -19,7 +19,7 @@ from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')
 OPTIONS = IdentificationOptions()
-MODEL = OPTIONS.torque_model(FER)
+MODEL = OPTIONS.torque_model(FER).with_reaches(OPTIONS.slip_reaches[0])
 PRIOR = Prior.towards(FER, MODEL, np.ones(7))
 
 
@@ -55,7 +55,7 @@ def said(motions):
     theta = estimate(factors.weighted(noise.weights), PRIOR, 10.0).theta
     windows = total(bag.windows for bag in bags).squares(theta)
     noise = find_noise(factors, PRIOR, residual_inflation(factors.squares(theta), windows))
-    return contradictions(bags, noise, PRIOR, theta)
+    return contradictions([bag.whole for bag in bags], noise, PRIOR, theta)
 
 
 # Seventh parts of the fast recording last 3 s. Six pairs leave more than 1.5 times together
