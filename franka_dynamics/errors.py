@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every error this package raises on purpose, under one base class."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -105,6 +106,15 @@ class UrdfMismatchError(CrosscheckError):
 
 class MissingDependencyError(FrankaDynamicsError, ImportError):
     """A library of an optional extra is not installed."""
+
+
+@contextmanager
+def needing(what: str, extra: str) -> Iterator[None]:
+    """Make one sentence of an import that fails: 'Fitting friction needs scipy', and the extra."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError(f"{what}: pip install 'franka_dynamics[{extra}]'.") from error
 
 
 class MeshError(FrankaDynamicsError, ValueError):

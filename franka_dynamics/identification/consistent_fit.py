@@ -28,7 +28,7 @@ from .solve import Equations
 from ..arm import ArmDescription
 from ..arm.hand_file import load_hand, NO_HAND
 from ..dynamics.regressor import parameter_vector, PER_LINK, with_parameter_vector
-from ..errors import IdentificationError, MissingDependencyError
+from ..errors import IdentificationError, needing
 from ..typing import Array
 
 _MASS, _MOMENT = PER_LINK - 1, slice(PER_LINK - 4, PER_LINK - 1)
@@ -111,7 +111,9 @@ def fit_consistent(
     """
     if not mass_factor > 1.0:
         raise IdentificationError(f'The mass factor is {mass_factor}; it must be above 1.')
-    cp = _cvxpy()
+    with needing('The physically consistent fit needs cvxpy', 'identify'):
+        import cvxpy
+    cp: Any = cvxpy
     applied = max(regularization, _LEAST_REGULARIZATION)
     triangle, effort = equations
     b, f = len(prior.model.base), len(prior.friction_deviations)
@@ -208,13 +210,3 @@ def _solve(cp: Any, problems: list[Any]) -> None:
         'The solver of the consistent fit failed, which happens where torques and starting '
         'set contradict each other beyond measure; choose another set or a stronger --prior.'
     )
-
-
-def _cvxpy() -> Any:
-    try:
-        import cvxpy
-    except ImportError as error:
-        raise MissingDependencyError(
-            "The physically consistent fit needs cvxpy: pip install 'franka_dynamics[identify]'."
-        ) from error
-    return cvxpy

@@ -22,7 +22,7 @@ from .prior import Prior
 from .samples import QRFactors
 from .solve import solve, WEAKEST_PRIOR
 from ..arm import ArmDescription
-from ..errors import IdentificationError, MissingDependencyError
+from ..errors import IdentificationError, needing
 from ..typing import Array
 
 _ROUNDS = 4  # of weights and scales in turn
@@ -87,12 +87,8 @@ def find_effort_scale(
         If scipy is not installed.
 
     """
-    try:
+    with needing("Finding the effort's scale needs scipy", 'identify'):
         from scipy.optimize import least_squares
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Finding the effort's scale needs scipy: pip install 'franka_dynamics[identify]'."
-        ) from error
     alone = _with_inertias(factors, prior.center[: len(prior.model.base)], _rotors(prior))
     limit = arm.limit('effort')
     for name, slope in zip(arm.joint_names, alone.slopes):

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from .excitation_problem import ExcitationGradient, ExcitationProblem
 from .fourier_trajectory import basis, FourierTrajectory
-from ..errors import IdentificationError, MissingDependencyError
+from ..errors import IdentificationError, needing
 from ..typing import Array
 
 _SAMPLES = 100  # of one period, for regressor and limits while optimising
@@ -235,12 +235,8 @@ def _improve(
     report: Callable[[int], None],
 ) -> FourierTrajectory:
     """Return what sequential quadratic programming makes of a motion within the limits."""
-    try:
+    with needing('Optimising a trajectory needs scipy', 'identify'):
         from scipy.optimize import minimize
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Optimising a trajectory needs scipy: pip install 'franka_dynamics[identify]'."
-        ) from error
     time = np.arange(_SAMPLES) / _SAMPLES * start.period
     shapes = np.array(basis(start.harmonics, start.period, time))
     # In coefficients that make the same velocity: steps as large in slow as in fast harmonics

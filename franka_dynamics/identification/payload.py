@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +26,7 @@ from ..arm.friction import COULOMB_WIDTH
 from ..arm.payload import payload_array
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
-from ..errors import IdentificationError, MissingDependencyError
+from ..errors import IdentificationError, needing
 from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..typing import Array
@@ -141,30 +140,20 @@ def nearest_body(vector: Array, covariance: Array) -> LinkInertia:
     body = LinkInertia.from_parameters(vector)
     if body.is_physical():
         return body
-    try:
+    with needing('A load that no real body can be needs cvxpy to be repaired', 'identify'):
         import cvxpy as cp
-    except ImportError as error:
-        raise MissingDependencyError(
-            'A load that no real body can be needs cvxpy to be repaired: '
-            "pip install 'franka_dynamics[identify]'."
-        ) from error
     root = np.linalg.cholesky(covariance)
     change = cp.Variable(PER_LINK)
-    parameters = vector + root @ change
     pseudo = cp.Variable((4, 4), PSD=True)
-    basis = pseudo_inertia_basis()
+    moved = pseudo_inertia_basis().reshape(PER_LINK, 16).T @ (vector + root @ change)
     problem = cp.Problem(
-        cp.Minimize(cp.sum_squares(change)), [pseudo == _combined(parameters, basis)]
+        cp.Minimize(cp.sum_squares(change)), [pseudo == cp.reshape(moved, (4, 4), order='C')]
     )
     problem.solve(solver=cp.CLARABEL)
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise IdentificationError(f'No body near the estimate was found ({problem.status}).')
     found = vector + root @ np.asarray(change.value, dtype=float)
     return _inside(LinkInertia.from_parameters(found))
-
-
-def _combined(parameters: Any, basis: Array) -> Any:
-    return sum(parameters[k] * basis[k] for k in range(PER_LINK))
 
 
 def _inside(body: LinkInertia) -> LinkInertia:

@@ -29,14 +29,10 @@ from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
 from ..dynamics.tree_rows import cos_sin, serial_rows, tree_rows, TreeRow
-from ..errors import MissingDependencyError
+from ..errors import needing
 
-try:
+with needing('Base parameters in letters need sympy', 'symbolic'):
     import sympy as sp
-except ImportError as error:
-    raise MissingDependencyError(
-        "Base parameters in letters need sympy: pip install 'franka_dynamics[symbolic]'.",
-    ) from error
 
 # Lengths that agree to this part are one letter, and so are numbers of order one.
 _SAME, _SAME_NUMBER = 1e-12, 1e-12

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .prior import Prior, PriorMisfit
 from .samples import QRFactors, total
-from ..errors import IdentificationError, MissingDependencyError
+from ..errors import IdentificationError, needing
 from ..typing import Array
 
 _REWEIGHTINGS, _SETTLED = 20, 1e-6  # most rounds, and the relative change that ends them
@@ -169,26 +169,24 @@ def estimate(
         Which friction parameters are fitted, the others being held at zero; all by default.
 
     """
-    kept = None
-    if fitted is not None:
-        b = len(prior.model.base)
-        kept = np.concatenate([np.arange(b), b + np.flatnonzero(fitted)])
+    kept = None if fitted is None else _kept(prior, fitted)
     return solve([equations, prior.rows(regularization)], kept, regularization)
+
+
+def _kept(prior: Prior, fitted: NDArray[np.bool_]) -> NDArray[np.intp]:
+    b = len(prior.model.base)
+    return np.concatenate([np.arange(b), b + np.flatnonzero(fitted)])
 
 
 def without_prior(
     equations: Equations, prior: Prior, fitted: NDArray[np.bool_]
 ) -> Estimate | None:
     """Return plain weighted least squares; None where the motion does not show everything."""
-    b = len(prior.model.base)
-    kept = np.concatenate([np.arange(b), b + np.flatnonzero(fitted)])
-    singular = np.linalg.svd(_unit_columns(equations[0][:, kept]), compute_uv=False)
-    return None if singular[-1] * SINGULAR < singular[0] else solve([equations], kept)
-
-
-def _unit_columns(rows: Array) -> Array:
+    kept = _kept(prior, fitted)
+    rows = equations[0][:, kept]
     lengths = np.linalg.norm(rows, axis=0)
-    return np.asarray(rows / np.where(lengths > 0.0, lengths, 1.0))
+    singular = np.linalg.svd(rows / np.where(lengths > 0.0, lengths, 1.0), compute_uv=False)
+    return None if singular[-1] * SINGULAR < singular[0] else solve([equations], kept)
 
 
 def determined_friction(
@@ -401,12 +399,8 @@ def friction_alone(
         If scipy is not installed.
 
     """
-    try:
+    with needing('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Fitting friction needs scipy: pip install 'franka_dynamics[identify]'."
-        ) from error
     b = len(base_values)
     triangle, effort = factors.less_rigid(base_values, base_scale).weighted(noise.weights)
     rows, right = (one[b:] for one in prior.rows(1.0))

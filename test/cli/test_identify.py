@@ -71,7 +71,7 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     )
     html = page.read_text()
     assert html.count('data:image/png;base64,') == 3
-    said = 'On 5 stretches, each predicted from the others, the identified arm has E = 0.379'
+    said = 'On 5 stretches, each predicted from the others, the identified arm has E = 0.382'
     assert said in html
     assert 'http' not in html
     printed = ' '.join(capsys.readouterr().out.split())

@@ -30,7 +30,7 @@ SIX = replace(
 )
 SCALE = np.array([11.0, -9.0, 8.0, 6.0, 2.5, 2.0])  # [N m/A], one motor the other way round
 FRICTION = ViscousCoulombFriction(np.full(6, 0.5), np.full(6, 0.8), np.zeros(6))
-CURRENTS = IdentificationOptions(effort_unit='A', rotor_inertia=True)
+CURRENTS = IdentificationOptions(friction='viscous_coulomb', effort_unit='A')
 
 
 @pytest.fixture(scope='module')

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One identification wherever it runs: here, in two processes, on a Dask cluster."""
 
-from concurrent.futures import ProcessPoolExecutor
 import os
 import shutil
 import signal
@@ -69,11 +68,6 @@ def assert_same(one, other):
     assert one.recorded.notes == other.recorded.notes
 
 
-def test_two_processes_find_the_same_digits(here, paths):
-    with ProcessPoolExecutor(2) as pool:
-        assert_same(identified(paths, pool), here)
-
-
 def test_a_cluster_whose_worker_is_killed_finds_the_same_digits(cluster, here, paths):
     from distributed import Client
 
@@ -103,10 +97,13 @@ def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
     )
 
 
-def test_the_verb_writes_the_same_arm_from_a_cluster(cluster, paths, tmp_path, capsys):
+def test_the_verb_writes_the_same_arm_from_two_processes_and_a_cluster(
+    cluster, paths, tmp_path, capsys
+):
     names = [*(str(path) for path in paths[:2]), '--friction', 'viscous_coulomb']
     here, there, page = (tmp_path / name for name in ('here.yaml', 'there.yaml', 'page.html'))
-    assert main(['identify', 'arm', *names, '--output', str(here)]) == 0
+    two = ['--processes', '2', '--output', str(here)]
+    assert main(['identify', 'arm', *names, *two]) == 0
     options = ['--dask', cluster.scheduler_address, '--report', str(page)]
     assert main(['identify', 'arm', *names, '--output', str(there), *options]) == 0
     assert here.read_text() == there.read_text()

@@ -130,11 +130,6 @@ def test_two_arms_in_one_call_are_said_to_contradict(motions):
     assert [name for name, _ in result.recorded.bags] == ['mine', 'theirs']
 
 
-def test_no_bag_of_one_arm_contradicts_the_others():
-    recordings, _ = runs(0)
-    assert identify(recordings, FR3, [FR3]).contradictions == ()
-
-
 def test_the_bag_with_another_load_is_named_among_several():
     recordings, truth = runs(1)
     half_a_kilo = LinkInertia.from_center_of_mass(0.5, (0.0, 0.0, 0.1), 1e-3 * np.eye(3))
@@ -160,7 +155,7 @@ def test_a_rich_motion_beats_a_wrong_start(simulate):
     assert scores['gaz2019, none'].test.whole > 5.0 * noise_alone
 
 
-@pytest.mark.parametrize('draw', [0, 1, 2])
+@pytest.mark.parametrize('draw', [0, 1])
 def test_slow_work_left_out_run_by_run_is_predicted_better(draw):
     recordings, _ = runs(draw, resting=(4,))
     result = identify(recordings, FR3, [FR3], names=['a', 'b', 'c'])
@@ -172,6 +167,17 @@ def test_slow_work_left_out_run_by_run_is_predicted_better(draw):
     # Friction fitted alike is that of joints, not what bare least squares makes of poor motion.
     assert published.test.whole < 0.5
     assert result.verdict.better
+    assert result.contradictions == ()
+
+
+def test_the_slip_elements_that_joints_have_are_chosen():
+    # With those of 4 mrad and 0.3 rad alone, runs left out were predicted to 0.26 N m.
+    truth = drawn_around(FR3, 10)
+    friction = replace(drawn_friction(FR3, 10), reach=np.array([0.002, 0.1]))
+    recordings = [slow_work(truth, friction, k, duration=30.0) for k in range(3)]
+    result = identify(recordings, FR3, [FR3])
+    assert result.model.friction.reaches == (0.002, 0.1)
+    assert result.arm_score.test.whole < 0.15
 
 
 def test_a_single_poor_run_never_loses_on_the_others():
@@ -217,7 +223,7 @@ def test_an_arm_like_the_published_set_is_not_called_better():
 
 
 def test_a_hand_that_was_not_named_is_refused():
-    recordings, _ = runs(7)
+    recordings, _ = runs(7, count=1)
     bare = load('fr3', hand='none')
     candidates = [
         load('fr3', name, hand=hand)
@@ -229,11 +235,9 @@ def test_a_hand_that_was_not_named_is_refused():
         match=r'^mine: A hand seems to be on: .* but no hand '
         r'was named\. Name what is mounted with --hand',
     ):
-        identify(recordings, bare, [bare], hands=candidates, names=['mine', 'b', 'c'])
-    identify(recordings[:1], FR3, [FR3], hands=candidates)
-    taken = identify(
-        recordings[:1], bare, [bare], IdentificationOptions(anyway=True), hands=candidates
-    )
+        identify(recordings, bare, [bare], hands=candidates, names=['mine'])
+    anyway = replace(SIMPLE, anyway=True)
+    taken = identify(recordings, bare, [bare], anyway, hands=candidates)
     assert 'A hand seems to be on' in taken.remarks[0]
 
 
@@ -254,7 +258,7 @@ def test_what_a_named_hand_holds_is_warned_of():
     truth, friction = drawn_around(FR3, 9), drawn_friction(FR3, 9)
     held, empty = (
         identify(
-            [slow_work(arm, friction, 9)], FR3, [FR3], hands=candidates, names=['mine']
+            [slow_work(arm, friction, 9)], FR3, [FR3], SIMPLE, hands=candidates, names=['mine']
         ).remarks
         for arm in (truth.with_payload(half_a_kilo), truth)
     )
