@@ -3,6 +3,7 @@
 """Residual and momentum observer on a simulated arm: known pushes, friction, gaps."""
 
 from dataclasses import replace
+import functools
 
 import numpy as np
 import pytest
@@ -71,34 +72,38 @@ def test_a_gap_in_the_states_starts_the_observer_over_at_zero():
     np.testing.assert_array_equal(observer.update(10.0, FER.home, dq, np.zeros(7)), np.zeros(7))
 
 
-def swing(settings, arm=FER, seconds=1.2):
-    """Swing joints 4 and 5 by computed torque; yield the states as a driver would pair them."""
-    simulation = ArmSimulation(arm, settings)
+SLIP = MaxwellSlipFriction(*np.zeros((4, 7)), np.array([[0.4] * 7, [0.2] * 7]), [0.004, 0.05])
+
+
+@functools.cache
+def swing(friction, seconds):
+    """Swing joints 4 and 5 by computed torque; return the states as a driver would pair them."""
+    simulation = ArmSimulation(
+        replace(FER, friction=friction), SimulationSettings(brake_release_after=0.0, friction=True)
+    )
     model = PinocchioModel(FER)
-    reading = simulation.read()
+    reading, states = simulation.read(), []
     while reading.time < seconds:
         q, dq = reading.position, reading.velocity
         desired = np.zeros(7)
         desired[3:5] = 3.0 * np.cos(6.0 * reading.time)
         simulation.step(model.inverse_dynamics(q, dq, desired))
         reading = simulation.read()
-        yield reading.time, q, dq, reading.effort
+        states.append((reading.time, q, dq, reading.effort))
+    return states
 
 
-def largest(estimator, **changes):
+def largest(estimator, states, after=0.0):
     """Return the most that an estimator feels on a swinging arm that nobody touches."""
-    torques = [
-        estimator.update(*state)
-        for state in swing(SimulationSettings(brake_release_after=0.0, **changes))
-    ]
-    return np.abs([torque for torque in torques if torque is not None]).max()
+    torques = [(state[0], estimator.update(*state)) for state in states]
+    return np.abs([one for stamp, one in torques if one is not None and stamp > after]).max()
 
 
 @pytest.mark.parametrize('estimator', [MomentumObserver, TorqueResidual])
 def test_friction_told_to_the_model_is_taken_out_of_the_estimate(estimator):
-    model = PinocchioModel(FER)
-    untold = largest(estimator(model), friction=True)
-    told = largest(estimator(model, friction=FER.friction), friction=True)
+    model, states = PinocchioModel(FER), swing(FER.friction, 1.2)
+    untold = largest(estimator(model), states)
+    told = largest(estimator(model, friction=FER.friction), states)
     # Half of joint 4's amplitude of 1.28 N m shows where friction is not taken out.
     assert untold > 0.4
     # State and effort are half a time step apart: 2.5 % is left of it.
@@ -108,25 +113,13 @@ def test_friction_told_to_the_model_is_taken_out_of_the_estimate(estimator):
 @pytest.mark.parametrize('estimator', [MomentumObserver, TorqueResidual])
 def test_slip_elements_are_followed_and_taken_out(estimator):
     # Without the elements' state, their 0.6 N m would show as an external torque at every turn.
-    friction = MaxwellSlipFriction(
-        *np.zeros((4, 7)), np.array([[0.4] * 7, [0.2] * 7]), [0.004, 0.05]
-    )
-    arm = replace(FER, friction=friction)
     steady = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width=0.01)
-    shown = {}
-    for name, known in (('followed', friction), ('Coulomb', steady)):
-        estimate = estimator(PinocchioModel(FER), friction=known)
-        torques = [
-            (reading[0], estimate.update(*reading))
-            for reading in swing(
-                SimulationSettings(brake_release_after=0.0, friction=True), arm, 2.0
-            )
-        ]
-        shown[name] = np.abs(
-            [torque for stamp, torque in torques if torque is not None and stamp > 1.0]
-        ).max()
-    assert shown['Coulomb'] > 0.2
-    assert shown['followed'] < 0.1 * shown['Coulomb']
+    followed, coulomb = (
+        largest(estimator(PinocchioModel(FER), friction=known), swing(SLIP, 2.0), after=1.0)
+        for known in (SLIP, steady)
+    )
+    assert coulomb > 0.2
+    assert followed < 0.1 * coulomb
 
 
 def test_the_plain_residual_shows_a_push_one_step_later():
