@@ -55,6 +55,8 @@ class _ModelledSource:
         self.cycle = self.controller.cycle(
             stamp, reading.q, reading.dq, now, effort=reading.effort
         )
+        if not self.cycle.observation.valid:  # one sent again is none
+            self.controller.check_silence(now)
         return self.cycle
 
 

@@ -246,6 +246,18 @@ def test_a_repeated_state_does_not_end_the_brake():
     assert torque(21) is not None
 
 
+def test_states_that_stand_still_end_the_torque():
+    # As where a robot repeats one state for ever: its torque would be held as long.
+    source = FeedforwardSource(controller())
+    for i in range(4):
+        source.observe(reading(1e-3 * i), 1e-3 * i, 1e-3 * i)
+    source.begin()
+    held = [source.torque(reading(0.004), 0.004, 1e-3 * i) is not None for i in range(4, 100)]
+    assert held[:15] == [True] * 15  # 20 ms may be missing
+    assert held[25:] == [False] * len(held[25:])
+    assert 'no new joint state for' in source.reason
+
+
 def test_a_moving_arm_is_braked_when_the_loop_is_disabled():
     # Given an arm at 0.5 rad/s that is driven by a loop.
     dq, sent = np.array([0.5, 0.4, -0.3, 0.5, 0.2, -0.4, 0.3]), []
