@@ -163,7 +163,7 @@ def _run(
 
         session = run_session(plan, folder, show, LOCKSTEP if arguments.lockstep else WALL)
         show('writing the recording', 0.0)
-        write_recording(session.steps.recording(str(folder), arm.joint_names), folder / 'bag')
+        write_recording(session.steps, folder / 'bag')
         (folder / 'steps').unlink()
         figures = demo_figures(session.steps, session.hold, session.motions)
         report = demo_report(

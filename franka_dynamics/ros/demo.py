@@ -37,9 +37,10 @@ from ..arm import ArmDescription
 from ..control.multisine import multisine
 from ..control.reference import Trajectory
 from ..errors import FrankaDynamicsError
+from ..recordings.recording import Recording
 from ..simulation.demo_figures import DemoRates
 from ..simulation.model_trial import weak_gains
-from ..simulation.step_log import read_steps, Steps
+from ..simulation.step_log import read_steps
 
 NODE, _ARM = 'feedforward', f'simulator: {SIMULATED_ARM}'
 _MISSED, _COMMANDED = 'steps without a new command', 'steps commanded'
@@ -90,7 +91,7 @@ class DemoRun:
     before they were told to end, and `lost` tells whether the arm was among these.
     """
 
-    steps: Steps
+    steps: Recording
     hold: tuple[float, float]
     motions: tuple[Trajectory, Trajectory]
     rates: DemoRates
@@ -201,7 +202,7 @@ class _Session:
         self._progress('done', 1.0)
         first, second = map(trajectory_of, self._planned)
         return DemoRun(
-            read_steps(log, plan.arm.n),
+            read_steps(log, plan.arm.joint_names),
             hold,
             (first, second),
             rates,

@@ -148,7 +148,7 @@ class SimulatorNode(Node):
             self._publish_state(reading, stamp)
             deadline = self._wait(executor, deadline, stop)
             if self._log is not None:
-                self._log.write(stamp, reading, self._fresh)
+                self._log.write(stamp, reading)
             self._simulation.step(self._command, fresh=self._fresh)
             self._steps += 1
             if self._simulation.braked is not self._braked:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .step_log import Steps
 from ..control.reference import Trajectory
 from ..errors import RecordingError
+from ..recordings.recording import Recording
 from ..typing import Array
 
 _STEPS_PER_POINT = 10  # of the picture, which shows a hundred points per second well enough
@@ -54,14 +54,14 @@ class DemoFigures:
 
 
 def demo_figures(
-    steps: Steps, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
+    steps: Recording, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
 ) -> DemoFigures:
     """
     Return the figures of a demonstration.
 
     Parameters
     ----------
-    steps : Steps
+    steps : Recording
         Of the simulated arm.
     hold : tuple of float
         Between which times the arm was held by feedforward alone [s since the first step].
@@ -74,11 +74,11 @@ def demo_figures(
         If there is no step of one of them.
 
     """
-    time = steps.stamp - steps.stamp[0]
+    time = steps.time
     held = (time >= hold[0]) & (time <= hold[1])
     if not held.any():
         raise RecordingError(f'No step of the arm is from {hold[0]:g} to {hold[1]:g} s.')
-    positions = steps.position[held]
+    positions = steps.q[held]
     first, second = (_tracking(steps, motion) for motion in motions)
     every = slice(None, None, _STEPS_PER_POINT)
     return DemoFigures(
@@ -91,14 +91,15 @@ def demo_figures(
     )
 
 
-def _tracking(steps: Steps, motion: Trajectory) -> Tracking:
-    during = (steps.stamp >= motion.times[0]) & (steps.stamp <= motion.end)
+def _tracking(steps: Recording, motion: Trajectory) -> Tracking:
+    stamps = 1e-9 * steps.stamp_ns
+    during = (stamps >= motion.times[0]) & (stamps <= motion.end)
     if not during.any():
         raise RecordingError(
             f'No step of the arm is from {motion.times[0]:.3f} to {motion.end:.3f} s.'
         )
-    desired = np.array([motion.sample(time).q for time in steps.stamp[during]])
-    return Tracking(steps.stamp[during] - motion.times[0], desired, steps.position[during])
+    desired = np.array([motion.sample(time).q for time in stamps[during]])
+    return Tracking(stamps[during] - motion.times[0], desired, steps.q[during])
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def test_the_stand_in_of_gazebo_keeps_all_bounds(tmp_path):
     # for a state, and a quicker motion shows the terms as a slower one does.
     done = run(
         '--stand-in',
-        *'--lockstep 0.2 --seconds 1.2 --still 0.3 --paused 1 --recovery 1.5'.split(),
+        *'--lockstep 0.2 --seconds 1.2 --still 0.3 --paused 1 --recovery 2.5'.split(),
         *'--checks hold track pause reset'.split(),
         '--json',
         str(tmp_path / 'figures.json'),

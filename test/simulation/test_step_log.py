@@ -12,8 +12,9 @@ from franka_dynamics.simulation.demo_figures import demo_figures
 
 pytest.importorskip('mujoco')
 
+from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
-from franka_dynamics.simulation.step_log import read_steps, StepLog, Steps
+from franka_dynamics.simulation.step_log import read_steps, StepLog
 
 FER = load('fer')
 EPOCH = 1.7e9
@@ -24,27 +25,25 @@ def test_steps_come_back_as_they_were_read(tmp_path):
     log, readings = StepLog(tmp_path / 'steps'), []
     for step in range(50):
         reading = arm.read()
-        log.write(EPOCH + reading.time, reading, step % 2 == 0)
+        log.write(EPOCH + reading.time, reading)
         arm.step(np.full(7, 0.1 * step))
         readings.append(reading)
     log.close()
     # The last row is cut in the middle, as of an arm that was killed.
     with (tmp_path / 'steps').open('ab') as file:
         file.write(b'1234')
-    steps = read_steps(tmp_path / 'steps', 7)
-    np.testing.assert_array_equal(steps.fresh, np.arange(50) % 2 == 0)
-    for name in ('position', 'velocity', 'effort'):
+    steps = read_steps(tmp_path / 'steps', FER.joint_names)
+    for found, name in zip((steps.q, steps.dq, steps.effort), ('position', 'velocity', 'effort')):
         told = np.array([getattr(reading, name) for reading in readings])
-        np.testing.assert_array_equal(getattr(steps, name), told)
-    recording = steps.recording('here', FER.joint_names)
+        np.testing.assert_array_equal(found, told)
     # A double holds the time since 1970 to a quarter of a microsecond, as do the published stamps.
-    np.testing.assert_allclose(np.diff(recording.stamp_ns), 10**6, atol=500)
+    np.testing.assert_allclose(np.diff(steps.stamp_ns), 10**6, atol=500)
 
 
 def test_no_step_is_said_in_a_sentence(tmp_path):
     (tmp_path / 'steps').write_bytes(b'')
     with pytest.raises(RecordingError, match='holds no step'):
-        read_steps(tmp_path / 'steps', 7)
+        read_steps(tmp_path / 'steps', FER.joint_names)
 
 
 def planted_steps(error):
@@ -53,7 +52,8 @@ def planted_steps(error):
     position = np.where(time < 1.0, 1e-5 * time, 1e-5 + (time - 1.0) / 10.0)
     position[time > 1.0] -= error
     columns = np.repeat(position[:, None], 7, axis=1)
-    return Steps(EPOCH + time, time >= 0.0, columns, 0.0 * columns, columns)
+    stamps = np.round(1e9 * (EPOCH + time)).astype(np.int64)
+    return Recording('', '', FER.joint_names, stamps, columns, 0.0 * columns, columns)
 
 
 @pytest.mark.parametrize('error', [1e-3, 3e-2])
