@@ -163,13 +163,7 @@ class FciNode(Node):
         # As in the feedforward node: no walks through what set-up left behind.
         gc.collect()
         gc.freeze()
-        services = ServiceThread(
-            self.service_part,
-            lambda sentence: self.get_logger().warning(
-                sentence, throttle_duration_sec=_LOG_PERIOD_S
-            ),
-            self._run_beside,
-        )
+        services = ServiceThread(self.service_part, self._run_beside)
         self.calls.attach(lambda: None)  # the robot wakes this thread every millisecond
         try:
             while rclpy.ok() and not (stop.requested and self._at_rest()):

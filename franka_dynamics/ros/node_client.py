@@ -31,7 +31,7 @@ from .messages import seconds
 from .node_process import guest_node, spun
 from .parameter_files import matches, read_sections
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
-from .statuses import ReferenceReports
+from .statuses import MotionReports
 from ..errors import FrankaDynamicsError, SettingsError
 
 _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
@@ -272,7 +272,7 @@ class NodeClient:
 
         """
         # Reports of motions before this one come too, and of others' beside it.
-        told = ReferenceReports(str(uuid.uuid4()))
+        told = MotionReports(str(uuid.uuid4()))
         message.header.frame_id = told.mark
         reports = self._node.create_subscription(
             DiagnosticArray, f'{self._name}/reference_state', told.take, REFERENCE_STATE_QOS

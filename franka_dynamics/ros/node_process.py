@@ -187,9 +187,6 @@ def run_node(
         stop.ignore_from_now_on()
 
 
-_LOG_PERIOD_S = 1.0
-
-
 def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
     """
     Run a lifecycle node until SIGINT or SIGTERM, then have it shut down.
@@ -220,13 +217,7 @@ def _run(node: Any, stop: StopRequest) -> int:
             for transition in (node.trigger_configure, node.trigger_activate):
                 if transition() != TransitionCallbackReturn.SUCCESS:
                     return REFUSED  # and the log says why
-        services = ServiceThread(
-            node.service_part,
-            lambda sentence: node.get_logger().warning(
-                sentence, throttle_duration_sec=_LOG_PERIOD_S
-            ),
-            node.run_beside,
-        )
+        services = ServiceThread(node.service_part, node.run_beside)
         node.calls.attach(cycles.wake)
         # While a service stops the node, its thread waits for this one's cycles.
         node.spin_cycles = time.sleep

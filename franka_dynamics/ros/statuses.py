@@ -48,7 +48,7 @@ def read_statuses(message: DiagnosticArray) -> Iterator[Status]:
         )
 
 
-class ReferenceReports:
+class MotionReports:
     """
     What a node reports of one motion; of motions before and beside it come reports as well.
 

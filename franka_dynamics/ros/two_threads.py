@@ -24,6 +24,7 @@ from ..errors import shortened
 # [s] How long a thread that computes keeps the interpreter from one that must answer a state.
 # From 1 ms on, torques were seen to be late; Python's own is 5 ms.
 _SWITCH_INTERVAL_S = 1e-4
+_LOG_PERIOD_S = 1.0
 
 
 _ENTITIES = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
@@ -111,19 +112,15 @@ class ServiceThread:
     ----------
     part : NodePart
         What is served.
-    log : callable
-        Given a sentence about a request that could not be read.
     run_due : callable
         Called after each event; returns for how long nothing will be due [s].
 
     """
 
-    def __init__(
-        self, part: NodePart, log: Callable[[str], None], run_due: Callable[[], float]
-    ) -> None:
+    def __init__(self, part: NodePart, run_due: Callable[[], float]) -> None:
         self._executor = EventsExecutor()
         self._executor.add_node(part)  # type: ignore[arg-type]
-        self._log, self._run_due = log, run_due
+        self._logger, self._run_due = part.get_logger(), run_due
         self._closing = False
         self.failure: BaseException | None = None  # of a callback; nothing is served after it
         self._switch_interval = sys.getswitchinterval()
@@ -152,7 +149,10 @@ class ServiceThread:
                 due = self._run_due()
             except RCLError as error:
                 # What somebody sent is no request or message of its type.
-                self._log(f'a message could not be read: {shortened(str(error), 200)}')
+                self._logger.warning(
+                    f'a message could not be read: {shortened(str(error), 200)}',
+                    throttle_duration_sec=_LOG_PERIOD_S,
+                )
             except BaseException as error:
                 self.failure = error
                 return

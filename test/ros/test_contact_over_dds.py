@@ -103,10 +103,3 @@ def test_a_change_of_target_takes_model_and_friction_along(target, subtracted):
     assert contact.friction is subtracted
     assert contact.monitor.contacts == 3
     assert contact.monitor._model is controller.terms.true
-
-
-def test_states_without_measured_effort_are_known_as_such():
-    controller, contact = watch()
-    contact.listen(True)
-    assert contact.run(cycle_of(controller, 0.0, None)) is False
-    assert not contact.effort_seen

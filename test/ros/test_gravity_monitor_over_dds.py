@@ -18,29 +18,6 @@ def world(node_world):
     return node_world(robot_type='fer', target='fci')
 
 
-@pytest.mark.parametrize(
-    ('effort', 'state', 'sentence'),
-    [
-        (list(GRAVITY), 'compensated', 'something else adds 100%'),
-        ([0.01] * 7, 'no gravity', 'of it is seen to pull'),
-        ([0.0] * 7, 'unknown', 'the joint states carry no measured effort'),
-        ([], 'unknown', 'the joint states carry no measured effort'),
-        (list(GRAVITY + [30.0, 0, 0, 0, 0, 0, 0]), 'unknown', 'does not point along g(q)'),
-    ],
-    ids=['carried', 'weightless', 'zeros', 'missing', 'contact'],
-)
-def test_diagnostics_tell_who_carries_a_still_arm(world, effort, state, sentence):
-    def told():
-        world.arm.send(5, effort=effort)
-        _, message, pairs = world.probe.diagnostics.get(SUBJECT, (0, '', {}))
-        return pairs.get('state') == state and sentence in message
-
-    world.probe.until(told, f'{state}: {sentence}')
-    world.arm.send(50, effort=effort)
-    world.arm.until(lambda: world.commands, 'a command')
-    assert not np.any(world.commands[-1].data)
-
-
 def test_a_falling_arm_that_its_target_should_carry_warns(world):
     # One joint state every millisecond of a fall from rest, from the independent model.
     model = NewtonEulerModel(FER)

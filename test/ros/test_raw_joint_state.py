@@ -117,6 +117,12 @@ def test_arrays_that_do_not_fit_give_the_same_error_read_raw(changes, sentence):
         as_decoded(bad)
 
 
+def test_efforts_that_are_all_zero_are_nobodys_measurement():
+    for last, measured in ((0.0, False), (1e-9, True)):
+        data = bytes(serialize_message(message(WANTED, [1.0] * 6 + [0.0, 0.0, last])))
+        assert (JointStateReader(WANTED).read(data).effort is not None) is measured
+
+
 def test_given_a_known_layout_when_read_then_nothing_is_decoded(monkeypatch):
     raw = JointStateReader(WANTED)
     values = [float(k) for k in range(9)]

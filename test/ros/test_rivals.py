@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
-import pytest
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -16,7 +15,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import REST_SPEED
-from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.rivals import OwnMessages
 from franka_dynamics.ros import feedforward_cycle
@@ -228,17 +226,3 @@ def test_a_moving_arm_is_at_rest_when_the_node_is_deactivated(probe, start_arm, 
     assert np.abs(states[count - 1].velocity).max() >= 0.3
     assert_stopped_at_rest(probe, node, states, count)
     assert node.running
-
-
-@pytest.mark.parametrize(
-    ('mode', 'simulated', 'age'),
-    [
-        # The thread that serves /clock is the one that waits for the arm to be braked.
-        (Mode.BRAKING, True, None),
-        (Mode.BRAKING, False, 3.0),
-        (Mode.RUNNING, True, 3.0),
-    ],
-)
-def test_states_do_not_age_by_a_clock_that_nobody_serves(mode, simulated, age):
-    node = SimpleNamespace(controller=SimpleNamespace(mode=mode), _simulated_time=simulated)
-    assert FeedforwardCycle._age(node, 100.0, 103.0) == age

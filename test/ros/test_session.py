@@ -130,10 +130,7 @@ def test_a_timeout_is_refused_while_active_and_taken_inactive(probe, arm, comman
     assert 'deactivated' in node.text
 
 
-@pytest.mark.parametrize('real_time_factor', [0.04, 0.5])
-def test_commands_go_on_through_slow_and_paused_simulated_time(
-    probe, arm, commands, start_node, real_time_factor
-):
+def test_commands_go_on_through_slow_and_paused_simulated_time(probe, arm, commands, start_node):
     clock = probe.create_publisher(Clock, '/clock', 1)
     node = start_node(target='mujoco', use_sim_time=True, state_timeout=0.02)
     arm.wait_for_listener()
@@ -142,7 +139,7 @@ def test_commands_go_on_through_slow_and_paused_simulated_time(
     def step():
         nanoseconds = arm.stamp_ns + 10**6
         clock.publish(Clock(clock=Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)))
-        arm.send(1, pause=1e-3 / real_time_factor)
+        arm.send(1, pause=0.025)  # 0.04 of real time
         return len(commands) > 60
 
     probe.until(step, 'commands in slow time')
