@@ -163,7 +163,7 @@ class _TreeReader:
 
     def walk(self, link: str, body: int, pose: Array) -> None:
         """Add a link that stands at a pose in a body's frame, and all that hangs on it."""
-        inertia = self.document.links[link].inertia
+        inertia = self.document.links[link]
         if inertia is not None and body != BASE:
             self.inertias[body] = self.inertias[body] + inertia.expressed_in(pose)
         for joint in self.document.joints_from(link):

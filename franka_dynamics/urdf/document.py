@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 import math
 from pathlib import Path
@@ -20,77 +20,6 @@ from ..errors import UrdfError
 from ..spatial import pose_from_xyz_rpy
 
 _MOST_NAMES = 6  # more link names than this make an error message unreadable
-Edge = tuple[str, str, str]  # joint, parent link, child link
-
-
-class LinkTreeError(ValueError):
-    """Links and joints form no tree; the sentence lacks the name of the file."""
-
-
-def root_link(links: Iterable[str], edges: Sequence[Edge]) -> str:
-    """
-    Return the one link that no joint leads to.
-
-    Parameters
-    ----------
-    links : iterable of str
-        All link names.
-    edges : sequence of (joint, parent link, child link)
-        All joints.
-
-    Raises
-    ------
-    LinkTreeError
-        If a joint names a link that is not there, a link hangs on two joints, or there is not
-        exactly one root from which every link is reached.
-
-    """
-    names = list(links)
-    parents: dict[str, str] = {}
-    for joint, parent, child in edges:
-        for link in (parent, child):
-            if link not in names:
-                raise LinkTreeError(
-                    f'joint {joint!r} refers to the link {link!r}, which does not exist.'
-                )
-        if child in parents:
-            raise LinkTreeError(
-                f'the link {child!r} hangs on two joints, {parents[child]!r} and '
-                f'{joint!r}; a URDF is a tree.'
-            )
-        parents[child] = joint
-    root = _only_root([name for name in names if name not in parents], bool(names))
-    lost = sorted(set(names) - _reached_from(root, edges))
-    if lost:
-        raise LinkTreeError(
-            f'the links {", ".join(lost)} form a loop of joints; a URDF is a tree.'
-        )
-    return root
-
-
-def _only_root(roots: list[str], any_links: bool) -> str:
-    if not any_links:
-        raise LinkTreeError('has no links.')
-    if not roots:
-        raise LinkTreeError('its joints form a loop; a URDF is a tree with one root link.')
-    if len(roots) > 1:
-        raise LinkTreeError(
-            f'has {len(roots)} root links ({", ".join(roots[:_MOST_NAMES])}); join '
-            'them with fixed joints, a URDF is one tree.'
-        )
-    return roots[0]
-
-
-def _reached_from(root: str, edges: Sequence[Edge]) -> set[str]:
-    reached, frontier = {root}, [root]
-    while frontier:
-        link = frontier.pop()
-        children = [child for _, parent, child in edges if parent == link]
-        reached.update(children)
-        frontier.extend(children)
-    return reached
-
-
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
@@ -99,15 +28,7 @@ UNLIMITED = 1e9
 # URDF asks for a unit axis; what is further from it than this is said, not only normalised.
 _AXIS_LENGTH_TOLERANCE = 1e-6
 
-_Named = TypeVar('_Named', 'UrdfLink', 'UrdfJoint')
-
-
-@dataclass(frozen=True)
-class UrdfLink:
-    """A link and its inertia in its own frame; None where it has no <inertial>."""
-
-    name: str
-    inertia: LinkInertia | None
+_Named = TypeVar('_Named')
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +61,13 @@ class UrdfDocument:
     The tree of links and joints of a URDF, in the order written.
 
     `name` is the robot's, `source` what error messages call the text, `root` the link without a
-    parent. `notes` are sentences about what was read leniently.
+    parent. A link is its inertia in its own frame, or None where it has no <inertial>. `notes`
+    are sentences about what was read leniently.
     """
 
     name: str
     source: str
-    links: dict[str, UrdfLink]
+    links: dict[str, LinkInertia | None]
     joints: dict[str, UrdfJoint]
     root: str
     notes: tuple[str, ...] = ()
@@ -244,15 +166,40 @@ class _Parser:
         robot = self._robot(text)
         links = self._named(robot, 'link', self._link)
         joints = self._named(robot, 'joint', self._joint)
-        try:
-            root = root_link(
-                links, [(joint.name, joint.parent, joint.child) for joint in joints.values()]
-            )
-        except LinkTreeError as error:
-            raise self._error(str(error)) from None
+        root = self._root(links, joints.values())
         return UrdfDocument(
             robot.get('name', ''), self._source, links, joints, root, tuple(self._notes)
         )
+
+    def _root(self, links: Iterable[str], joints: Iterable[UrdfJoint]) -> str:
+        """Return the one link that no joint leads to and every other hangs on."""
+        carriers: dict[str, UrdfJoint] = {}
+        for joint in joints:
+            for link in (joint.parent, joint.child):
+                if link not in links:
+                    raise self._error(
+                        f'joint {joint.name!r} refers to the link {link!r}, which does not exist.'
+                    )
+            if joint.child in carriers:
+                raise self._error(
+                    f'the link {joint.child!r} hangs on two joints, '
+                    f'{carriers[joint.child].name!r} and {joint.name!r}; a URDF is a tree.'
+                )
+            carriers[joint.child] = joint
+        roots = [link for link in links if link not in carriers]
+        if len(roots) > 1:
+            raise self._error(
+                f'has {len(roots)} root links ({", ".join(roots[:_MOST_NAMES])}); join '
+                'them with fixed joints, a URDF is one tree.'
+            )
+        reached = list(roots)
+        for link in reached:
+            reached += [child for child, joint in carriers.items() if joint.parent == link]
+        lost = ', '.join(sorted(set(links) - set(reached)))
+        if lost or not roots:
+            problem = f'the links {lost} form a loop of joints' if lost else 'has no links'
+            raise self._error(f'{problem}; a URDF is a tree with one root link.')
+        return roots[0]
 
     def _robot(self, text: str) -> ElementTree.Element:
         if not text.strip():
@@ -298,10 +245,10 @@ class _Parser:
             found[name] = read(element, name)
         return found
 
-    def _link(self, element: ElementTree.Element, name: str) -> UrdfLink:
+    def _link(self, element: ElementTree.Element, name: str) -> LinkInertia | None:
         inertial = element.find('inertial')
         if inertial is None:
-            return UrdfLink(name, None)
+            return None
         where = f'link {name!r}, <inertial>'
         mass_element, tensor_element = inertial.find('mass'), inertial.find('inertia')
         if mass_element is None or tensor_element is None:
@@ -318,7 +265,7 @@ class _Parser:
         ]
         pose = self._origin(inertial, where)
         at_center = LinkInertia(mass, np.zeros(3), tensor_from_six(six))
-        return UrdfLink(name, at_center.expressed_in(pose))
+        return at_center.expressed_in(pose)
 
     def _joint(self, element: ElementTree.Element, name: str) -> UrdfJoint:
         where = f'joint {name!r}'

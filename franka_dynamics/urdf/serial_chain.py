@@ -20,7 +20,7 @@ from .document import parse_urdf, UrdfDocument, UrdfJoint
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
 from ..errors import UrdfError
-from ..spatial import JointKind, pose_from_xyz_rpy
+from ..spatial import exp3, JointKind, pose_from_xyz_rpy
 
 _KINDS = {
     'revolute': JointKind.REVOLUTE,
@@ -186,7 +186,7 @@ class _ChainReader:
             self._document.source,
             base,
             self._mount(base),
-            self._document.links[base].inertia,
+            self._document.links[base],
             tuple(joints),
             {link: last.frame @ pose for link, pose in tool.items()},
             tuple(massless),
@@ -277,7 +277,7 @@ class _ChainReader:
         frontier = [(link, np.eye(4), True)]
         while frontier:
             name, pose, rigid = frontier.pop(0)
-            inertia = self._document.links[name].inertia
+            inertia = self._document.links[name]
             if inertia is not None and inertia.mass > 0.0:
                 total = total + inertia.expressed_in(pose)
                 bodies.append(name)
@@ -301,7 +301,9 @@ class _ChainReader:
         at = 0.0 if limits is None else min(max(0.0, limits.lower), limits.upper)
         if joint.kind == 'prismatic':
             return pose_from_xyz_rpy(at * joint.axis, np.zeros(3))
-        return _rotation_about(joint.axis, at)
+        pose = np.eye(4)
+        pose[:3, :3] = exp3(joint.axis, at)
+        return pose
 
     def _note_the_rest(self) -> None:
         if self._held:
@@ -318,12 +320,3 @@ class _ChainReader:
             self._notes.append(
                 f'{", ".join(others[:_MOST_NAMES])}: on another branch of the URDF, left out.'
             )
-
-
-def _rotation_about(axis: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
-    """Return the pose that turns by `angle` [rad] about a unit axis (Rodrigues)."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    pose = np.eye(4)
-    pose[:3, :3] += np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
-    return pose

@@ -57,6 +57,11 @@ JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
         (edited(FER, f'{JOINT3}/limit', lower='3'), 'lower 3.0 is above upper 2.8973'),
         (edited(FER, f'{JOINT3}/limit', effort='-3'), 'effort -3.0 cannot be negative'),
         (with_elements(FER, '<link name="other"/>'), r'has 2 root links \(base, other\)'),
+        (
+            '<robot name="a"><link name="a"/><joint name="j" type="fixed"><parent link="a"/>'
+            '<child link="a"/></joint></robot>',
+            'the links a form a loop of joints',
+        ),
     ],
 )
 def test_a_text_at_fault_is_refused_in_one_sentence(text, sentence):
@@ -72,7 +77,7 @@ def test_a_rotated_inertial_is_what_pinocchio_reads():
         '</robot>'
     )
     expected = pin.buildModelFromXML(text).inertias[1]
-    link = parse_urdf(text).links['b'].inertia
+    link = parse_urdf(text).links['b']
     np.testing.assert_allclose(link.mass, expected.mass, rtol=0.0, atol=0.0)
     np.testing.assert_allclose(link.center_of_mass, expected.lever, rtol=0.0, atol=ROUNDING)
     np.testing.assert_allclose(
