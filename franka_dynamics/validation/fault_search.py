@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 import math
 
 import numpy as np
@@ -91,20 +92,16 @@ class FaultSearch:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A parameter as a family of torques: `torque(x)` has it at x; `linear` ones are affine."""
+    """A parameter with its value here, and the torques of the arm that has another one."""
 
-    place: str
-    name: str
-    unit: str
+    parameter: Parameter
     value: float
     torque: Callable[[float], Array]
-    angle: bool = False
-    linear: bool = False
 
     @property
     def label(self) -> str:
         """Place and parameter."""
-        return f'{self.place}: {self.name}'
+        return f'{self.parameter.place}: {self.parameter.name}'
 
 
 def search_faults(
@@ -161,8 +158,9 @@ def search_faults(
     if size <= _UNIDENTIFIABLE:
         return FaultSearch(size, (), unidentifiable, groups, len(identifiable), rank)
     fits = []
-    for candidate in candidates:
-        fits.append(_fit(candidate, answered.ravel()))
+    rest = (answered - expected).ravel()
+    for candidate, slope in zip(candidates, slopes):
+        fits.append(_fit(candidate, answered.ravel(), rest, slope))
         progress()
     ranked = [
         *_ranked(candidates, parallel, fits, size),
@@ -190,9 +188,9 @@ def _ranked(
         alike = parallel[row] & (np.abs(left - left[row]) < _ALIKE_LEFT)
         alike[row] = False
         yield FaultCandidate(
-            one.place,
-            one.name,
-            one.unit,
+            one.parameter.place,
+            one.parameter.name,
+            one.parameter.unit,
             one.value,
             fitted,
             float(left[row]),
@@ -221,65 +219,41 @@ def _candidates(
             replace(parameter, name=f'{parameter.name} of a table about the frame origin')
             for parameter in inertia_parameters(description, link, about_origin)[:4]
         ]
-    return [_gravity_candidate(description, states, gravity, axis) for axis in range(3)] + [
-        _parameter_candidate(parameter, description, states, gravity) for parameter in parameters
-    ]
 
+    def torque(arm: ArmDescription, field: Array) -> Array:
+        return NewtonEulerModel(arm, field).inverse_dynamics(*states).ravel()
 
-def _gravity_candidate(
-    description: ArmDescription, states: JointStates, gravity: Array, axis: int
-) -> _Candidate:
-    def torque(value: float) -> Array:
-        changed = np.array(gravity)
-        changed[axis] = value
-        return NewtonEulerModel(description, changed).inverse_dynamics(*states).ravel()
+    def in_gravity(axis: int, value: float) -> Array:
+        return torque(description, np.where(np.arange(3) == axis, value, gravity))
 
-    return _Candidate(
-        'arm', f'gravity {"xyz"[axis]}', 'm/s^2', float(gravity[axis]), torque, linear=True
-    )
+    def with_number(one: Parameter, value: float) -> Array:
+        return torque(one.write(description, value), gravity)
 
-
-def _parameter_candidate(
-    parameter: Parameter,
-    description: ArmDescription,
-    states: JointStates,
-    gravity: Array,
-) -> _Candidate:
-    def torque(value: float) -> Array:
-        return (
-            NewtonEulerModel(parameter.write(description, value), gravity)
-            .inverse_dynamics(*states)
-            .ravel()
+    fields = [
+        Parameter(
+            'arm', f'gravity {"xyz"[k]}', 'm/s^2', lambda arm: 0.0, lambda arm, _: arm, linear=True
         )
-
-    return _Candidate(
-        parameter.place,
-        parameter.name,
-        parameter.unit,
-        parameter.read(description),
-        torque,
-        parameter.angle,
-        parameter.linear,
-    )
+        for k in range(3)
+    ]
+    return [
+        _Candidate(one, float(gravity[axis]), partial(in_gravity, axis))
+        for axis, one in enumerate(fields)
+    ] + [_Candidate(one, one.read(description), partial(with_number, one)) for one in parameters]
 
 
 def _slope(candidate: _Candidate, at: float) -> Array:
-    step = 1.0 if candidate.linear else _STEP
+    step = 1.0 if candidate.parameter.linear else _STEP
     return (candidate.torque(at + step) - candidate.torque(at - step)) / (2.0 * step)
 
 
-def _fit(candidate: _Candidate, answered: Array) -> tuple[float, float]:
+def _fit(candidate: _Candidate, answered: Array, rest: Array, slope: Array) -> tuple[float, float]:
     """Return the value whose torques come nearest, and the root mean square that it leaves."""
-    if candidate.linear:
-        slope, rest = (
-            _slope(candidate, candidate.value),
-            answered - candidate.torque(candidate.value),
-        )
+    if candidate.parameter.linear:
         step = float(slope @ rest) / float(slope @ slope)
         return candidate.value + step, _rms(rest - step * slope)
     value, left = _descend(candidate, candidate.value, answered)
     unexplained = left > _EXPLAINED * _rms(answered)
-    if candidate.angle and unexplained:
+    if candidate.parameter.angle and unexplained:
         start = min(
             (candidate.value + offset for offset in _ANGLE_STARTS),
             key=lambda at: float(np.sum((answered - candidate.torque(at)) ** 2)),
@@ -287,7 +261,7 @@ def _fit(candidate: _Candidate, answered: Array) -> tuple[float, float]:
         value, left = min(
             (value, left), _descend(candidate, start, answered), key=lambda fit: fit[1]
         )
-    if candidate.angle:
+    if candidate.parameter.angle:
         value = candidate.value + math.remainder(value - candidate.value, math.tau)
     return value, left
 

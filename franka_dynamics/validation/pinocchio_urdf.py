@@ -62,8 +62,9 @@ class PinocchioUrdf:
         self.model = pin.buildReducedModel(self.model, others, held)
         self.model.gravity.linear = gravity_vector(gravity)
         self.data = self.model.createData()
-        self._joints = [self.model.joints[self.model.getJointId(name)] for name in joint_names]
-        self._order = [joint.idx_v for joint in self._joints]
+        self._order = [
+            self.model.joints[self.model.getJointId(name)].idx_v for name in joint_names
+        ]
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> NDArray[np.float64]:
         """Return M ddq + C dq + g for a stack of states, shape (count, n) [N m]."""
@@ -89,12 +90,9 @@ class PinocchioUrdf:
 
     def _position(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Pinocchio's configuration; a continuous joint is kept as cosine and sine."""
-        position = np.zeros(self.model.nq)
-        for joint, value in zip(self._joints, q):
-            position[joint.idx_q : joint.idx_q + joint.nq] = (
-                value if joint.nq == 1 else (np.cos(value), np.sin(value))
-            )
-        return position
+        step = np.zeros(self.model.nv)
+        step[self._order] = q
+        return np.asarray(pin.integrate(self.model, pin.neutral(self.model), step))
 
 
 def _nearest_to_zero(model: pin.Model) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from franka_dynamics.validation.fault_search import search_faults
 
 from ..arms import with_link, with_row
 
-STATES = 12
+STATES = 8
 EXPLAINED = 1e-6  # what the right candidate leaves of the difference; others leave 1e-2 and more
 VALUE_RTOL = 1e-5
 
