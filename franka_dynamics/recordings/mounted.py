@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .preprocessing import Columns, Motion
-from .replay import Fit, friction_column, hand_in_words, predicted_torque
+from .replay import Fit, friction_column, friction_terms, hand_in_words, predicted_torque
 from ..arm import ArmDescription, FrictionModel, LinkInertia
-from ..arm.friction import COULOMB_WIDTH
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..typing import Array
@@ -210,13 +209,9 @@ def replay_columns(friction: FrictionModel | None) -> Columns:
 
     def columns(q: Array, dq: Array) -> Array:
         torque = np.zeros((*dq.shape, 1)) if own is None else own(q, dq)
-        return np.concatenate([torque, _rubbing(dq)], axis=-1)
+        return np.concatenate([torque, friction_terms(dq)], axis=-1)
 
     return columns
-
-
-def _rubbing(dq: Array) -> Array:
-    return np.stack([dq, np.tanh(dq / COULOMB_WIDTH)], axis=-1)
 
 
 def judge_mounted(
@@ -236,7 +231,7 @@ def judge_mounted(
 
     """
     columns = motion.columns
-    rubbing = _rubbing(motion.dq) if columns is None else columns[..., 1:]
+    rubbing = friction_terms(motion.dq) if columns is None else columns[..., 1:]
 
     def weigh(bare: ArmDescription) -> Weighing:
         alone = predicted_torque(bare, motion, gravity=gravity)

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .recording import Recording
-from .replay import recorded_terms
+from .recording import Recording, require_effort
+from .replay import friction_terms, recorded_terms
 from ..arm import ArmDescription
-from ..arm.friction import COULOMB_WIDTH
 from ..dynamics.model import GRAVITY
-from ..errors import RecordingError
 from ..typing import Array
 
 # A driver clips at the limit or just below it; a joint there for longer was not free to move.
@@ -75,11 +73,7 @@ def faults(
         If effort is zero throughout: there is nothing to compare with.
 
     """
-    if not recording.effort.any():
-        raise RecordingError(
-            f'{recording.source}, {recording.topic}: effort is zero in every message, as many '
-            'drivers report that measure no torque; record a topic with measured joint torques.'
-        )
+    require_effort(recording)
     return (
         *_dead(recording),
         *_degrees(recording, arm),
@@ -260,8 +254,6 @@ def _about_gravity(
 def _without_friction(torque: Array, dq: Array) -> Array:
     """Return what viscous and Coulomb friction leave of torques, joint by joint."""
     left = torque.copy()
-    for joint, speed in enumerate(dq.T):
-        columns = np.column_stack([speed, np.tanh(speed / COULOMB_WIDTH)])
-        values = np.linalg.lstsq(columns, torque[:, joint], rcond=None)[0]
-        left[:, joint] -= columns @ values
+    for joint, terms in enumerate(np.swapaxes(friction_terms(dq), 0, 1)):
+        left[:, joint] -= terms @ np.linalg.lstsq(terms, torque[:, joint], rcond=None)[0]
     return left

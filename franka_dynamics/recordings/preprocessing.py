@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .recording import Recording
+from .recording import Recording, require_effort
 from ..errors import MissingDependencyError, RecordingError
 from ..options import option
 from ..typing import Array
@@ -226,6 +226,7 @@ def without_idle_effort(recording: Recording) -> Recording:
         If effort is zero throughout: there is nothing to compare with.
 
     """
+    require_effort(recording)
     idle: NDArray[np.bool_] = np.all(recording.effort == 0.0, axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], idle, [False]))))
     time = recording.time
@@ -237,11 +238,6 @@ def without_idle_effort(recording: Recording) -> Recording:
             found.append(f'{time[first]:.2f} to {time[end - 1]:.2f} s')
     if not found:
         return recording
-    if not kept.any():
-        raise RecordingError(
-            f'{recording.source}, {recording.topic}: effort is zero in every message, as many '
-            'drivers report that measure no torque; record a topic with measured joint torques.'
-        )
     shown = ', '.join(found[:5]) + (f' and {len(found) - 5} more' if len(found) > 5 else '')
     remark = (
         f'{recording.source}: the effort of every joint is zero from {shown} ('

@@ -306,6 +306,15 @@ def require_sound(recording: Recording, where: str, rows: Sequence[str], later: 
         )
 
 
+def require_effort(recording: Recording) -> None:
+    """Refuse a recording whose effort is zero throughout: there is nothing to compare with."""
+    if not recording.effort.any():
+        raise RecordingError(
+            f'{recording.source}, {recording.topic}: effort is zero in every message, as many '
+            'drivers report that measure no torque; record a topic with measured joint torques.'
+        )
+
+
 def _missing_field(field: str, count: int) -> str:
     if count:
         return 'the message is malformed, fix its publisher.'

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from .preprocessing import Columns, Motion
 from .recording import Recording
 from ..arm import ArmDescription, FrictionModel
-from ..arm.friction import friction_along
+from ..arm.friction import COULOMB_WIDTH, friction_along
+from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
@@ -100,6 +101,11 @@ class Fit:
     def name(self) -> str:
         """The set and its hand in words."""
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
+
+
+def friction_terms(dq: Array) -> Array:
+    """Return dq and tanh(dq / COULOMB_WIDTH), the terms of viscous and Coulomb friction, last."""
+    return np.stack([dq, np.tanh(dq / COULOMB_WIDTH)], axis=-1)
 
 
 def friction_column(friction: FrictionModel | None) -> Columns | None:
@@ -211,6 +217,11 @@ def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
     return tuple(alike)
 
 
+def hand_name(hand: str) -> str:
+    """Return a hand's name; of a file, its stem."""
+    return Path(hand).stem if '/' in hand else hand
+
+
 def hand_in_words(hand: str) -> str:
-    """Return 'bare' for no hand, otherwise 'with' and its name (of a file, its stem)."""
-    return 'bare' if hand == 'none' else f'with {Path(hand).stem if "/" in hand else hand}'
+    """Return 'bare' for no hand, otherwise 'with' and its name."""
+    return 'bare' if hand == NO_HAND else f'with {hand_name(hand)}'

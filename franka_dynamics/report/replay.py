@@ -17,7 +17,7 @@ from ..control.contact import ContactLimits, ContactReplay, LEARNING_MARGIN, lea
 from ..recordings.mounted import MountedVerdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import Fit, ResidualRms, tied
+from ..recordings.replay import Fit, hand_name, ResidualRms, tied
 
 
 def replay_as_data(
@@ -103,8 +103,7 @@ def replay_table(fits: Sequence[Fit]) -> Table:
         [
             [
                 one.arm.inertial_set,
-                (Path(one.arm.hand).stem if '/' in one.arm.hand else one.arm.hand)
-                + ('*' if one.as_listed else ''),
+                hand_name(one.arm.hand) + '*' * one.as_listed,
                 Cell(one.whole.whole, 'strong'),
                 one.unfiltered.whole,
                 *([one.rigid.whole] if friction else []),
