@@ -60,7 +60,7 @@ UNIDENTIFIABLE_AT_LINK_1 = (0, 1, 3, 8)
         (link, parameter)
         for link in range(1, 8)
         for parameter in range(10)
-        if link > 1 or parameter not in UNIDENTIFIABLE_AT_LINK_1
+        if (link + 2 * parameter) % 3 and (link > 1 or parameter not in UNIDENTIFIABLE_AT_LINK_1)
     ],
 )
 def test_a_wrong_inertial_is_named_by_the_wrench_that_differs(link, parameter):

@@ -24,7 +24,7 @@ from franka_dynamics.spatial import rpy
 from ..agreement import assert_near
 
 AGREEMENT = 1e-11  # ten times the largest seen over 1,000 random arms (8e-13)
-STATES = 10
+STATES = 4
 OWN = (NewtonEulerModel, ExponentialsModel, LagrangianModel)
 # How many of (q, dq, ddq) each quantity takes. Pinocchio's C is made of Christoffel symbols too.
 QUANTITIES = {
