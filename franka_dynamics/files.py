@@ -58,7 +58,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 def writable_file(path: str | Path) -> Path:
     """
-    Return the path of a file that can be written; nothing is made.
+    Return the path of a file that can be written; nothing is left behind.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def writable_file(path: str | Path) -> Path:
 
 def writable_folder(path: str | Path) -> Path:
     """
-    Return the path of a folder that can be written into; nothing is made.
+    Return the path of a folder that can be written into; nothing is left behind.
 
     Raises
     ------
@@ -94,19 +94,17 @@ def _require_writable(folder: Path, target: Path) -> None:
     """Refuse a folder that is not there and cannot be made, or cannot be written to."""
     try:
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
+        if nearest.is_dir():
+            # Rights do not tell: not of /proc, of a full disk, of a name that is too long.
+            with tempfile.NamedTemporaryFile(
+                dir=nearest, prefix=f'.{target.stem}-', suffix=target.suffix
+            ):
+                return
     except OSError as error:
         raise OutputError(
             f'{target} cannot be written: {error.strerror}. Choose another place.'
         ) from error
-    if not nearest.is_dir():
-        raise OutputError(
-            f'{target} cannot be written: {nearest} is a file. Choose another place.'
-        )
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise OutputError(
-            f'{target} cannot be written: nothing may be written to {nearest}. '
-            'Choose another place.'
-        )
+    raise OutputError(f'{target} cannot be written: {nearest} is a file. Choose another place.')
 
 
 def _umask() -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, Field, fields, MISSING
 import functools
 import math
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
+from typing import Any, get_args, get_origin, get_type_hints, Literal, TypeVar, Union
 
 from ..errors import SettingsError
 from ..options import Option
@@ -29,12 +29,12 @@ class Action:
 
     Attributes
     ----------
-    given : frozenset of str
+    options_given : frozenset of str
         Names of the options that were given, whatever their values.
 
     """
 
-    given: frozenset[str] = frozenset()
+    options_given: frozenset[str] = frozenset()
 
     def run(self) -> int:
         """Do the work; 0 if it is done, 1 if the answer is no."""
@@ -57,15 +57,16 @@ class Action:
             Naming the first of them that was given.
 
         """
-        declared = dict(_declared(type(self)))
         for name in names:
-            if name in self.given:
-                spelling = declared[name].metavar or name
-                if not declared[name].positional:
-                    spelling = _flags(name, declared[name])[0]
+            if name in self.options_given:
                 raise SettingsError(
-                    f'{spelling} has no meaning with {why}. Leave one of them out.'
+                    f'{self.spelled(name)} has no meaning with {why}. Leave one of them out.'
                 )
+
+    def spelled(self, name: str) -> str:
+        """Return how people spell the option of a field."""
+        declared = dict(_declared(type(self)))[name]
+        return f'{declared.metavar}' if declared.positional else _flags(name, declared)[0]
 
     def part(self, kind: type[T]) -> T:
         """Return a library's dataclass, from the options of the same names."""
@@ -104,7 +105,7 @@ def filled(kind: type[Action], arguments: argparse.Namespace) -> Action:
         for name, value in vars(arguments).items()
         if name in dict(_declared(kind)) and value is not None
     }
-    return kind(**values, given=frozenset(values))
+    return kind(**values, options_given=frozenset(values))
 
 
 def _fields(kind: Any) -> tuple[Field[Any], ...]:
@@ -136,6 +137,8 @@ def _values(declared: Option, annotation: Any) -> dict[str, Any]:
                 settings['action'] = 'extend'
     if declared.const is not None:
         settings |= {'nargs': '?', 'const': declared.const}
+    if get_origin(annotation) is Literal:
+        return {**settings, 'type': str, 'choices': get_args(annotation)}
     if declared.kind is None and annotation in (int, float):
         return {**settings, 'type': functools.partial(_number, annotation, declared)}
     return {**settings, 'type': declared.kind or annotation}
@@ -162,5 +165,5 @@ def _number(kind: type[int] | type[float], declared: Option, text: str) -> float
     bounds = '' if least == -math.inf else f' of at least {least:g}'
     if most is not None:
         bounds = f' from {least:g} to {most:g}'
-    what = 'finite number' if kind is float else 'whole number'
+    what = 'whole number' if kind is int else 'number' if bounds else 'finite number'
     raise argparse.ArgumentTypeError(f'{text[:40]} is not a {what}{bounds}')

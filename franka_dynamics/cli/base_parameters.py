@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from ._arm_options import add_arm_options, add_tree_option, load_arm, load_tree, MASS_OPTIONS
-from ._options import add_json_option, add_output_option, refuse
+from ._arm_options import (
+    ArmOrTree,
+    MASS_OPTIONS,
+)
+from ._options import file_option, json_option
 from ._say import say, terminal, write_json
+from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from ..dynamics.body_tree import BodyTree
     from ..identification.base_parameters import BaseParameters
 
-SUMMARY = 'List the minimum inertial parameters of an arm, regrouped, with their values.'
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # Between the singular values of real arms (0.05 and more) and rounding (1e-15) there should be
 # none; one in this range is a twist or a length that nearly vanishes.
@@ -29,74 +31,70 @@ _DOUBTFUL = (1e-12, 1e-5)
 _SAME_TORQUE = 1e-9
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    add_arm_options(parser)
-    add_tree_option(parser)
-    parser.add_argument(
-        '--gravity',
+@dataclass(frozen=True, kw_only=True)
+class BaseParameterTable(ArmOrTree):
+    """List the minimum inertial parameters of an arm, regrouped, with their values."""
+
+    gravity: str = option(
+        'vertical: along -z of the space frame; tilted: what suffices for every direction; none',
         choices=('vertical', 'tilted', 'none'),
         default='vertical',
-        help='vertical: along -z of the space frame; tilted: what suffices for '
-        'every direction; none (default: %(default)s)',
     )
-    parser.add_argument(
-        '--rotors',
-        action='store_true',
-        help='count the rotor inertia of each joint as a parameter, even where '
-        'the arm file gives none',
+    rotors: bool = option(
+        'count the rotor inertia of each joint as a parameter, even where the arm file gives none',
+        default=False,
     )
-    parser.add_argument(
-        '--letters',
+    letters: str | None = option(
+        'write the relations in letters, D3 and RL4 for the lengths, instead of the table'
+        ' (modified rows; default: text)',
         choices=('text', 'latex', 'python'),
-        nargs='?',
         const='text',
-        help='write the relations in letters, D3 and RL4 for the lengths, '
-        'instead of the table (modified rows; default format: %(const)s)',
+        default=None,
     )
-    add_output_option(parser, 'write the letters there instead of to the terminal')
-    add_json_option(parser, 'write values, relations and the map from the standard parameters')
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the table; exit 1 if other states do not confirm it."""
-    import numpy as np
-
-    from ..dynamics import GRAVITY
-    from ..errors import SettingsError
-    from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
-
-    if arguments.output and not arguments.letters:
-        raise SettingsError('--output is for --letters; the table has --json FILE.')
-    if arguments.letters and arguments.tree is None:
-        refuse(arguments, '--letters: the relations hold for any masses', **MASS_OPTIONS)
-    if arguments.letters:
-        refuse(arguments, '--letters, which writes the relations alone', json='--json')
-    gravity = np.array(
-        {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}[arguments.gravity]
+    output: Path | None = file_option('write the letters there instead of to the terminal')
+    json: Path | None = json_option(
+        'write values, relations and the map from the standard parameters'
     )
-    description: ArmDescription | BodyTree
-    if arguments.tree is not None:
-        description = load_tree(arguments)
-        name = arguments.tree.stem
-    else:
-        description = load_arm(arguments)
-        name = f'{description.name}, set {description.inertial_set}, hand {description.hand}'
-        if arguments.letters:
-            description = _in_modified_rows(description)
-    found = base_parameters(description, gravity, rotor_inertia=True if arguments.rotors else None)
-    if arguments.letters:
-        _write_letters(arguments, found)
-        return 0
-    rank, lost = found.confirmed()
-    agree = rank == len(found) and lost < _SAME_TORQUE
-    console = terminal()
-    _print_table(console, found, f'{name}: base parameters, gravity {arguments.gravity}')
-    _print_summary(console, found, rank, lost)
-    if arguments.json:
-        what = _content(found, arguments.tree)
-        write_json(arguments.json, {'gravity': arguments.gravity, 'rank': rank, **what})
-    return 0 if agree else 1
+
+    def run(self) -> int:
+        """Print the table; exit 1 if other states do not confirm it."""
+        import numpy as np
+
+        from ..dynamics import GRAVITY
+        from ..errors import SettingsError
+        from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
+
+        if self.output and not self.letters:
+            raise SettingsError('--output is for --letters; the table has --json FILE.')
+        if self.letters and self.tree is None:
+            self.refuse('--letters: the relations hold for any masses', *MASS_OPTIONS)
+        if self.letters:
+            self.refuse('--letters, which writes the relations alone', 'json')
+        gravity = np.array(
+            {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}[self.gravity]
+        )
+        description: ArmDescription | BodyTree
+        if self.tree is not None:
+            description = self.load_tree()
+            name = self.tree.stem
+        else:
+            description = self.load_arm()
+            name = f'{description.name}, set {description.inertial_set}, hand {description.hand}'
+            if self.letters:
+                description = _in_modified_rows(description)
+        found = base_parameters(description, gravity, rotor_inertia=True if self.rotors else None)
+        if self.letters:
+            _write_letters(self, found)
+            return 0
+        rank, lost = found.confirmed()
+        agree = rank == len(found) and lost < _SAME_TORQUE
+        console = terminal()
+        _print_table(console, found, f'{name}: base parameters, gravity {self.gravity}')
+        _print_summary(console, found, rank, lost)
+        if self.json:
+            what = _content(found, self.tree)
+            write_json(self.json, {'gravity': self.gravity, 'rank': rank, **what})
+        return 0 if agree else 1
 
 
 def _in_modified_rows(description: ArmDescription) -> ArmDescription:
@@ -116,7 +114,7 @@ def _in_modified_rows(description: ArmDescription) -> ArmDescription:
     return in_modified_convention(replace(description, flange=DHRow()))
 
 
-def _write_letters(arguments: argparse.Namespace, found: BaseParameters) -> None:
+def _write_letters(arguments: BaseParameterTable, found: BaseParameters) -> None:
     import sys
 
     from ..files import write_text
@@ -127,9 +125,7 @@ def _write_letters(arguments: argparse.Namespace, found: BaseParameters) -> None
         found.gravity,
         rotor_inertia=found.rotor_inertia,
     )
-    text = {'text': letters.as_text, 'latex': letters.as_latex, 'python': letters.as_python}[
-        arguments.letters
-    ]()
+    text = getattr(letters, f'as_{arguments.letters}')()
     if arguments.output:
         write_text(arguments.output, text)
     else:

@@ -157,7 +157,7 @@ class Codegen(ArmOrTree):
     def _require_sense(self) -> None:
         """Refuse what cannot be honoured together."""
         if self.table1:
-            others = sorted(self.given - {'table1'})
+            others = sorted(self.options_given - {'table1'})
             self.refuse('--table1, whose cases are those of the paper', *others)
         if self.tree is not None:
             arms_alone = ('rotors', 'terminal_wrench', 'friction', 'package')
@@ -176,7 +176,7 @@ class Codegen(ArmOrTree):
             run_time = ['parameters'] if self.parameters == 'run_time' else []
             why = f'--language {self.language}, whose code has q, dq, ddq and numbers alone'
             self.refuse(why, *run_time, 'friction', 'terminal_wrench')
-        if self.terminal_wrench and 'quantities' in self.given:
+        if self.terminal_wrench and 'quantities' in self.options_given:
             if self.quantities != ('inverse_dynamics',):
                 raise SettingsError(
                     '--terminal-wrench is an input of inverse_dynamics alone; leave the other '

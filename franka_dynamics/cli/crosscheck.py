@@ -4,77 +4,62 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from pathlib import Path
 import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_arm_options, add_tree_option, ARM_OPTIONS, load_arm
+from ._arm_options import ARM_OPTIONS, ArmOrTree
 from ._options import (
-    add_gravity_option,
-    add_json_option,
-    add_seed_option,
-    count,
-    output_file,
-    refuse,
+    file_option,
+    gravity_option,
+    json_option,
+    seed_option,
 )
 from ._say import say, terminal, write_json
-from ..errors import SettingsError
+from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..validation.agreement import Agreement
 
-SUMMARY = 'Compare four independent formulations of an arm with each other.'
-DEFAULT_ARM = 'fer'
-GRAVITY = (0.0, 0.0, -9.81)
 _STATES, _STATES_OF_A_RANDOM_ARM = 1000, 20
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    add_arm_options(parser, default=None, hand=None)
-    add_tree_option(parser)
-    parser.add_argument(
-        '--states',
-        type=count,
-        metavar='N',
-        help='random states within the '
-        f'limits (default: {_STATES}, of a random arm {_STATES_OF_A_RANDOM_ARM})',
+@dataclass(frozen=True, kw_only=True)
+class Check(ArmOrTree):
+    """Compare four independent formulations of an arm with each other."""
+
+    states: int | None = option(
+        'random states within the limits (default: 1000, of a random arm 20)',
+        'N',
+        least=1,
+        default=None,
     )
-    add_seed_option(parser, 'of the states')
-    add_gravity_option(parser, 'space')
-    parser.add_argument(
-        '--random',
-        type=count,
-        metavar='N',
-        help='check N random arms of 1 to 8 '
-        'revolute and prismatic joints in both conventions instead',
+    seed: int = seed_option('of the states')
+    gravity: tuple[float, float, float] = gravity_option('space')
+    random: int | None = option(
+        'check N random arms of 1 to 8 revolute and prismatic joints in both conventions instead',
+        'N',
+        least=1,
+        default=None,
     )
-    add_json_option(parser)
-    parser.add_argument(
-        '--report',
-        type=output_file,
-        metavar='FILE',
-        help='write a page with tables and pictures',
-    )
+    json: Path | None = json_option()
+    report: Path | None = file_option('write a page with tables and pictures')
+
+    def run(self) -> int:
+        """Print the tables and the verdict; exit 1 on a mismatch."""
+        console = terminal()
+        if self.tree is not None:
+            return _check_tree(self, self.tree, console)
+        if self.random is not None:
+            return _check_random(self, self.random, console)
+        return _check_formulations(self, console)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the tables and the verdict; exit 1 on a mismatch."""
-    console = terminal()
-    if arguments.random is not None and arguments.tree is not None:
-        raise SettingsError('--random and --tree are two checks; ask for one at a time.')
-    if arguments.tree is not None:
-        return _check_tree(arguments, console)
-    if arguments.random is not None:
-        return _check_random(arguments, console)
-    arguments.arm = arguments.arm or DEFAULT_ARM
-    return _check_formulations(arguments, console)
-
-
-def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
+def _check_formulations(arguments: Check, console: Console) -> int:
     from ._recording_options import progress_bar
     from ..arm.consistency import margins
     from ..files import write_text
@@ -82,12 +67,12 @@ def _check_formulations(arguments: argparse.Namespace, console: Console) -> int:
     from ..validation.agreement import compare_formulations
     from ..validation.crosscheck import QUANTITIES
 
-    description = load_arm(arguments)
+    description = arguments.load_arm()
     with progress_bar(console) as bar:
         task = bar.add_task('comparing', total=len(QUANTITIES))
         agreement = compare_formulations(
             description,
-            gravity=arguments.gravity or GRAVITY,
+            gravity=arguments.gravity,
             count=arguments.states or _STATES,
             seed=arguments.seed,
             progress=lambda: bar.advance(task),
@@ -121,28 +106,27 @@ def _print_verdict(agreement: Agreement, console: Console) -> None:
     )
 
 
-def _check_tree(arguments: argparse.Namespace, console: Console) -> int:
+def _check_tree(arguments: Check, tree: Path, console: Console) -> int:
     """Compare a URDF's tree with Pinocchio's reading of it."""
     from dataclasses import asdict
 
     from ..urdf.document import read_urdf
     from ..validation.pinocchio_urdf import compare_tree
 
-    refuse(
-        arguments,
+    arguments.refuse(
         '--tree: a URDF is compared with Pinocchio, no page is written',
-        **ARM_OPTIONS,
-        report='--report',
+        *ARM_OPTIONS,
+        'report',
     )
     found = compare_tree(
-        read_urdf(arguments.tree),
-        str(arguments.tree),
-        gravity=arguments.gravity or GRAVITY,
+        read_urdf(tree),
+        str(tree),
+        gravity=arguments.gravity,
         count=arguments.states or _STATES,
         seed=arguments.seed,
     )
     console.print(
-        f'{arguments.tree}: {len(found.joints)} joints, {found.states} states; from Pinocchio: '
+        f'{tree}: {len(found.joints)} joints, {found.states} states; from Pinocchio: '
         f'recursion {found.recursion:.1e}, regressor {found.regressor:.1e} N m (torques up to '
         f'{found.largest:.0f}); M from its transpose {found.symmetry:.1e} kg m^2',
         soft_wrap=True,
@@ -156,7 +140,7 @@ def _check_tree(arguments: argparse.Namespace, console: Console) -> int:
     return 0 if found.passed else 1
 
 
-def _check_random(arguments: argparse.Namespace, console: Console) -> int:
+def _check_random(arguments: Check, count: int, console: Console) -> int:
     """Compare the formulations of random arms with random gravity; print those that fail."""
     import numpy as np
 
@@ -164,17 +148,16 @@ def _check_random(arguments: argparse.Namespace, console: Console) -> int:
     from ..arm.sampling import random_arm
     from ..validation.agreement import AGREEMENT, compare_formulations
 
-    refuse(
-        arguments,
+    arguments.refuse(
         '--random: those arms, their gravity and no page about one are drawn',
-        **ARM_OPTIONS,
-        gravity='--gravity',
-        report='--report',
+        *ARM_OPTIONS,
+        'gravity',
+        'report',
     )
     first = arguments.seed
     results = []
     with progress_bar(console) as bar:
-        for seed in bar.track(range(first, first + arguments.random), description='random arms'):
+        for seed in bar.track(range(first, first + count), description='random arms'):
             rng = np.random.default_rng(seed)
             agreement = compare_formulations(
                 random_arm(rng),
@@ -197,8 +180,8 @@ def _check_random(arguments: argparse.Namespace, console: Console) -> int:
     largest = float(np.max([result['largest'] for result in results]))
     say(
         console,
-        f'{arguments.random} random arms, seeds {first} to '
-        f'{first + arguments.random - 1}, {failed} failed; largest difference '
+        f'{count} random arms, seeds {first} to '
+        f'{first + count - 1}, {failed} failed; largest difference '
         f'of any two formulations {largest:.1e}, tolerance {AGREEMENT:.0e}',
         'MISMATCH' if failed else 'pass',
     )

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 import shlex
@@ -13,129 +13,93 @@ import sys
 from typing import TYPE_CHECKING
 
 from ._arm_options import (
-    add_hand_option,
-    add_payload_option,
-    arm_as_given,
-    load_arm,
-    node_parameters,
-    payload_parameter,
+    ArmOptions,
     this_command,
 )
 from ._interrupts import until_interrupted
-from ._options import output_folder
+from ._options import folder_option
 from ._say import say, terminal
-from ..errors import OutputError, SettingsError
+from ..errors import OutputError
+from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..ros.demo import DemoPlan
 
-SUMMARY = 'Run the main job: simulated arm and node over ROS 2; print and draw figures.'
-
 INTERRUPTED, TOO_BUSY = 130, 3
-# As the reference player's own parameters allow.
-_MOST = {'hold': 600.0, 'motion': 600.0, 'amplitude': 3.0}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        '--arm',
-        default='fer',
-        choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'),
-        help='(default: %(default)s)',
+@dataclass(frozen=True, kw_only=True)
+class Demo(ArmOptions):
+    """Run the main job: simulated arm and node over ROS 2; print and draw figures."""
+
+    arm: str = option(
+        'a shipped arm', choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'), default='fer'
     )
-    add_hand_option(parser)
-    add_payload_option(parser)
-    parser.add_argument(
-        '--hold',
-        type=float,
-        default=10.0,
-        metavar='S',
-        help='how long to hold by feedforward alone [s] (default: %(default)s)',
+    # At most what the reference player's own parameters allow.
+    hold: float = option(
+        'how long to hold by feedforward alone [s]', 'S', default=10.0, least=1e-3, most=600.0
     )
-    parser.add_argument(
-        '--motion',
-        type=float,
-        default=10.0,
-        metavar='S',
-        help='length of the motion to follow [s] (default: %(default)s)',
+    motion: float = option(
+        'length of the motion to follow [s]', 'S', default=10.0, least=1e-3, most=600.0
     )
-    parser.add_argument(
-        '--amplitude',
-        type=float,
-        default=0.5,
-        metavar='RAD',
-        help='largest deflection of a joint [rad] (default: %(default)s)',
+    amplitude: float = option(
+        'largest deflection of a joint [rad]', 'RAD', default=0.5, least=1e-6, most=3.0
     )
-    parser.add_argument(
-        '--lockstep',
-        action='store_true',
-        help='let the arm wait for each torque from the beginning, as it does by itself where the '
-        'machine is too busy for a thousand a second',
+    lockstep: bool = option(
+        'let the arm wait for each torque from the beginning, as it does by itself where '
+        'the machine is too busy for a thousand a second',
+        default=False,
     )
-    parser.add_argument(
-        '--output',
-        type=output_folder,
-        default='demo_output',
-        metavar='FOLDER',
-        help='figures, pictures, bag and logs go into a new folder in here (default: %(default)s)',
+    output: Path = folder_option(
+        'figures, pictures, bag and logs go into a new folder in here', default=Path('demo_output')
     )
 
+    def run(self) -> int:
+        """
+        Run, print the table.
 
-def run(arguments: argparse.Namespace) -> int:
-    """
-    Run, print the table.
+        Exit 1 where a bound is missed or a process does not do its part, TOO_BUSY where the
+        machine does not get on with it even if the arm waits for every torque.
+        """
+        from ..ros.demo import DemoError, DemoPlan, TooBusyError
 
-    Exit 1 where a bound is missed or a process does not do its part, TOO_BUSY where the machine
-    does not get on with it even if the arm waits for every torque.
-    """
-    from ..ros.demo import DemoError, DemoPlan, TooBusyError
-
-    for name in ('hold', 'motion', 'amplitude'):
-        if not 0.0 < getattr(arguments, name) <= _MOST[name]:
-            raise SettingsError(
-                f'--{name} is {getattr(arguments, name)}; it must be above 0 and '
-                f'at most {_MOST[name]:g}.'
-            )
-    description = load_arm(arguments)
-    plan = DemoPlan(
-        description,
-        node_parameters(arguments),
-        payload_parameter(arguments),
-        arguments.hold,
-        arguments.motion,
-        arguments.amplitude,
-    )
-    folder = arguments.output / datetime.now().strftime('%Y%m%d-%H%M%S')
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise OutputError(
-            f'{folder} cannot be made: {error.strerror}. Choose another place with --output.'
-        ) from error
-    try:
-        with until_interrupted() as unasked:
-            return _run(arguments, plan, folder, unasked)
-    except _EndedError:
-        print(f'franka-dynamics: interrupted; the logs are in {folder}', file=sys.stderr)
-        return INTERRUPTED
-    except TooBusyError as error:
-        print(f'franka-dynamics: this machine is too busy: {error}', file=sys.stderr)
-        return TOO_BUSY
-    except DemoError as error:
-        print(f'franka-dynamics: {error}', file=sys.stderr)
-        return 1
+        description = self.load_arm()
+        plan = DemoPlan(
+            description,
+            self.node_parameters(),
+            self.payload_parameter(),
+            self.hold,
+            self.motion,
+            self.amplitude,
+        )
+        folder = self.output / datetime.now().strftime('%Y%m%d-%H%M%S')
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise OutputError(
+                f'{folder} cannot be made: {error.strerror}. Choose another place with --output.'
+            ) from error
+        try:
+            with until_interrupted() as unasked:
+                return _run(self, plan, folder, unasked)
+        except _EndedError:
+            print(f'franka-dynamics: interrupted; the logs are in {folder}', file=sys.stderr)
+            return INTERRUPTED
+        except TooBusyError as error:
+            print(f'franka-dynamics: this machine is too busy: {error}', file=sys.stderr)
+            return TOO_BUSY
+        except DemoError as error:
+            print(f'franka-dynamics: {error}', file=sys.stderr)
+            return 1
 
 
 class _EndedError(Exception):
     """A signal has come that asks for the end."""
 
 
-def _run(
-    arguments: argparse.Namespace, plan: DemoPlan, folder: Path, unasked: Callable[[], bool]
-) -> int:
+def _run(arguments: Demo, plan: DemoPlan, folder: Path, unasked: Callable[[], bool]) -> int:
     """Do both acts and show what came of them; the exit status."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -203,9 +167,9 @@ def _run(
     return 0 if report.passed and second.passed else 1
 
 
-def _now_try(console: Console, arguments: argparse.Namespace, folder: Path) -> None:
+def _now_try(console: Console, arguments: Demo, folder: Path) -> None:
     """Print commands that work on this machine as they stand, whatever is on the path."""
-    command, arm = this_command(), arm_as_given(arguments)
+    command, arm = this_command(), arguments.arm_as_given()
     bag, arm_file = (shlex.quote(str(folder / name)) for name in ('plant_bag', 'arm.yaml'))
     console.print('now try', style='bold')
     for line in (

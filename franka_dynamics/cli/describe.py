@@ -4,80 +4,74 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arm_options import add_arm_options, load_arm
-from ._options import add_plot_option, add_printed_json_option, PRINTED
+from ._arm_options import RepairableArm
+from ._options import plot_option, PRINTED, printed_json_option
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription
 from ..errors import DescriptionError
+from ..options import option
 
 if TYPE_CHECKING:
     from ..report.arm import InertiaRow
 
-SUMMARY = "Print an arm's Denavit-Hartenberg and inertia tables; draw its frames."
 
+@dataclass(frozen=True, kw_only=True)
+class Show(RepairableArm):
+    """Print an arm's Denavit-Hartenberg and inertia tables; draw its frames."""
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    add_arm_options(parser)
-    parser.add_argument(
-        '--frame',
+    frame: str = option(
+        "centres of mass and inertia in the links' own frames, or in the space frame {S} "
+        'at a pose',
         choices=('body', 'space'),
         default='body',
-        help="centres of mass and inertia in the links' own frames, or in the "
-        'space frame {S} at a pose (default: %(default)s)',
     )
-    parser.add_argument(
-        '--q',
-        nargs='+',
-        default=['zero'],
-        metavar='Q',
-        help='the pose: zero, home, or one position per joint [rad, m] (default: zero)',
+    q: tuple[str, ...] = option(
+        'the pose: zero, home, or one position per joint [rad, m] (default: zero)',
+        'Q',
+        default=('zero',),
     )
-    parser.add_argument(
-        '--about',
-        choices=('frame_origin', 'center_of_mass', 'space_origin'),
+    about: Literal['frame_origin', 'center_of_mass', 'space_origin'] = option(
+        'reference point of the inertia; space_origin needs --frame space',
         default='frame_origin',
-        help='reference point of the inertia; space_origin needs --frame space '
-        '(default: %(default)s)',
     )
-    add_plot_option(parser, '{S}, the frames and the centres of mass at the pose')
-    add_printed_json_option(parser, 'the tables')
+    plot: Path | None = plot_option('{S}, the frames and the centres of mass at the pose')
+    json: Path | None = printed_json_option('the tables')
+
+    def run(self) -> int:
+        """Print the tables and draw the picture."""
+        from ..report.arm import as_json, inertia_rows
+
+        description = self.load_arm()
+        q = pose(description, self.q)
+        in_space = self.frame == 'space'
+        if self.about == 'space_origin' and not in_space:
+            raise DescriptionError(
+                '--about space_origin needs --frame space: where the origin of {S} '
+                "is in a link's own frame depends on the pose."
+            )
+        pose_of_rows = q if in_space else None
+        rows = inertia_rows(description, pose_of_rows, self.about)
+        if self.plot:
+            from ..report.arm import draw_arm
+
+            with terminal(stderr=True).status('drawing ...'):
+                draw_arm(description, q, self.plot)
+        if self.json:
+            write_json(self.json, as_json(description, rows, pose_of_rows, self.about))
+        if self.json != PRINTED:
+            _print(description, rows, pose_of_rows, self)
+        return 0
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the tables and draw the picture."""
-    from ..report.arm import as_json, inertia_rows
-
-    description = load_arm(arguments)
-    q = pose(description, arguments.q)
-    in_space = arguments.frame == 'space'
-    if arguments.about == 'space_origin' and not in_space:
-        raise DescriptionError(
-            '--about space_origin needs --frame space: where the origin of {S} '
-            "is in a link's own frame depends on the pose."
-        )
-    pose_of_rows = q if in_space else None
-    rows = inertia_rows(description, pose_of_rows, arguments.about)
-    if arguments.plot:
-        from ..report.arm import draw_arm
-
-        with terminal(stderr=True).status('drawing ...'):
-            draw_arm(description, q, arguments.plot)
-    if arguments.json:
-        data = as_json(description, rows, pose_of_rows, arguments.about)
-        write_json(arguments.json, data)
-    if arguments.json != PRINTED:
-        _print(description, rows, pose_of_rows, arguments)
-    return 0
-
-
-def pose(description: ArmDescription, words: list[str]) -> NDArray[np.float64]:
+def pose(description: ArmDescription, words: Sequence[str]) -> NDArray[np.float64]:
     """
     Return the joint positions that --q names.
 
@@ -89,9 +83,9 @@ def pose(description: ArmDescription, words: list[str]) -> NDArray[np.float64]:
         If there is not one number per joint.
 
     """
-    if words == ['zero']:
+    if tuple(words) == ('zero',):
         return np.zeros(description.n)
-    if words == ['home']:
+    if tuple(words) == ('home',):
         if description.home is None:
             raise DescriptionError(
                 f'{description.name} has no home pose; give --q one position per joint.'
@@ -110,7 +104,7 @@ def _print(
     description: ArmDescription,
     rows: list[InertiaRow],
     q: NDArray[np.float64] | None,
-    arguments: argparse.Namespace,
+    arguments: Show,
 ) -> None:
     from ..report.arm import arm_tables
 

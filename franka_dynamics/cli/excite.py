@@ -4,38 +4,37 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._arm_options import add_arm_options, load_arm, this_command
+from ._arm_options import RepairableArm, this_command
 from ._options import (
-    add_gravity_option,
-    add_joint_name_options,
-    add_output_option,
-    add_plot_option,
-    add_seed_option,
-    output_folder,
-    refuse,
+    file_option,
+    folder_option,
+    gravity_option,
+    new_bag,
+    plot_option,
+    seed_option,
 )
+from ._recording_options import BagNames, progress_bar, reading
 from ._say import say, terminal
 from ..arm import ArmDescription, load
 from ..errors import IdentificationError
+from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
+from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
     from ..identification.excitation import Excitation
-    from ..identification.excitation_problem import ExcitationProblem
     from ..typing import Array
 
-SUMMARY = 'Compute a trajectory for identification, within limits and above the table.'
 _POINTS_PER_S = 25.0
 # What the simulated arm's sensors scatter: effort [N m], velocity [rad/s], position [rad].
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
@@ -45,184 +44,93 @@ _DRAW_S, _STEP_S = 0.05, 0.14  # of processor, for a random motion and a step
 _FEWEST, _MOST = 10, 200  # repetitions, where their number is not given
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    add_arm_options(parser)
-    add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
-    add_output_option(
-        parser,
-        'trajectory_msgs/JointTrajectory as YAML (default: %(default)s)',
-        default='excitation.yaml',
-    )
-    parser.add_argument(
-        '--period',
-        type=float,
-        default=10.0,
-        metavar='S',
-        help='length of the motion (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--repetitions',
-        type=int,
-        metavar='N',
-        help='how often the motion will be recorded (default: as often as it takes until '
-        f'every base parameter that matters is known, {_FEWEST} to {_MOST} times)',
-    )
-    parser.add_argument(
-        '--given',
-        nargs='+',
-        action='extend',
-        default=[],
-        metavar='BAG',
-        help='bags that there are already: the motion complements what they show',
-    )
-    add_joint_name_options(parser, 'how the joints are called in these bags, from base to tip')
-    parser.add_argument(
-        '--topic',
-        help='topic of the joint states in these bags (default: /joint_states, or the only one)',
-    )
-    parser.add_argument(
-        '--harmonics',
-        type=int,
-        default=5,
-        metavar='N',
-        help='sines and cosines per joint (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--start',
-        type=float,
-        nargs='+',
-        metavar='RAD',
-        help="pose it starts and ends at (default: the arm file's home)",
-    )
-    parser.add_argument(
-        '--fraction',
-        type=float,
-        default=0.7,
-        metavar='F',
-        help='of the velocity, acceleration and torque limits (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--position-margin',
-        type=float,
-        default=0.1,
-        metavar='RAD',
-        help='kept from the ends of each joint (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--table',
-        type=float,
-        default=0.0,
-        metavar='M',
-        help='height of the table in the base frame (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--table-margin',
-        type=float,
-        default=0.15,
-        metavar='M',
-        help='kept above it by frames and tool (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--clearance',
-        type=float,
-        default=0.1,
-        metavar='M',
-        help="kept between the axes of the arm's own parts (default: %(default)s)",
-    )
-    parser.add_argument(
-        '--tool',
-        type=float,
-        default=0.15,
-        metavar='M',
-        help='length of what is mounted (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--draws',
-        type=int,
-        default=100,
-        metavar='N',
-        help='random trajectories to start from and compare with (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--iterations',
-        type=int,
-        default=300,
-        metavar='N',
-        help='of the optimisation at most; where it has converged, it ends (default: %(default)s)',
-    )
-    add_seed_option(parser, 'of the random starts')
-    parser.add_argument(
-        '--all', action='store_true', help='list every parameter, not only those left open'
-    )
-    add_plot_option(parser, 'the motion within its limits')
-    parser.add_argument(
-        '--rehearse',
-        type=output_folder,
-        metavar='FOLDER',
-        help='play it on the simulated arm with '
-        'a hand that identification is not told of, record a bag into this '
-        'folder, identify it and write the arm file beside it',
-    )
-    parser.add_argument(
-        '--rehearse-hand',
-        default='franka_hand',
-        metavar='HAND',
-        help='what the simulated arm carries (default: %(default)s)',
-    )
+@dataclass(frozen=True, kw_only=True)
+class Plan(ExcitationLimits, BagNames, RepairableArm):
+    """Compute a trajectory for identification, within limits and above the table."""
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Write the trajectory; exit 1 if it shows too little, or a rehearsal missed the arm."""
-    from ..files import write_text
-    from ..report.excitation import joint_trajectory_yaml, LONGEST_ARGUMENT
-
-    if not arguments.rehearse:
-        refuse(arguments, 'no rehearsal: add --rehearse FOLDER', rehearse_hand='--rehearse-hand')
-    console = terminal()
-    arm = load_arm(arguments)
-    found, repetitions = _optimise(console, arm, arguments)
-    identifiable = _print(console, arm, found, repetitions, arguments)
-    time = np.linspace(0.0, arguments.period, round(arguments.period * _POINTS_PER_S) + 1)
-    text = joint_trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
-    write_text(arguments.output, text)
-    console.print(
-        f'trajectory: {arguments.output}; play it with\n'
-        f'  {this_command()} node play {shlex.quote(str(arguments.output))}\n'
-        'or, where ROS 2 is installed, with\n  ros2 topic pub --once '
-        '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
-        f'"$(cat {shlex.quote(str(arguments.output))})"',
-        soft_wrap=True,
+    gravity: tuple[float, float, float] = gravity_option('base')
+    output: Path = file_option(
+        'trajectory_msgs/JointTrajectory as YAML', default=Path('excitation.yaml')
     )
-    if len(text) > LONGEST_ARGUMENT:
-        say(
-            console,
-            'the latter is longer than a shell hands over; use the former, or shorten the period',
-            'warning',
+    period: float = option('length of the motion', 'S', default=10.0)
+    repetitions: int | None = option(
+        'how often the motion will be recorded (default: as often as it takes until every'
+        f' base parameter that matters is known, {_FEWEST} to {_MOST} times)',
+        'N',
+        default=None,
+        least=1,
+    )
+    given: tuple[str, ...] = option(
+        'bags that there are already: the motion complements what they show', 'BAG', default=()
+    )
+    harmonics: int = option('sines and cosines per joint', 'N', default=5)
+    start: tuple[float, ...] = option(
+        "pose it starts and ends at (default: the arm file's home)", 'RAD', default=()
+    )
+    draws: int = option(
+        'random trajectories to start from and compare with', 'N', default=100, least=1
+    )
+    iterations: int = option(
+        'of the optimisation at most; where it has converged, it ends', 'N', default=300, least=1
+    )
+    seed: int = seed_option('of the random starts')
+    all: bool = option('list every parameter, not only those left open', default=False)
+    plot: Path | None = plot_option('the motion within its limits')
+    rehearse: Path | None = folder_option(
+        'play it on the simulated arm with a hand that identification is not told of, '
+        'record a bag into this folder, identify it and write the arm file beside it'
+    )
+    rehearse_hand: str = option('what the simulated arm carries', 'HAND', default='franka_hand')
+
+    def run(self) -> int:
+        """Write the trajectory; exit 1 if it shows too little, or a rehearsal missed the arm."""
+        from ..files import write_text
+        from ..report.excitation import joint_trajectory_yaml, LONGEST_ARGUMENT
+
+        if not self.rehearse:
+            self.refuse('no rehearsal: add --rehearse FOLDER', 'rehearse_hand')
+        else:
+            new_bag(f'{self.rehearse / "bag"}')
+        console = terminal()
+        arm = self.load_arm()
+        found, repetitions = _optimise(console, arm, self)
+        identifiable = _print(console, arm, found, repetitions, self)
+        time = np.linspace(0.0, self.period, round(self.period * _POINTS_PER_S) + 1)
+        text = joint_trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
+        write_text(self.output, text)
+        console.print(
+            f'trajectory: {self.output}; play it with\n'
+            f'  {this_command()} node play {shlex.quote(str(self.output))}\n'
+            'or, where ROS 2 is installed, with\n  ros2 topic pub --once '
+            '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
+            f'"$(cat {shlex.quote(str(self.output))})"',
+            soft_wrap=True,
         )
-    if arguments.plot:
-        from ..report.excitation import plot_excitation
+        if len(text) > LONGEST_ARGUMENT:
+            say(
+                console,
+                'the latter is longer than a shell hands over; use the former, or shorten the '
+                'period',
+                'warning',
+            )
+        if self.plot:
+            from ..report.excitation import plot_excitation
 
-        plot_excitation(_problem(arm, arguments), found.trajectory, arguments.plot)
-        console.print(f'picture: {arguments.plot}')
-    status = 0 if identifiable else 1
-    if arguments.rehearse:
-        return _rehearse(console, arm, found, arguments) or status
-    return status
+            plot_excitation(_problem(arm, self), found.trajectory, self.plot)
+            console.print(f'picture: {self.plot}')
+        status = 0 if identifiable else 1
+        if self.rehearse:
+            return _rehearse(console, arm, found, self.rehearse, self) or status
+        return status
 
 
-def _optimise(
-    console: Console, arm: ArmDescription, arguments: argparse.Namespace
-) -> tuple[Excitation, int]:
+def _optimise(console: Console, arm: ArmDescription, arguments: Plan) -> tuple[Excitation, int]:
     """Return the motion, and how often it is to be recorded."""
-    from ._recording_options import progress_bar
     from ..identification.excitation import optimise, repeated, repetitions_needed
 
-    start = arguments.start if arguments.start is not None else arm.home
+    start = arguments.start or arm.home
     if start is None:
         raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
-    if arguments.draws < 1 or arguments.iterations < 1:
-        raise IdentificationError('--draws and --iterations must be at least 1.')
     with progress_bar(console) as bar:
         problem = replace(_problem(arm, arguments), known=_known(arm, arguments, bar))
         console.print(
@@ -246,44 +154,32 @@ def _optimise(
     return repeated(problem, found, repetitions), repetitions
 
 
-def _seconds(arm: ArmDescription, arguments: argparse.Namespace) -> float:
+def _seconds(arm: ArmDescription, arguments: Plan) -> float:
     """Return about how long planning takes, by what it took an AMD EPYC for seven joints."""
     share = (arm.n / 7.0) ** 3
     return share * (_DRAW_S * arguments.draws + _STEP_S * arguments.iterations)
 
 
-def _problem(arm: ArmDescription, arguments: argparse.Namespace) -> ExcitationProblem:
-    from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
-
+def _problem(arm: ArmDescription, arguments: Plan) -> ExcitationProblem:
     return ExcitationProblem(
         arm,
-        ExcitationLimits(
-            fraction=arguments.fraction,
-            position_margin=arguments.position_margin,
-            table=arguments.table,
-            table_margin=arguments.table_margin,
-            clearance=arguments.clearance,
-            tool=arguments.tool,
-        ),
+        arguments.part(ExcitationLimits),
         arguments.gravity,
         duration=(arguments.repetitions or _FEWEST) * arguments.period,
     )
 
 
-def _known(arm: ArmDescription, arguments: argparse.Namespace, bar: Progress) -> Array | None:
+def _known(arm: ArmDescription, arguments: Plan, bar: Progress) -> Array | None:
     """Return what the given bags show, as information on every parameter; None without any."""
-    from ._recording_options import joint_names, reading
     from ..identification.excitation_problem import bag_information
     from ..recordings.preprocessing import prepare
     from ..recordings.recording import read_recording
 
-    if arguments.repetitions is not None and arguments.repetitions < 1:
-        raise IdentificationError('--repetitions must be at least 1.')
     problem, known = _problem(arm, arguments), None
     for bag in arguments.given:
         recording = read_recording(
             bag,
-            joint_names(arguments, arm),
+            arguments.names_in_bag(arm),
             topic=arguments.topic,
             progress=reading(bar, bag),
         )
@@ -297,7 +193,7 @@ def _print(
     arm: ArmDescription,
     found: Excitation,
     repetitions: int,
-    arguments: argparse.Namespace,
+    arguments: Plan,
 ) -> bool:
     """Say what each parameter would be known to; return whether each is identifiable."""
     from ..identification.excitation_problem import IDENTIFIABLE
@@ -365,7 +261,7 @@ def _listed(names: Sequence[str], chosen: Sequence[bool] | np.ndarray) -> str:
 
 
 def _rehearse(
-    console: Console, arm: ArmDescription, found: Excitation, arguments: argparse.Namespace
+    console: Console, arm: ArmDescription, found: Excitation, folder: Path, arguments: Plan
 ) -> int:
     """Play, record and identify; the answer is no unless the simulated arm is predicted."""
     from . import main as command_line
@@ -373,7 +269,6 @@ def _rehearse(
     from ..simulation.arm_simulation import SimulationSettings
     from ..simulation.play import play
 
-    folder = Path(arguments.rehearse)
     truth = load(arguments.arm, arguments.inertial_set, hand=arguments.rehearse_hand)
     console.print(
         f'rehearsal: {_PERIODS} periods on the simulated arm with {arguments.rehearse_hand} ...',

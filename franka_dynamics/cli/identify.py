@@ -4,217 +4,133 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_hand_option, load_arm
+from ._arm_options import ArmOptions
 from ._options import (
-    add_gravity_option,
-    add_json_option,
-    add_output_option,
-    output_file,
+    file_option,
+    gravity_option,
+    json_option,
 )
-from ._recording_options import add_recording_options, joint_names, progress_bar, signal_options
+from ._recording_options import (
+    progress_bar,
+    RecordingOptions,
+)
 from ._say import terminal, write_json
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
 from ..arm.shapes import FRANKA_ARMS
 from ..errors import ClusterError, MissingDependencyError
+from ..identification.options import IdentificationOptions
+from ..options import option
 
 if TYPE_CHECKING:
     from ..identification.bags import Bag
     from ..identification.identify import Identification
-    from ..identification.options import IdentificationOptions
 
-SUMMARY = "Identify an arm's inertias and friction from recordings of it."
 IDENTIFIED = 'identified'
 _CONNECT_S = 20.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        'bags',
-        nargs='+',
-        metavar='BAG',
-        help='rosbag2 folders, or .mcap or .db3 files, of one arm and one load',
+@dataclass(frozen=True, kw_only=True)
+class Identify(RecordingOptions, IdentificationOptions, ArmOptions):
+    """Identify an arm's inertias and friction from recordings of it."""
+
+    bags: tuple[str, ...] = option(
+        'rosbag2 folders, or .mcap or .db3 files, of one arm and one load', 'BAG', positional=True
     )
-    parser.add_argument(
-        '--test',
-        dest='tests',
-        nargs='+',
-        action='extend',
-        default=[],
-        metavar='BAG',
-        help='unseen bags of the same arm and load that decide '
-        'whether the result is better; without them parts of the bags are left '
-        'out in turn',
+    tests: tuple[str, ...] = option(
+        'unseen bags of the same arm and load that decide whether the result is better; '
+        'without them parts of the bags are left out in turn',
+        'BAG',
+        flags=('--test',),
+        default=(),
     )
-    add_output_option(
-        parser,
-        'write the identified arm to this file, fitted to all bags, if it is better '
-        'than the best published set',
+    output: Path | None = file_option(
+        'write the identified arm to this file, fitted to all bags, if it is better than '
+        'the best published set'
     )
-    parser.add_argument(
-        '--write-anyway',
-        action='store_true',
-        help='write the file even if the arm is not better than the best published set',
+    write_anyway: bool = option(
+        'write the file even if the arm is not better than the best published set', default=False
     )
-    parser.add_argument(
-        '--anyway',
-        action='store_true',
-        help='take bags that seem to show another hand than the named one, unit, sign or arm',
+    gravity: tuple[float, float, float] = gravity_option('base')
+    also_at: tuple[float, ...] = option(
+        'further cut-offs to report E at', 'HZ', empty=True, default=(5.0,)
     )
-    add_recording_options(parser)
-    parser.add_argument(
-        '--set',
-        dest='inertial_set',
-        metavar='SET',
-        help="starting set (default: the arm file's own)",
+    processes: int = option('read bags and make fits in so many processes', 'N', default=1)
+    dask: str | None = option(
+        'the same on the Dask cluster whose scheduler listens there (tcp://host:8786); '
+        'its workers must see the bags under the same paths',
+        'ADDRESS',
+        default=None,
     )
-    add_hand_option(parser)
-    add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
-    parser.add_argument(
-        '--friction',
-        choices=('maxwell_slip', 'viscous_coulomb'),
-        default='maxwell_slip',
-        help='what the arm file holds (default: %(default)s)',
+    skip_bad_bags: bool = option(
+        'go on without bags that cannot be used, and name them', default=False
     )
-    parser.add_argument(
-        '--friction-width',
-        type=float,
-        default=0.01,
-        metavar='RAD_PER_S',
-        help='where Coulomb friction has turned over (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--rotor-inertia', action='store_true', help='identify one rotor inertia per joint as well'
-    )
-    parser.add_argument(
-        '--mass-factor',
-        type=float,
-        default=3.0,
-        metavar='F',
-        help='masses stay within this factor of the start (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--prior',
-        '--pull',
-        type=float,
-        metavar='PRECISION',
-        help='how precisely the starting set counts as known before: P for masses known to '
-        '1/sqrt(P), such as 100 for 10 %% (default: chosen by cross-validation)',
-    )
-    parser.add_argument(
-        '--effort-unit',
-        choices=('Nm', 'A'),
-        default='Nm',
-        help='of the recorded efforts; from motor currents (A) one scale per '
-        'joint is found along with the rest, and rotor inertias are identified '
-        '(default: %(default)s)',
-    )
-    parser.add_argument(
-        '--effort-scale',
-        type=float,
-        nargs='+',
-        metavar='NM_PER_UNIT',
-        help='what one unit of effort is, joint by joint, where it is known',
-    )
-    parser.add_argument(
-        '--also-at',
-        type=float,
-        nargs='*',
-        default=[5.0],
-        metavar='HZ',
-        help='further cut-offs to report E at (default: 5)',
-    )
-    parser.add_argument(
-        '--processes',
-        type=int,
-        default=1,
-        metavar='N',
-        help='read bags and make fits in so many processes (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--dask',
-        metavar='ADDRESS',
-        help='the same on the Dask cluster whose scheduler listens there (tcp://host:8786); its '
-        'workers must see the bags under the same paths',
-    )
-    parser.add_argument(
-        '--skip-bad-bags',
-        action='store_true',
-        help='go on without bags that cannot be used, and name them',
-    )
-    parser.add_argument(
-        '--report', type=output_file, metavar='FILE', help='write an HTML page with plots'
-    )
-    add_json_option(parser)
-    parser.add_argument(
-        '--require',
-        type=float,
-        metavar='E',
-        help='exit with 1, and write no arm '
-        'file, unless E on what was left out is at most this [N m]',
+    report: Path | None = file_option('write an HTML page with plots')
+    json: Path | None = json_option()
+    require: float | None = option(
+        'exit with 1, and write no arm file, unless E on what was left out is at most this [N m]',
+        'E',
+        default=None,
     )
 
+    def run(self) -> int:
+        """Print the figures and write what was asked for; exit 1 if the result is no better."""
+        from ..files import write_text
+        from ..identification.identify import identify
+        from ..report.identification import identification_as_data, print_identification
+        from ..report.identification_page import identification_page
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the figures and write what was asked for; exit 1 if the result is no better."""
-    from ..files import write_text
-    from ..identification.identify import identify
-    from ..report.identification import identification_as_data, print_identification
-    from ..report.identification_page import identification_page
-
-    console = terminal()
-    start, options = load_arm(arguments), _options(arguments)
-    bags, tests = (
-        [_bag(path, arguments, start) for path in paths]
-        for paths in (arguments.bags, arguments.tests)
-    )
-    with progress_bar(console) as bar, _executor(arguments) as executor:
-        task = bar.add_task('identifying', total=None)
-        result = identify(
-            bags,
-            start,
-            _published(arguments, start),
-            options,
-            tests=tests,
-            hands=_hands(arguments, start),
-            skip_failures=arguments.skip_bad_bags,
-            executor=executor,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        console = terminal()
+        start = self.load_arm()
+        bags, tests = (
+            [_bag(path, self, start) for path in paths] for paths in (self.bags, self.tests)
         )
-    print_identification(console, result)
-    if arguments.json:
-        write_json(arguments.json, identification_as_data(result))
-    if arguments.report:
-        read = {note.bag for note in result.recorded.notes}
-        motions = (bag.motion(result.model) for bag in (*bags, *tests) if bag.path in read)
-        write_text(arguments.report, identification_page(result, motions))
-        console.print(f'page: {arguments.report}')
-    refused = _refusal(arguments, result)
-    if refused:
-        console.print(refused, style='red')
-        return 1
-    if arguments.output:
-        write_text(arguments.output, identified_arm_text(result, arguments.payload))
-        count = len(result.recorded.bags)
-        console.print(
-            f'arm file: {arguments.output} (set {IDENTIFIED}, fitted to '
-            f'{f"all {count} bags" if count > 1 else "all of the bag"})',
-        )
-    else:
-        console.print('no arm file was written: name one with --output')
-    return 0
+        with progress_bar(console) as bar, _executor(self) as executor:
+            task = bar.add_task('identifying', total=None)
+            result = identify(
+                bags,
+                start,
+                _published(self, start),
+                self.part(IdentificationOptions),
+                tests=tests,
+                hands=_hands(self, start),
+                skip_failures=self.skip_bad_bags,
+                executor=executor,
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+            )
+        print_identification(console, result)
+        if self.json:
+            write_json(self.json, identification_as_data(result))
+        if self.report:
+            read = {note.bag for note in result.recorded.notes}
+            motions = (bag.motion(result.model) for bag in (*bags, *tests) if bag.path in read)
+            write_text(self.report, identification_page(result, motions))
+            console.print(f'page: {self.report}')
+        refused = _refusal(self, result)
+        if refused:
+            console.print(refused, style='red')
+            return 1
+        if self.output:
+            write_text(self.output, identified_arm_text(result, self.payload))
+            count = len(result.recorded.bags)
+            console.print(
+                f'arm file: {self.output} (set {IDENTIFIED}, fitted to '
+                f'{f"all {count} bags" if count > 1 else "all of the bag"})',
+            )
+        else:
+            console.print('no arm file was written: name one with --output')
+        return 0
 
 
-def _refusal(arguments: argparse.Namespace, result: Identification) -> str:
+def _refusal(arguments: Identify, result: Identification) -> str:
     """Return why the answer is no, if it is."""
     error = result.arm_score.test.whole
     if arguments.require is not None and not error <= arguments.require:
@@ -231,7 +147,7 @@ def _refusal(arguments: argparse.Namespace, result: Identification) -> str:
 
 
 @contextmanager
-def _executor(arguments: argparse.Namespace) -> Iterator[Executor | None]:
+def _executor(arguments: Identify) -> Iterator[Executor | None]:
     """
     Yield where the work is done, if not here.
 
@@ -306,46 +222,30 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
     )
 
 
-def _bag(path: str, arguments: argparse.Namespace, start: ArmDescription) -> Bag:
+def _bag(path: str, arguments: Identify, start: ArmDescription) -> Bag:
     from ..identification.bags import Bag
 
     return Bag(
         path,
-        joint_names(arguments, start),
+        arguments.names_in_bag(start),
         arguments.topic,
         arguments.stamps,
-        signal_options(arguments),
-        tuple(arguments.also_at),
+        arguments.signal,
+        arguments.also_at,
     )
 
 
-def _published(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDescription]:
+def _published(arguments: Identify, start: ArmDescription) -> list[ArmDescription]:
     hand = start.hand if arguments.hand == AS_LISTED else arguments.hand
-    return [load_arm(arguments, name, hand) for name in available_sets(arguments.arm)]
+    return [arguments.load_arm(name, hand) for name in available_sets(arguments.arm)]
 
 
-def _hands(arguments: argparse.Namespace, start: ArmDescription) -> list[ArmDescription]:
+def _hands(arguments: Identify, start: ArmDescription) -> list[ArmDescription]:
     """Return the sets bare, with each hand and with the named one, if hands fit the arm."""
     if start.name not in FRANKA_ARMS or arguments.effort_unit != 'Nm':
         return []
     return [
-        load_arm(arguments, name, hand)
+        arguments.load_arm(name, hand)
         for name in available_sets(arguments.arm)
         for hand in dict.fromkeys((NO_HAND, *available_hands(), start.hand))
     ]
-
-
-def _options(arguments: argparse.Namespace) -> IdentificationOptions:
-    from ..identification.options import IdentificationOptions
-
-    return IdentificationOptions(
-        gravity=arguments.gravity,
-        friction=arguments.friction,
-        friction_width=arguments.friction_width,
-        rotor_inertia=arguments.rotor_inertia,
-        mass_factor=arguments.mass_factor,
-        regularization=arguments.prior,
-        effort_unit=arguments.effort_unit,
-        effort_scale=None if arguments.effort_scale is None else tuple(arguments.effort_scale),
-        anyway=arguments.anyway,
-    )

@@ -4,27 +4,27 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_hand_option, load_arm
+from ._arm_options import ArmOptions
 from ._options import (
-    add_desk_option,
-    add_gravity_option,
-    add_json_option,
-    add_output_option,
-    refuse,
+    desk_option,
+    file_option,
+    gravity_option,
+    json_option,
 )
 from ._recording_options import (
-    add_recording_options,
     progress_bar,
-    read_from_options,
-    signal_options,
+    RecordingOptions,
 )
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription
 from ..arm.friction import COULOMB_WIDTH
 from ..control.settings import PAYLOAD_ORDER
+from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,87 +33,61 @@ if TYPE_CHECKING:
     from ..identification.payload import PayloadEstimate
     from ..recordings.preprocessing import Motion
 
-SUMMARY = 'Identify what hangs on the flange from recordings with and without it.'
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        '--without', nargs='+', required=True, metavar='BAG', help='recordings without the payload'
-    )
-    parser.add_argument(
-        '--with',
-        dest='loaded',
-        nargs='+',
-        required=True,
-        metavar='BAG',
-        help='recordings with it, best of the same motion or poses',
-    )
-    parser.add_argument(
-        '--static',
-        action='store_true',
-        help='use only poses in which the arm stands still; shows mass and centre of mass',
-    )
-    add_recording_options(parser)
-    parser.add_argument(
-        '--set',
-        dest='inertial_set',
-        metavar='SET',
-        help="the arm's inertial set (default: the arm file's own)",
-    )
-    add_hand_option(parser)
-    add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
-    parser.add_argument(
-        '--friction-width',
-        type=float,
-        default=COULOMB_WIDTH,
-        metavar='RAD_PER_S',
-        help='where Coulomb friction has turned over (default: %(default)s)',
-    )
-    add_output_option(parser, 'write a ROS parameter file for the feedforward node')
-    add_desk_option(parser)
-    add_json_option(parser)
+@dataclass(frozen=True, kw_only=True)
+class IdentifyPayload(RecordingOptions, ArmOptions):
+    """Identify what hangs on the flange from recordings with and without it."""
 
+    without: tuple[str, ...] = option('recordings without the payload', 'BAG')
+    loaded: tuple[str, ...] = option(
+        'recordings with it, best of the same motion or poses', 'BAG', flags=('--with',)
+    )
+    static: bool = option(
+        'use only poses in which the arm stands still; shows mass and centre of mass',
+        default=False,
+    )
+    gravity: tuple[float, float, float] = gravity_option('base')
+    friction_width: float = option(
+        'where Coulomb friction has turned over', 'RAD_PER_S', default=COULOMB_WIDTH
+    )
+    output: Path | None = file_option('write a ROS parameter file for the feedforward node')
+    desk: Path | None = desk_option()
+    json: Path | None = json_option()
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the payload with standard deviations and write what was asked for."""
-    from ..arm.payload import desk_json, payload_parameter_file
-    from ..files import write_text
-    from ..identification.payload import identify_payload
+    def run(self) -> int:
+        """Print the payload with standard deviations and write what was asked for."""
+        from ..arm.payload import desk_json, payload_parameter_file
+        from ..files import write_text
+        from ..identification.payload import identify_payload
 
-    if arguments.static:
-        refuse(
-            arguments,
-            '--static, which averages poses at rest: nothing is filtered and nothing rubs',
-            rate='--rate',
-            cutoff='--cutoff',
-            trim='--trim',
-            friction_width='--friction-width',
-        )
-    console = terminal()
-    arm = load_arm(arguments)
-    with progress_bar(console) as bar:
-        without = _motions(arguments, arm, bar, arguments.without)
-        loaded = _motions(arguments, arm, bar, arguments.loaded)
-        found = identify_payload(
-            without, loaded, arm, gravity=arguments.gravity, width=arguments.friction_width
-        )
-    _print(console, found, arm)
-    if arguments.json:
-        write_json(arguments.json, _as_data(found))
-    if arguments.output:
-        comment = f'Identified by franka-dynamics from {", ".join(arguments.loaded)}'
-        write_text(arguments.output, payload_parameter_file(found.payload, comment))
-        console.print(f'parameter file: {arguments.output}')
-    if arguments.desk:
-        write_text(arguments.desk, desk_json(found.payload, 'identified'))
-        console.print(f'for Desk: {arguments.desk}')
-    return 0
+        if self.static:
+            why = '--static, which averages poses at rest: nothing is filtered and nothing rubs'
+            self.refuse(why, 'rate', 'cutoff', 'trim', 'friction_width')
+        console = terminal()
+        arm = self.load_arm()
+        with progress_bar(console) as bar:
+            without = _motions(self, arm, bar, self.without)
+            loaded = _motions(self, arm, bar, self.loaded)
+            found = identify_payload(
+                without, loaded, arm, gravity=self.gravity, width=self.friction_width
+            )
+        _print(console, found, arm)
+        if self.json:
+            write_json(self.json, _as_data(found))
+        if self.output:
+            comment = f'Identified by franka-dynamics from {", ".join(self.loaded)}'
+            write_text(self.output, payload_parameter_file(found.payload, comment))
+            console.print(f'parameter file: {self.output}')
+        if self.desk:
+            write_text(self.desk, desk_json(found.payload, 'identified'))
+            console.print(f'for Desk: {self.desk}')
+        return 0
 
 
 def _motions(
-    arguments: argparse.Namespace, arm: ArmDescription, bar: Progress, bags: list[str]
+    arguments: IdentifyPayload, arm: ArmDescription, bar: Progress, bags: Sequence[str]
 ) -> list[Motion]:
     from ..identification.payload import static_samples
     from ..recordings.plausibility import suspicions
@@ -121,13 +95,11 @@ def _motions(
 
     motions = []
     for bag in bags:
-        recording = read_from_options(arguments, arm, bar, bag)
+        recording = arguments.read(bag, arm, bar)
         for sentence in suspicions(recording, arm, gravity=arguments.gravity):
             say(bar.console, f'{bag}: {sentence}', 'warning')
         motions.append(
-            static_samples(recording)
-            if arguments.static
-            else prepare(recording, signal_options(arguments))
+            static_samples(recording) if arguments.static else prepare(recording, arguments.signal)
         )
     for motion in motions:
         for remark in motion.remarks:

@@ -21,7 +21,7 @@ import re
 import sys
 from typing import Any, NoReturn
 
-from ._action import add_options, filled
+from ._action import Action, add_options, filled
 from ._interrupts import interrupts_noted
 from ._say import GET_ROS
 from .. import __version__
@@ -31,28 +31,32 @@ from ..errors import FrankaDynamicsError, MissingDependencyError, nearest, Setti
 INPUT_AT_FAULT = 2
 READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
 WORDS: dict[str, str | dict[str, str]] = {
-    'demo': 'demo',
-    'sim': 'sim',
+    'demo': 'demo.Demo',
+    'sim': 'sim.Sim',
     'doctor': 'doctor.Doctor',
-    'view': 'view',
+    'view': 'view.View',
     'arm': {
-        'show': 'describe',
-        'check': 'crosscheck',
-        'compare': 'compare',
+        'show': 'describe.Show',
+        'check': 'crosscheck.Check',
+        'compare': 'compare.Compare',
         'explain': 'explain_torques.Explain',
-        'import': 'import_urdf',
-        'export': 'urdf',
-        'base-parameters': 'base_parameters',
+        'import': 'import_urdf.ImportUrdf',
+        'export': 'urdf.Export',
+        'base-parameters': 'base_parameters.BaseParameterTable',
         'derive': 'derive.Derive',
     },
     'bag': {
-        'record': 'record',
-        'import': 'import_recording',
-        'replay': 'replay',
-        'external': 'external',
+        'record': 'record.Record',
+        'import': 'import_recording.Import',
+        'replay': 'replay.Replay',
+        'external': 'external.External',
     },
-    'identify': {'arm': 'identify', 'payload': 'identify_payload', 'plan': 'excite'},
-    'payload-from-mesh': 'payload_from_mesh',
+    'identify': {
+        'arm': 'identify.Identify',
+        'payload': 'identify_payload.IdentifyPayload',
+        'plan': 'excite.Plan',
+    },
+    'payload-from-mesh': 'payload_from_mesh.PayloadFromMesh',
     'codegen': 'codegen.Codegen',
     'node': {
         'state': 'node.State',
@@ -60,7 +64,7 @@ WORDS: dict[str, str | dict[str, str]] = {
         'set': 'node.Set',
         'load': 'node.Load',
         'play': 'node.Play',
-        'monitor': 'monitor',
+        'monitor': 'monitor.Monitor',
         'defaults': 'node.Defaults',
     },
 }
@@ -100,10 +104,9 @@ _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 _COLUMN = 20
 
 
-def _found(name: str) -> Any:
-    module, _, attribute = name.partition('.')
-    found = import_module(f'.{module}', __package__)
-    return getattr(found, attribute) if attribute else found
+def _found(place: str) -> type[Action]:
+    module, _, name = place.partition('.')
+    return getattr(import_module(f'.{module}', __package__), name)
 
 
 class _OneSentence(argparse.ArgumentParser):
@@ -146,26 +149,20 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         if words and words[0] != word:
             continue
         if isinstance(target, str):
-            _fill(leaf, target)
+            _fill(leaf, _found(target))
             continue
         group = leaf.add_subparsers(metavar='ACTION', required=True)
-        for action, name in target.items():
-            _fill(group.add_parser(action, help=_summary(_found(name)).partition('\n')[0]), name)
+        for name, place in target.items():
+            action = _found(place)
+            help = (inspect.getdoc(action) or '').partition('\n')[0]
+            _fill(group.add_parser(name, help=help), action)
     return parser
 
 
-def _summary(verb: Any) -> str:
-    return verb.SUMMARY if hasattr(verb, 'SUMMARY') else inspect.getdoc(verb) or ''
-
-
-def _fill(leaf: argparse.ArgumentParser, name: str) -> None:
-    verb = _found(name)
-    leaf.description = _summary(verb)
-    if isinstance(verb, type):
-        add_options(leaf, verb)
-    else:
-        verb.add_arguments(leaf)
-    leaf.set_defaults(verb=verb, parser=leaf)
+def _fill(leaf: argparse.ArgumentParser, action: type[Action]) -> None:
+    leaf.description = inspect.getdoc(action)
+    add_options(leaf, action)
+    leaf.set_defaults(action=action, parser=leaf)
 
 
 def parsers(parser: argparse.ArgumentParser, words: str = '') -> Iterator[tuple[str, Any]]:
@@ -200,14 +197,11 @@ def _main(argv: list[str]) -> int:
         _complete(parser)
         arguments = parser.parse_args(words)
         with _ros_named(arguments.parser.prog):
-            if isinstance(arguments.verb, type):
-                action = filled(arguments.verb, arguments)
-                note = alias_note(getattr(action, 'arm', None) or '')
-                if note:
-                    print(f'note: {note}', file=sys.stderr)
-                status = action.run()
-            else:
-                status = _former_form(parser, words, arguments)
+            action = filled(arguments.action, arguments)
+            note = alias_note(getattr(action, 'arm', ''))
+            if note:
+                print(f'note: {note}', file=sys.stderr)
+            status = action.run()
         sys.stdout.flush()
         return status
     except FrankaDynamicsError as error:
@@ -217,23 +211,6 @@ def _main(argv: list[str]) -> int:
         # The reader, such as head, has seen enough; what is still buffered must go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
-
-
-def _former_form(
-    parser: argparse.ArgumentParser, words: list[str], arguments: argparse.Namespace
-) -> int:
-    leaf = arguments.parser
-    # Parsed once more without defaults, to know what was given, whatever its value.
-    for option in leaf._actions:
-        if option.option_strings:
-            option.default = argparse.SUPPRESS
-    absent = {one.dest: one.default for one in leaf._actions if not one.option_strings}
-    arguments.options_given = frozenset(
-        name
-        for name, value in vars(parser.parse_args(words)).items()
-        if name not in absent or value != absent[name]
-    )
-    return int(arguments.verb.run(arguments))
 
 
 @contextmanager

@@ -4,79 +4,61 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from pathlib import Path
 import sys
 import time
 from typing import Any
 
+from ._action import Action
 from ._interrupts import until_interrupted
-from ._options import add_printed_json_option, PRINTED
+from ._options import PRINTED, printed_json_option
 from ._say import terminal, write_json
-from ..errors import SettingsError
+from ..options import option
 
-SUMMARY = 'Show rates, latencies, states and torques of running feedforward nodes in a terminal.'
 # Diagnostics come once per second, and some things are known from the second on; a term may
 # never come, where there is no effort or no command.
 _PATIENCE_S = 3.0
 _SETTLE_S = 0.3  # the observer of external torque begins with its first listener
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument(
-        '--namespace',
-        action='append',
-        default=[],
-        metavar='NS',
-        help="only nodes in this namespace ('/' for none); may be repeated "
-        '(default: all that are heard)',
+@dataclass(frozen=True, kw_only=True)
+class Monitor(Action):
+    """Show rates, latencies, states and torques of running feedforward nodes in a terminal."""
+
+    namespace: tuple[str, ...] = option(
+        "only nodes in this namespace ('/' for none); may be repeated (default: all that "
+        'are heard)',
+        'NS',
+        default=(),
     )
-    parser.add_argument(
-        '--no-torques',
-        action='store_true',
-        help='diagnostics alone: the nodes need not publish their terms for it',
+    no_torques: bool = option(
+        'diagnostics alone: the nodes need not publish their terms for it', default=False
     )
-    parser.add_argument(
-        '--rate',
-        type=float,
-        default=4.0,
-        metavar='HZ',
-        help='pictures per second (default: %(default)s)',
-    )
-    parser.add_argument('--once', action='store_true', help='show one picture and end')
-    add_printed_json_option(parser, 'with --once: what is shown')
-    parser.add_argument(
-        '--timeout',
-        type=float,
-        metavar='S',
-        help='with --once: how long to wait for an arm [s] (default: 5.0)',
+    rate: float = option('pictures per second', 'HZ', default=4.0, least=0.1, most=50.0)
+    once: bool = option('show one picture and end', default=False)
+    json: Path | None = printed_json_option('with --once: what is shown')
+    timeout: float = option(
+        'with --once: how long to wait for an arm [s]', 'S', default=5.0, least=0.01, most=3600.0
     )
 
+    def run(self) -> int:
+        """Show; with --once exit 1 if an arm is not heard, is silent or reports an error."""
+        if not self.once:
+            self.refuse('anything but --once', 'json', 'timeout')
+        from ..ros.monitor_feed import MonitorFeed
 
-def run(arguments: argparse.Namespace) -> int:
-    """Show; with --once exit 1 if an arm is not heard, is silent or reports an error."""
-    if arguments.json and not arguments.once:
-        raise SettingsError('--json prints one state and needs --once.')
-    if arguments.timeout is not None and not arguments.once:
-        raise SettingsError('--timeout says how long --once waits; add --once, or leave it out.')
-    arguments.timeout = 5.0 if arguments.timeout is None else arguments.timeout
-    if not 0.1 <= arguments.rate <= 50.0:
-        raise SettingsError(f'--rate is {arguments.rate}; it must be within 0.1 and 50 Hz.')
-    if not 0.0 < arguments.timeout <= 3600.0:
-        raise SettingsError(f'--timeout is {arguments.timeout}; it must be within 0 and 3600 s.')
-    from ..ros.monitor_feed import MonitorFeed
-
-    namespaces = [namespace.strip('/') for namespace in arguments.namespace]
-    feed = MonitorFeed(namespaces, with_torques=not arguments.no_torques)
-    try:
-        if arguments.once:
-            return _once(feed, namespaces, arguments)
-        return _live(feed, 1.0 / arguments.rate)
-    finally:
-        feed.close()
+        namespaces = [namespace.strip('/') for namespace in self.namespace]
+        feed = MonitorFeed(namespaces, with_torques=not self.no_torques)
+        try:
+            if self.once:
+                return _once(feed, namespaces, self)
+            return _live(feed, 1.0 / self.rate)
+        finally:
+            feed.close()
 
 
-def _once(feed: Any, namespaces: list[str], arguments: argparse.Namespace) -> int:
+def _once(feed: Any, namespaces: list[str], arguments: Monitor) -> int:
     from ._monitor_view import monitor_view
     from ..ros.monitor_feed import at_fault
 

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import argparse
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import datetime
 import os
 from pathlib import Path
@@ -13,112 +13,102 @@ import shlex
 import time
 from typing import TYPE_CHECKING
 
-from ._arm_options import add_arm_options, arm_as_given, load_arm, this_command
+from ._arm_options import RepairableArm, this_command
 from ._interrupts import until_interrupted
-from ._options import add_topic_options, output_folder, refuse
+from ._options import (
+    absolute,
+    arm_prefix_option,
+    folder_option,
+    new_bag,
+    Topics,
+)
 from ._say import say, terminal
 from ..arm import ArmDescription
-from ..errors import FrankaDynamicsError, OutputError, SettingsError
+from ..errors import FrankaDynamicsError
+from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..ros.recording_session import Progress
 
-SUMMARY = 'Record joint states, commands and diagnostics of a running system; say if it is usable.'
 _SLOWER = 20.0  # times than the clock, at most
 _REFRESH_S = 0.25
 _DISCOVERY_S = 5.0  # who publishes may not be found sooner on a busy machine
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    add_arm_options(parser)
-    parser.add_argument(
-        '--arm-prefix', default='', metavar='PREFIX', help='in front of every joint name, verbatim'
-    )
-    parser.add_argument(
-        '--output',
-        type=output_folder,
-        metavar='FOLDER',
-        help='the bag, a folder to be made (default: recording-DATE-TIME)',
-    )
-    parser.add_argument(
-        '--duration',
-        type=float,
-        metavar='S',
-        help="end by itself after so long by the joint states' stamps [s] (default: at Ctrl-C)",
-    )
-    parser.add_argument(
-        '--with',
-        dest='motion',
-        type=Path,
-        metavar='MOTION',
-        help='play this trajectory (of identify plan) on the node, and end with it',
-    )
-    add_topic_options(parser)
-    parser.add_argument(
-        '--node',
-        default='feedforward',
-        metavar='NAME',
-        help='the feedforward node, if one runs (default: %(default)s)',
-    )
+@dataclass(frozen=True, kw_only=True)
+class Record(Topics, RepairableArm):
+    """Record joint states, commands and diagnostics of a running system; say if it is usable."""
 
+    arm_prefix: str = arm_prefix_option()
+    output: Path | None = folder_option(
+        'the bag, a folder to be made (default: recording-DATE-TIME)', kind=new_bag
+    )
+    duration: float | None = option(
+        "end by itself after so long by the joint states' stamps [s] (default: at Ctrl-C)",
+        'S',
+        default=None,
+        least=1e-3,
+        most=86400.0,
+    )
+    motion: Path | None = option(
+        'play this trajectory (of identify plan) on the node, and end with it',
+        'MOTION',
+        flags=('--with',),
+        default=None,
+    )
+    node: str = option('the feedforward node, if one runs', 'NAME', default='feedforward')
 
-def run(arguments: argparse.Namespace) -> int:
-    """Record until interrupted; exit 1 if the recording cannot be used."""
-    if arguments.duration is not None and not 0.0 < arguments.duration <= 86400.0:
-        raise SettingsError(
-            f'--duration is {arguments.duration}; it must be above 0 and at most 86400 s.'
-        )
-    if arguments.motion is not None:
-        refuse(arguments, '--with MOTION: it ends with the motion', duration='--duration')
-    from ..ros.node_client import NodeClientError, PlayedBeside, read_trajectory_file
-    from ..ros.recording_session import record
+    def run(self) -> int:
+        """Record until interrupted; exit 1 if the recording cannot be used."""
+        if self.motion is not None:
+            self.refuse('--with MOTION: it ends with the motion', 'duration')
+        from ..ros.node_client import NodeClientError, PlayedBeside, read_trajectory_file
+        from ..ros.recording_session import record
 
-    motion = None if arguments.motion is None else read_trajectory_file(arguments.motion)
-    arm = load_arm(arguments)
-    bag = arguments.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
-    if bag.exists():
-        raise OutputError(
-            f'{bag} exists already; a bag is never overwritten. Choose another '
-            'place with --output.'
-        )
-    console = terminal()
-    refused = ''
-    # A bag that is not closed has no index: whatever ends this, the loop ends first.
-    with until_interrupted() as unasked, _ProgressLine(console) as line, ExitStack() as playing:
-        played: PlayedBeside | None = None
+        motion = None if self.motion is None else read_trajectory_file(self.motion)
+        arm = self.load_arm()
+        bag = self.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
+        console = terminal()
+        refused = ''
+        # A bag that is not closed has no index: whatever ends this, the loop ends first.
+        with (
+            until_interrupted() as unasked,
+            _ProgressLine(console) as line,
+            ExitStack() as playing,
+        ):
+            played: PlayedBeside | None = None
 
-        def go_on(progress: Progress) -> bool:
-            nonlocal played
-            line.show(f'recording {bag}: {progress}')
-            if motion is not None and played is None and progress.states:
-                played = playing.enter_context(PlayedBeside(arguments.node, motion))
-            if played is not None and played.ended:
-                return False
-            return unasked() and not _long_enough(arguments.duration, progress)
+            def go_on(progress: Progress) -> bool:
+                nonlocal played
+                line.show(f'recording {bag}: {progress}')
+                if motion is not None and played is None and progress.states:
+                    played = playing.enter_context(PlayedBeside(self.node, motion))
+                if played is not None and played.ended:
+                    return False
+                return unasked() and not _long_enough(self.duration, progress)
 
-        progress = record(
-            bag,
-            arm.joint_names,
-            _absolute(arguments.topic),
-            _absolute(arguments.command),
-            _absolute(arguments.node),
-            go_on,
-        )
-        if played is not None:
-            try:
-                say(console, f'{arguments.motion}: {played.result()}')
-            except NodeClientError as error:
-                refused = str(error)
-    counted = f'{progress.states} joint states in {progress.seconds:.1f} s'
-    say(console, f'{bag}: {counted}, {progress.rate:.0f} Hz')
-    status = _judge(arm, bag, arguments, progress)
-    if refused:
-        say(console, f'{arguments.motion} was not played to its end: {refused}', 'error')
-        return 1
-    return status
+            progress = record(
+                bag,
+                arm.joint_names,
+                absolute(self.topic),
+                absolute(self.command),
+                absolute(self.node),
+                go_on,
+            )
+            if played is not None:
+                try:
+                    say(console, f'{self.motion}: {played.result()}')
+                except NodeClientError as error:
+                    refused = str(error)
+        counted = f'{progress.states} joint states in {progress.seconds:.1f} s'
+        say(console, f'{bag}: {counted}, {progress.rate:.0f} Hz')
+        status = _judge(arm, bag, self, progress)
+        if refused:
+            say(console, f'{self.motion} was not played to its end: {refused}', 'error')
+            return 1
+        return status
 
 
 def _long_enough(wanted: float | None, progress: Progress) -> bool:
@@ -169,20 +159,16 @@ class _ProgressLine:
             return False
 
 
-def _absolute(topic: str) -> str:
-    return f'/{topic.lstrip("/")}'
-
-
 def _judge(
     arm: ArmDescription,
     bag: Path,
-    arguments: argparse.Namespace,
+    arguments: Record,
     progress: Progress,
 ) -> int:
     """Read the bag back as replay and identify would; 1 if they could not use it."""
     if progress.states == 0:
         print(
-            f'not usable: nothing was heard on {_absolute(arguments.topic)} in '
+            f'not usable: nothing was heard on {absolute(arguments.topic)} in '
             f'{progress.seconds:.1f} s; is the driver or `franka-dynamics sim` running, in this '
             'ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
         )
@@ -192,7 +178,7 @@ def _judge(
     from ..recordings.recording import read_recording
 
     try:
-        recording = read_recording(bag, arm.joint_names, topic=_absolute(arguments.topic))
+        recording = read_recording(bag, arm.joint_names, topic=absolute(arguments.topic))
         warnings = suspicions(recording, arm)
         motion = prepare(recording)
     except FrankaDynamicsError as error:
@@ -207,6 +193,6 @@ def _judge(
         f'{motion.options.rate:g} Hz. Next:'
     )
     # replay does not repair links: its figures are those of the set as published.
-    options = arm_as_given(arguments, 'repair')
+    options = arguments.arm_as_given('repair')
     print(f'  {this_command()} bag replay {shlex.quote(str(bag))} {options}')
     return 0

@@ -4,24 +4,20 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._arm_options import load_arm
 from ._options import (
-    add_gravity_option,
-    add_json_option,
-    output_file,
-    output_folder,
-    refuse,
+    file_option,
+    folder_option,
+    gravity_option,
+    json_option,
 )
 from ._recording_options import (
-    add_recording_options,
     progress_bar,
-    read_from_options,
-    signal_options,
+    RecordingOptions,
 )
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription, available_hands, available_sets
@@ -29,6 +25,7 @@ from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
 from ..arm.shapes import FRANKA_ARMS
 from ..files import write_text
+from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,134 +37,106 @@ if TYPE_CHECKING:
     from ..recordings.recording import Recording
     from ..recordings.replay import Fit
 
-SUMMARY = "Compare a recording's measured torques with the model's, set by set."
 _SHOWN = 3
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    parser.add_argument('bag', metavar='BAG', help='a rosbag2 folder, or one .mcap or .db3 file')
-    add_recording_options(parser)
-    parser.add_argument(
-        '--set',
-        dest='sets',
-        action='extend',
-        nargs='+',
-        metavar='SET',
-        help='inertial sets to try (default: all of the arm file)',
+@dataclass(frozen=True, kw_only=True)
+class Replay(RecordingOptions):
+    """Compare a recording's measured torques with the model's, set by set."""
+
+    bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
+    sets: tuple[str, ...] = option(
+        'inertial sets to try (default: all of the arm file)', 'SET', flags=('--set',), default=()
     )
-    parser.add_argument(
-        '--hand',
-        dest='hands',
-        action='extend',
-        nargs='+',
-        metavar='HAND',
-        help='hands to try each set with: none, as_listed, '
-        f'{", ".join(available_hands())} or the path of a hand file (default: '
-        'none and, for a Franka arm, all shipped hands)',
+    hands: tuple[str, ...] = option(
+        f'hands to try each set with: none, as_listed, {", ".join(available_hands())} or the path '
+        'of a hand file (default: none and, for a Franka arm, all shipped hands)',
+        'HAND',
+        flags=('--hand',),
+        default=(),
     )
-    add_gravity_option(parser, 'base', default=(0.0, 0.0, -9.81))
-    parser.add_argument(
-        '--output',
-        type=output_folder,
-        default=Path('replay_output'),
-        metavar='FOLDER',
-        help='where plots go (default: %(default)s)',
+    gravity: tuple[float, float, float] = gravity_option('base')
+    output: Path = folder_option('where plots go', default=Path('replay_output'))
+    all: bool = option(
+        'print every set and hand that was tried, not those that fit best', default=False
     )
-    parser.add_argument(
-        '--all',
-        action='store_true',
-        help=f'print every set and hand that was tried, not the {_SHOWN} that fit best',
+    no_plots: bool = option('draw nothing', default=False)
+    json: Path | None = json_option()
+    effort_scale: tuple[float, ...] = option(
+        'what one unit of effort is, for all joints or joint by joint, where it is no N '
+        'm, such as the N m per A that identify finds, or -1 for the other sign',
+        'NM_PER_UNIT',
+        default=(),
     )
-    parser.add_argument('--no-plots', action='store_true', help='draw nothing')
-    add_json_option(parser)
-    parser.add_argument(
-        '--effort-scale',
-        type=float,
-        nargs='+',
-        metavar='NM_PER_UNIT',
-        help='what one unit of effort is, for all joints or joint by joint, where it is no N m, '
-        'such as the N m per A that identify finds, or -1 for the other sign',
+    contact: bool = option(
+        "run the node's contact detection over the recording with the set that fits best,"
+        ' and print its alarms',
+        default=False,
     )
-    parser.add_argument(
-        '--contact',
-        action='store_true',
-        help="run the node's contact detection over the recording with the set "
-        'that fits best, and print its alarms',
+    learn: Path | None = file_option(
+        "with --contact, for a recording that nobody touched: write the node's thresholds"
+        ' for this arm as a parameter file'
     )
-    parser.add_argument(
-        '--learn',
-        type=output_file,
-        metavar='FILE',
-        help="with --contact, for a recording that nobody touched: write the node's thresholds "
-        'for this arm as a parameter file',
-    )
-    parser.add_argument(
-        '--require',
-        type=float,
-        metavar='E',
-        help='exit with 1 unless the best E is at most this [N m]',
+    require: float | None = option(
+        'exit with 1 unless the best E is at most this [N m]', 'E', default=None
     )
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Print the table and the verdicts; exit 1 only if a required E is missed."""
-    from ..recordings.mounted import judge_mounted, replay_columns
-    from ..recordings.plausibility import suspicions
-    from ..recordings.preprocessing import prepare
-    from ..recordings.replay import fit_all
-    from ..report.replay import (
-        contact_as_data,
-        contact_lines,
-        contact_parameters,
-        replay_as_data,
-    )
-
-    if arguments.no_plots:
-        refuse(arguments, '--no-plots: the folder holds plots alone', output='--output')
-    if not arguments.contact:
-        refuse(arguments, 'anything but --contact', learn='--learn')
-    console = terminal()
-    arms = list(_candidates(arguments))
-    with progress_bar(console) as bar:
-        recording = read_from_options(arguments, arms[0][0], bar)
-        if arguments.effort_scale is not None:
-            recording = recording.scaled(arguments.effort_scale)
-        warnings = suspicions(recording, arms[0][0], gravity=arguments.gravity)
-        # Friction belongs to the arm file, so all of its sets have the same.
-        motion = prepare(
-            recording, signal_options(arguments), columns=replay_columns(arms[0][0].friction)
+    def run(self) -> int:
+        """Print the table and the verdicts; exit 1 only if a required E is missed."""
+        from ..recordings.mounted import judge_mounted, replay_columns
+        from ..recordings.plausibility import suspicions
+        from ..recordings.preprocessing import prepare
+        from ..recordings.replay import fit_all
+        from ..report.replay import (
+            contact_as_data,
+            contact_lines,
+            contact_parameters,
+            replay_as_data,
         )
-        task = bar.add_task('predicting', total=len(arms))
-        fits = fit_all(arms, motion, gravity=arguments.gravity, progress=lambda: bar.advance(task))
-        found = _contact(arguments, recording, fits[0].arm, bar) if arguments.contact else None
-    mounted = judge_mounted(fits, motion, gravity=arguments.gravity)
-    _print(console, recording, motion, fits, warnings, mounted, arguments.all)
-    if found is not None:
-        for line in contact_lines(found, fits[0].arm, recording.joint_names):
-            console.print(line, soft_wrap=True)
-        if arguments.learn is not None:
-            write_text(arguments.learn, contact_parameters(found, recording.source))
-            console.print(
-                f"this arm's thresholds: {arguments.learn}; give it to the node by --params-file",
-                soft_wrap=True,
-            )
-    if arguments.json:
-        data = replay_as_data(recording, motion, fits, warnings, mounted)
+
+        if self.no_plots:
+            self.refuse('--no-plots: the folder holds plots alone', 'output')
+        if not self.contact:
+            self.refuse('anything but --contact', 'learn')
+        console = terminal()
+        arms = list(_candidates(self))
+        with progress_bar(console) as bar:
+            recording = self.read(self.bag, arms[0][0], bar)
+            if self.effort_scale:
+                recording = recording.scaled(self.effort_scale)
+            warnings = suspicions(recording, arms[0][0], gravity=self.gravity)
+            # Friction belongs to the arm file, so all of its sets have the same.
+            motion = prepare(recording, self.signal, columns=replay_columns(arms[0][0].friction))
+            task = bar.add_task('predicting', total=len(arms))
+            fits = fit_all(arms, motion, gravity=self.gravity, progress=lambda: bar.advance(task))
+            found = _contact(self, recording, fits[0].arm, bar) if self.contact else None
+        mounted = judge_mounted(fits, motion, gravity=self.gravity)
+        _print(console, recording, motion, fits, warnings, mounted, self.all)
         if found is not None:
-            data['contact'] = contact_as_data(found, recording.joint_names)
-        write_json(arguments.json, data)
-    if not arguments.no_plots:
-        _plot(Path(arguments.output), recording, motion, fits)
-        console.print(f'plots: {arguments.output}/torques.png, errors.png')
-    if arguments.require is not None and fits[0].whole.whole > arguments.require:
-        console.print(f'E is above the required {arguments.require:g} N m', style='red')
-        return 1
-    return 0
+            for line in contact_lines(found, fits[0].arm, recording.joint_names):
+                console.print(line, soft_wrap=True)
+            if self.learn is not None:
+                write_text(self.learn, contact_parameters(found, recording.source))
+                console.print(
+                    f"this arm's thresholds: {self.learn}; give it to the node by --params-file",
+                    soft_wrap=True,
+                )
+        if self.json:
+            data = replay_as_data(recording, motion, fits, warnings, mounted)
+            if found is not None:
+                data['contact'] = contact_as_data(found, recording.joint_names)
+            write_json(self.json, data)
+        if not self.no_plots:
+            _plot(self.output, recording, motion, fits)
+            console.print(f'plots: {self.output}/torques.png, errors.png')
+        if self.require is not None and fits[0].whole.whole > self.require:
+            console.print(f'E is above the required {self.require:g} N m', style='red')
+            return 1
+        return 0
 
 
 def _contact(
-    arguments: argparse.Namespace, recording: Recording, arm: ArmDescription, bar: Progress
+    arguments: Replay, recording: Recording, arm: ArmDescription, bar: Progress
 ) -> ContactReplay:
     from ..control.contact import replay_contact
 
@@ -183,17 +152,17 @@ def _contact(
     )
 
 
-def _candidates(arguments: argparse.Namespace) -> Iterator[tuple[ArmDescription, bool]]:
+def _candidates(arguments: Replay) -> Iterator[tuple[ArmDescription, bool]]:
     """Yield each set with each hand once, and whether that hand is the set's own."""
     sets = arguments.sets or available_sets(arguments.arm)
-    arm_name = load_arm(arguments, sets[0], AS_LISTED).name
+    arm_name = arguments.load_arm(sets[0], AS_LISTED).name
     known = available_hands() if arm_name in FRANKA_ARMS else ()
     hands = arguments.hands or (AS_LISTED, NO_HAND, *known)
     for inertial_set in dict.fromkeys(sets):
         seen = set()
-        listed = load_arm(arguments, inertial_set, AS_LISTED).hand
+        listed = arguments.load_arm(inertial_set, AS_LISTED).hand
         for hand in hands:
-            arm = load_arm(arguments, inertial_set, hand)
+            arm = arguments.load_arm(inertial_set, hand)
             if arm.hand not in seen:
                 seen.add(arm.hand)
                 yield arm, arm.hand == listed

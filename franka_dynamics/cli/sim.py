@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import dataclass
 import os
 from pathlib import Path
 import tempfile
@@ -14,27 +13,21 @@ import time
 from typing import Any, TYPE_CHECKING
 
 from ._arm_options import (
-    add_arm_options,
-    arm_as_given,
-    load_arm,
-    node_parameters,
-    payload_parameter,
+    RepairableArm,
     this_command,
 )
 from ._interrupts import until_interrupted
-from ._options import output_folder, refuse
+from ._options import folder_option
 from ._say import terminal
 from ..arm import ArmDescription
-from ..errors import SettingsError
+from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..ros.node_group import NodeGroup
 
-SUMMARY = 'Run a simulated arm with the node that holds it and a view in the browser.'
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
-_TARGETS = ('mujoco', 'fci')
 _CHECK_S = 0.2
 _HELD = 'the brakes are open'  # as the simulator says it
 # By the clock, for a late torque [s]: well below state_timeout, as waiting must be no silence.
@@ -44,103 +37,71 @@ _LOCKSTEP_RATE, _WALL_RATE = 300.0, 50.0
 _STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if no factor is given
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    add_arm_options(parser)
-    parser.add_argument(
-        '--target',
-        choices=_TARGETS,
-        default=_TARGETS[0],
-        help='what the arm is like: mujoco leaves gravity to the node, fci '
-        'carries itself as a real arm does (default: %(default)s)',
+@dataclass(frozen=True, kw_only=True)
+class Sim(RepairableArm):
+    """Run a simulated arm with the node that holds it and a view in the browser."""
+
+    target: str = option(
+        'what the arm is like: mujoco leaves gravity to the node, fci carries itself as a'
+        ' real arm does',
+        choices=('mujoco', 'fci'),
+        default='mujoco',
     )
-    parser.add_argument(
-        '--friction', action='store_true', help="add the arm file's friction to the joints"
+    friction: bool = option("add the arm file's friction to the joints", default=False)
+    realistic: bool = option(
+        'simulate an arm that is not its model: inertias 10 % off, friction, noisy '
+        'sensors and 0.2 kg on the flange that nobody declared',
+        default=False,
     )
-    parser.add_argument(
-        '--realistic',
-        action='store_true',
-        help='simulate an arm that is not its model: inertias 10 %% off, '
-        'friction, noisy sensors and 0.2 kg on the flange that nobody declared',
+    lockstep: bool = option(
+        'let the arm wait for each torque, so that a slow or busy machine changes '
+        'nothing; time then goes slower than the clock where torques are late',
+        default=False,
     )
-    parser.add_argument(
-        '--lockstep',
-        action='store_true',
-        help='let the arm wait for each torque, so that a slow or busy machine '
-        'changes nothing; time then goes slower than the clock where torques are late',
+    # Below a twentieth the node would take the arm's pauses for silence.
+    real_time_factor: float = option(
+        'with --lockstep: simulated time goes at most so many times as fast as the clock, 0.05 to '
+        '100; 0.25 to look closely, and it leaves the processor to others',
+        'F',
+        default=1.0,
+        least=0.05,
+        most=100.0,
     )
-    parser.add_argument(
-        '--real-time-factor',
-        type=_real_time_factor,
-        metavar='F',
-        help='with --lockstep: simulated time goes at most so many times as fast as the '
-        'clock, 0.05 to 100; 0.25 to look closely, and it leaves the processor to others '
-        '(default: 1)',
+    no_gains: bool = option('hold by feedforward alone, without a weak joint PD', default=False)
+    no_view: bool = option('serve no page for a browser', default=False)
+    host: str = option(
+        'address of the page; 0.0.0.0 lets everybody look', 'ADDRESS', default='127.0.0.1'
     )
-    parser.add_argument(
-        '--no-gains',
-        action='store_true',
-        help='hold by feedforward alone, without a weak joint PD',
+    port: int = option('of the page; the next free one if it is in use', default=8080)
+    output: Path | None = folder_option(
+        "keep the nodes' logs there (default: they go with the end)"
     )
-    parser.add_argument('--no-view', action='store_true', help='serve no page for a browser')
-    parser.add_argument(
-        '--host',
-        default='127.0.0.1',
-        metavar='ADDRESS',
-        help='address of the page; 0.0.0.0 lets everybody look (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--port',
-        type=int,
-        default=8080,
-        help='of the page; the next free one if it is in use (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--output',
-        type=output_folder,
-        metavar='FOLDER',
-        help="keep the nodes' logs there (default: they go with the end)",
-    )
-    parser.add_argument(
-        '--duration',
-        type=float,
-        metavar='S',
-        help='end by itself after so long [s] (default: at Ctrl-C)',
+    duration: float | None = option(
+        'end by itself after so long [s] (default: at Ctrl-C)', 'S', default=None
     )
 
+    def run(self) -> int:
+        """Run until interrupted; exit 1 if a node ends before."""
+        if self.no_view:
+            self.refuse('--no-view: no page is served', 'host', 'port')
+        if not self.lockstep:
+            self.refuse('anything but --lockstep: the arm goes by the clock', 'real_time_factor')
+        console = terminal()
+        arm = self.load_arm()
+        # Torques are for the simulated arm alone; a real one may listen on the same network.
+        os.environ.setdefault(_RANGE, 'LOCALHOST')
+        from ..ros.node_group import NodeGroup
 
-def _real_time_factor(text: str) -> float:
-    """Return the factor; below a twentieth the node would take the arm's pauses for silence."""
-    with suppress(ValueError):
-        if 0.05 <= (factor := float(text)) <= 100.0:
-            return factor
-    raise argparse.ArgumentTypeError(f'{text[:40]!r} is no number from 0.05 to 100')
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run until interrupted; exit 1 if a node ends before."""
-    if arguments.no_view:
-        refuse(arguments, '--no-view: no page is served', host='--host', port='--port')
-    if arguments.real_time_factor is not None and not arguments.lockstep:
-        raise SettingsError(
-            '--real-time-factor needs --lockstep: without it the arm goes by the clock.'
-        )
-    console = terminal()
-    arm = load_arm(arguments)
-    # Torques are for the simulated arm alone; a real one may listen on the same network.
-    os.environ.setdefault(_RANGE, 'LOCALHOST')
-    from ..ros.node_group import NodeGroup
-
-    with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
-        folder = Path(scratch) if arguments.output is None else arguments.output
-        folder.mkdir(parents=True, exist_ok=True)
-        # Whatever ends this ends the nodes: none is left behind holding a torque.
-        with until_interrupted() as unasked, NodeGroup(folder) as nodes:
-            return _run(arguments, console, arm, nodes, folder, unasked)
+        with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
+            folder = Path(scratch) if self.output is None else self.output
+            folder.mkdir(parents=True, exist_ok=True)
+            # Whatever ends this ends the nodes: none is left behind holding a torque.
+            with until_interrupted() as unasked, NodeGroup(folder) as nodes:
+                return _run(self, console, arm, nodes, folder, unasked)
 
 
 def _run(
-    arguments: argparse.Namespace,
+    arguments: Sim,
     console: Console,
     arm: ArmDescription,
     nodes: NodeGroup,
@@ -151,11 +112,10 @@ def _run(
     from ..ros.node_group import NodeEndedError
     from ..simulation.model_trial import weak_gains
 
-    common = node_parameters(arguments) | payload_parameter(arguments)
+    common = arguments.node_parameters() | arguments.payload_parameter()
     plant = _drawn_plant(arm, folder) if arguments.realistic else {}
-    factor = arguments.real_time_factor or 1.0
     pacing = (
-        {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * factor}
+        {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * arguments.real_time_factor}
         if arguments.lockstep
         else {'command_patience': _PATIENCE_S}
     )
@@ -229,8 +189,8 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     }
 
 
-def _show_commands(console: Console, arguments: argparse.Namespace) -> None:
-    command, arm = this_command(), arm_as_given(arguments)
+def _show_commands(console: Console, arguments: Sim) -> None:
+    command, arm = this_command(), arguments.arm_as_given()
     console.print('The node holds the arm. Meanwhile, in another terminal:')
     for line in (
         'node monitor',
@@ -242,7 +202,7 @@ def _show_commands(console: Console, arguments: argparse.Namespace) -> None:
 
 
 def _watch(
-    console: Console, arm: ArmDescription, arguments: argparse.Namespace, go_on: Callable[[], bool]
+    console: Console, arm: ArmDescription, arguments: Sim, go_on: Callable[[], bool]
 ) -> None:
     if arguments.no_view:
         while go_on():

@@ -4,72 +4,54 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from pathlib import Path
 
-from ._arm_options import add_arm_options, ARM_OPTIONS
+from ._arm_options import RepairableArm
 from ._options import (
-    add_new_file_option,
-    add_shipped_files_option,
+    arm_prefix_option,
+    NewFile,
     print_or_write,
-    refuse,
-    refuse_existing,
+    shipped_files_option,
     write_files,
 )
-from ..arm.arm_file import AS_LISTED
 from ..arm.payload import read_payload
+from ..options import option
 from ..urdf.xacro_writer import FORMATS, generated_files, robot_text
 
-SUMMARY = 'Write an arm as URDF or MJCF.'
-DEFAULT_ARM = 'fer'
 
+@dataclass(frozen=True, kw_only=True)
+class Export(NewFile, RepairableArm):
+    """Write an arm as URDF or MJCF."""
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the verb's options."""
-    add_arm_options(parser, default=None, hand=None)
-    parser.add_argument(
-        '--arm-prefix',
-        default='',
-        metavar='PREFIX',
-        help='put in front of every joint and link, verbatim',
+    arm_prefix: str = arm_prefix_option()
+    format: str = option('of the output', choices=FORMATS, default=FORMATS[0])
+    friction: bool = option(
+        "joints of MJCF rub by the arm file's friction (viscous and Coulomb)", default=False
     )
-    parser.add_argument('--format', choices=FORMATS, help=f'of the output (default: {FORMATS[0]})')
-    parser.add_argument(
-        '--friction',
-        action='store_true',
-        help="joints of MJCF rub by the arm file's friction (viscous and Coulomb)",
+    all: Path | None = shipped_files_option(
+        'the files that the package ships under urdf/ into a folder'
     )
-    add_new_file_option(parser, 'write there, not to the screen')
-    add_shipped_files_option(parser, 'the files that the package ships under urdf/ into a folder')
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Write what was asked for."""
-    if arguments.all is not None:
-        refuse(
-            arguments,
-            '--all, which writes the shipped files as they are',
-            **ARM_OPTIONS,
-            arm_prefix='--arm-prefix',
-            format='--format',
-            friction='--friction',
-            output='--output',
-            force='--force',
+    def run(self) -> int:
+        """Write what was asked for."""
+        if self.all is not None:
+            others = sorted(self.options_given - {'all'})
+            self.refuse('--all, which writes the shipped files as they are', *others)
+            write_files(generated_files(), self.all)
+            return 0
+        self.require_new()
+        if self.format != 'mjcf':
+            self.refuse('URDF, which simulators read without it', 'friction')
+        text = robot_text(
+            self.arm,
+            self.format,
+            self.inertial_set,
+            hand=self.hand,
+            prefix=self.arm_prefix,
+            repair=self.repair,
+            payload=None if self.payload is None else read_payload(self.payload),
+            friction=self.friction,
         )
-        write_files(generated_files(), arguments.all)
+        print_or_write(text, self.output)
         return 0
-    refuse_existing(arguments)
-    kind = arguments.format or FORMATS[0]
-    if kind != 'mjcf':
-        refuse(arguments, 'URDF, which simulators read without it', friction='--friction')
-    text = robot_text(
-        arguments.arm or DEFAULT_ARM,
-        kind,
-        arguments.inertial_set,
-        hand=arguments.hand or AS_LISTED,
-        prefix=arguments.arm_prefix,
-        repair=arguments.repair,
-        payload=None if arguments.payload is None else read_payload(arguments.payload),
-        friction=arguments.friction,
-    )
-    print_or_write(text, arguments.output)
-    return 0

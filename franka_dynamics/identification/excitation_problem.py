@@ -31,6 +31,7 @@ from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import IdentificationError
+from ..options import option
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
@@ -83,12 +84,12 @@ class ExcitationLimits:
 
     """
 
-    fraction: float = 0.7
-    position_margin: float = 0.1
-    table: float = 0.0
-    table_margin: float = 0.15
-    clearance: float = 0.1
-    tool: float = 0.15
+    fraction: float = option('of the velocity, acceleration and torque limits', 'F', default=0.7)
+    position_margin: float = option('kept from the ends of each joint', 'RAD', default=0.1)
+    table: float = option('height of the table in the base frame', 'M', default=0.0)
+    table_margin: float = option('kept above it by frames and tool', 'M', default=0.15)
+    clearance: float = option("kept between the axes of the arm's own parts", 'M', default=0.1)
+    tool: float = option('length of what is mounted', 'M', default=0.15)
 
     def __post_init__(self) -> None:
         """Refuse a fraction that is none."""

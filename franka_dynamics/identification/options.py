@@ -19,6 +19,7 @@ from ..arm import ArmDescription
 from ..arm.friction import COULOMB_WIDTH
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
+from ..options import option
 from ..typing import Array
 
 MAXWELL_SLIP, VISCOUS_COULOMB = 'maxwell_slip', 'viscous_coulomb'
@@ -63,15 +64,35 @@ class IdentificationOptions:
     """
 
     gravity: ArrayLike = GRAVITY
-    friction: str = MAXWELL_SLIP
-    friction_width: float = COULOMB_WIDTH
-    rotor_inertia: bool = False
-    mass_factor: float = 3.0
+    friction: str = option('what the arm file holds', choices=FRICTIONS, default=MAXWELL_SLIP)
+    friction_width: float = option(
+        'where Coulomb friction has turned over', 'RAD_PER_S', default=COULOMB_WIDTH
+    )
+    rotor_inertia: bool = option('identify one rotor inertia per joint as well', default=False)
+    mass_factor: float = option('masses stay within this factor of the start', 'F', default=3.0)
     folds: int = 5
-    regularization: float | None = None
-    effort_unit: str = NEWTON_METRES
-    effort_scale: tuple[float, ...] | None = None
-    anyway: bool = False
+    regularization: float | None = option(
+        'how precisely the starting set counts as known before: P for masses known to 1/sqrt(P), '
+        'such as 100 for 10 % (default: chosen by cross-validation)',
+        'PRECISION',
+        flags=('--prior', '--pull'),
+        default=None,
+    )
+    effort_unit: str = option(
+        'of the recorded efforts; from motor currents (A) one scale per joint is found along with '
+        'the rest, and rotor inertias are identified',
+        choices=EFFORT_UNITS,
+        default=NEWTON_METRES,
+    )
+    effort_scale: tuple[float, ...] | None = option(
+        'what one unit of effort is, joint by joint, where it is known',
+        'NM_PER_UNIT',
+        default=None,
+    )
+    anyway: bool = option(
+        'take bags that seem to show another hand than the named one, unit, sign or arm',
+        default=False,
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot be done."""

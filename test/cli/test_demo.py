@@ -53,22 +53,6 @@ def test_each_option_of_the_demo_reaches_its_plan_beside_all_others(monkeypatch,
         assert planned(option, others)[option] != together[option], option
 
 
-@pytest.mark.parametrize(
-    ('options', 'sentence'),
-    [
-        (['--hold', '-1'], '--hold is -1.0; it must be above 0'),
-        (['--motion', 'nan'], '--motion is nan; it must be above 0'),
-        (['--amplitude', '100'], '--amplitude is 100.0; it must be above 0 and at most 3'),
-    ],
-)
-def test_a_number_at_fault_is_named_before_anything_is_written(
-    options, sentence, capsys, tmp_path
-):
-    assert main(['demo', '--output', str(tmp_path / 'out'), *options]) == INPUT_AT_FAULT
-    assert sentence in capsys.readouterr().err
-    assert not (tmp_path / 'out').exists()
-
-
 def test_an_output_that_is_a_file_is_refused_and_left_alone(capsys, tmp_path):
     taken = tmp_path / 'taken'
     taken.write_text('something')

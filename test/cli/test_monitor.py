@@ -23,16 +23,3 @@ def test_given_nobody_when_asked_once_then_the_answer_is_no(options, sentence, c
     output = capsys.readouterr()
     assert json.loads(output.out) == {'nodes': []}
     assert sentence in output.err
-
-
-@pytest.mark.parametrize(
-    ('options', 'sentence'),
-    [
-        (['--json'], '--json prints one state and needs --once'),
-        (['--rate', '0'], '--rate is 0.0; it must be within 0.1 and 50 Hz'),
-        (['--once', '--timeout', 'nan'], '--timeout is nan'),
-    ],
-)
-def test_options_at_fault_are_refused_with_a_sentence(options, sentence, capsys):
-    assert main(['node', 'monitor', *options]) == 2
-    assert sentence in capsys.readouterr().err

@@ -10,9 +10,10 @@ import sys
 
 import pytest
 
-from franka_dynamics.cli import _options
+from franka_dynamics.cli._options import new_bag, picture_file
 from franka_dynamics.cli.main import ABOUT, build_parser, FORMER, main, parsers, WORDS
 from franka_dynamics.errors import OutputError
+from franka_dynamics.files import writable_file, writable_folder
 
 # One spelling for one thing: --output, --report, --plot, --json, --arm-prefix.
 OUTPUTS = ('--output', '--report', '--plot', '--json')
@@ -73,15 +74,19 @@ def test_an_impossible_output_is_refused_before_input_is_read(tmp_path, capsys):
 @pytest.mark.parametrize(
     ('check', 'path', 'sentence'),
     [
-        (_options.output_file, 'folder', 'is a folder'),
-        (_options.output_file, 'file/below', 'is a file. Choose another place'),
-        (_options.output_folder, 'file', 'it is a file; give the name of a folder'),
+        (writable_file, 'folder', 'is a folder'),
+        (writable_file, 'file/below', 'is a file. Choose another place'),
+        (writable_folder, 'file', 'it is a file; give the name of a folder'),
         (
-            _options.picture_file,
+            picture_file,
             'picture.docx',
             "'docx' is no picture format; the name must end in",
         ),
-        (_options.output_file, 'x' * 300 + '/y', 'cannot be written: File name too long'),
+        (writable_file, 'x' * 300 + '/y', 'cannot be written: File name too long'),
+        (writable_file, 'x' * 300, 'cannot be written: File name too long'),
+        # Here even root may write by its rights, but cannot.
+        (writable_file, '/proc/x.yaml', 'cannot be written'),
+        (new_bag, 'folder', 'never overwritten'),
     ],
 )
 def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, check, path, sentence):
@@ -94,8 +99,8 @@ def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, check, 
 
 def test_paths_that_can_be_written_are_only_looked_at(tmp_path):
     path = tmp_path / 'new' / 'figures.json'
-    assert _options.output_file(str(path)) == path
-    assert not path.parent.exists()
+    assert writable_file(str(path)) == path
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_shell_is_told_verbs_and_options(tmp_path):
@@ -179,6 +184,10 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'arm derive --kinematics --reference-frame X',
         'arm derive --reference-frame LOCAL',
         'sim --no-view --port 8080',
+        'sim --real-time-factor 0.5',
+        'bag record --with motion.yaml --duration 1',
+        'payload-from-mesh tool.stl --mass 1 --density 2700',
+        'node load /feedforward file.yaml --node other',
         'sim --no-view --host 127.0.0.1',
     ],
 )
@@ -197,3 +206,28 @@ def test_json_goes_to_a_file_or_is_printed_alone(tmp_path, capsys):
     assert main(['arm', 'show', '--arm', 'rpr', '--json', str(file)]) == 0
     assert json.loads(printed) == json.loads(file.read_text())
     assert 'Denavit' in (shown := capsys.readouterr().out) and str(file) in shown
+
+
+@pytest.mark.parametrize(
+    ('command', 'said'),
+    [
+        ('demo --hold -1', '--hold: -1 is not a number from 0.001 to 600'),
+        ('demo --motion nan', '--motion: nan is not a number from'),
+        ('demo --amplitude 100', '--amplitude: 100 is not a number from 1e-06 to 3'),
+        ('sim --lockstep --real-time-factor half', 'half is not a number from 0.05 to 100'),
+        ('node monitor --rate 0', '--rate: 0 is not a number from 0.1 to 50'),
+        ('node monitor --once --timeout nan', '--timeout: nan is not a number from'),
+        ('bag record --duration 0', '--duration: 0 is not a number from 0.001 to 86400'),
+        ('doctor --listen 1e9', '--listen: 1e9 is not a number from 0.5 to 600'),
+        ('arm check --gravity 0 0 inf', '--gravity: inf is not a finite number'),
+        ('identify plan --draws 0', '--draws: 0 is not a whole number of at least 1'),
+    ],
+)
+def test_a_number_out_of_range_is_told_with_the_range(
+    command, said, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 2
+    told = capsys.readouterr().err
+    assert said in told and '--help' in told and told.count('\n') == 1
+    assert list(tmp_path.iterdir()) == []

@@ -67,14 +67,3 @@ def test_a_real_time_factor_slows_the_arms_steps(started):
     # The arm steps a thousand times per second of its own time.
     assert as_real == 1000.0
     assert float(slow['simulator_node']['lockstep_rate']) == 250.0
-
-
-@pytest.mark.parametrize('factor', ['0', 'nan', 'half', '1000'])
-def test_a_factor_that_is_none_is_refused_in_a_sentence(factor, capsys):
-    assert main(['sim', '--lockstep', '--real-time-factor', factor]) == 2
-    assert f"'{factor}' is no number from 0.05 to 100" in capsys.readouterr().err
-
-
-def test_a_factor_without_lockstep_is_refused(capsys):
-    assert main(['sim', '--real-time-factor', '0.5']) == 2
-    assert '--real-time-factor needs --lockstep' in capsys.readouterr().err
