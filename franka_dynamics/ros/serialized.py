@@ -128,11 +128,12 @@ class _Layout(NamedTuple):
     length: int
     start: bytes  # the encapsulation header
     stamp: struct.Struct
-    kind: np.dtype[np.float64]
-    names: list[str]
     head: tuple[int, int, bytes]  # from behind the stamp up to the first value, padding as it was
     constant: tuple[tuple[int, int, bytes], ...]  # all but stamp, values and padding
-    values: tuple[tuple[int, int], ...]  # where each array begins, and its count
+    kind: np.dtype[np.float64]
+    begin: int  # of the first value; all lie whole doubles behind it
+    doubles: int  # up to the last value
+    places: NDArray[np.int_]  # of positions, velocities and efforts (if any), in joint order
 
     def fits(self, data: bytes) -> bool:
         """Return whether a message's values lie where another's did."""
@@ -158,8 +159,6 @@ class JointStateReader:
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._expected = tuple(joint_names)
         self._layout: _Layout | None = None
-        self._names: list[str] | None = None
-        self._order: list[int] = []  # of the arm's joints among these
 
     def read(self, data: bytes) -> JointReading:
         """
@@ -168,13 +167,14 @@ class JointStateReader:
         Raises
         ------
         JointStateError
-            If the bytes are no such message, or as `arrange`.
+            If the bytes are no such message, if one of the arm's joints is missing or doubled,
+            or an array has another length than the names. Values are not judged here.
 
         """
         layout = self._layout
         if layout is None or not layout.fits(data):
             try:
-                layout = self._layout_of(CdrReader(data, MOST_STATE_BYTES))
+                layout = self._layout = self._layout_of(CdrReader(data, MOST_STATE_BYTES))
             except CdrError as error:
                 raise JointStateError(f'The joint state cannot be read: {error}.') from error
         sec, nanosec = layout.stamp.unpack_from(data, BODY)
@@ -182,73 +182,51 @@ class JointStateReader:
             raise JointStateError(
                 f'The joint state cannot be read: it holds a time with {nanosec} nanoseconds.'
             )
-        position, velocity, effort = (
-            np.frombuffer(data, layout.kind, count, begin).astype(np.float64, copy=False)
-            for begin, count in layout.values
+        values = np.frombuffer(data, layout.kind, layout.doubles, layout.begin)[layout.places]
+        position, velocity, *effort = values.astype(np.float64, copy=False)
+        return JointReading(
+            sec, nanosec, position, velocity, _measured(effort[0]) if effort else None
         )
-        reading = self.arrange((sec, nanosec), layout.names, position, velocity, effort)
-        self._layout = layout
-        return reading
 
     def _layout_of(self, reader: CdrReader) -> _Layout:
-        """Read a message; return where its values lie."""
+        """Read a message; return where its values lie, if they are all there."""
         data = reader.data
         reader.time()
         reader.text()
         names = reader.texts()
         counts = [len(reader.doubles()) for _ in range(3)]
-        values = reader.spans[-5::2]  # before each its count
-        kept = [span for span in reader.spans[1:] if span not in values]
-        head = (_AFTER_STAMP, values[0][0])
+        order = self._find(names)
+        for field, count in zip(('position', 'velocity'), counts):
+            if count != len(names):
+                raise JointStateError(
+                    f'The joint state has {len(names)} names but {count} values of {field}; '
+                    'both must be given for every joint.'
+                )
+        if counts[2] not in (0, len(names)):
+            raise JointStateError(
+                f'The joint state has {len(names)} names but {counts[2]} values of effort; '
+                'give one for every joint, or none.'
+            )
+        arrays = reader.spans[-5::2]  # before each its count
+        kept = [span for span in reader.spans[1:] if span not in arrays]
+        begin, end = arrays[0][0], arrays[2 if counts[2] else 1][1]
+        head = (_AFTER_STAMP, begin)
         return _Layout(
             len(data),
             bytes(data[:BODY]),
             _STAMP[reader.order],
-            np.dtype(reader.order + 'f8'),
-            names,
             (*head, bytes(data[slice(*head)])),
             tuple((*span, bytes(data[slice(*span)])) for span in kept),
-            tuple((begin, count) for (begin, _), count in zip(values, counts)),
-        )
-
-    def arrange(
-        self,
-        stamp: tuple[int, int],
-        names: Sequence[str],
-        position: NDArray[np.float64],
-        velocity: NDArray[np.float64],
-        effort: NDArray[np.float64],
-    ) -> JointReading:
-        """
-        Return the arm's part of a message's fields; `stamp` is seconds and nanoseconds.
-
-        Raises
-        ------
-        JointStateError
-            If one of the arm's joints is missing or doubled, or an array has another length
-            than the names. Values are not judged here.
-
-        """
-        if names != self._names:
-            self._order = self._find(names)
-            self._names = list(names)
-        count = len(names)
-        for field, values in (('position', position), ('velocity', velocity)):
-            if len(values) != count:
-                raise JointStateError(
-                    f'The joint state has {count} names but {len(values)} values of {field}; '
-                    'both must be given for every joint.'
-                )
-        if len(effort) not in (0, count):
-            raise JointStateError(
-                f'The joint state has {count} names but {len(effort)} values of effort; '
-                'give one for every joint, or none.'
-            )
-        return JointReading(
-            *stamp,
-            position[self._order],
-            velocity[self._order],
-            _measured(effort[self._order]) if len(effort) else None,
+            np.dtype(reader.order + 'f8'),
+            begin,
+            (end - begin) // _DOUBLE,
+            np.array(
+                [
+                    [(first - begin) // _DOUBLE + k for k in order]
+                    for (first, _), count in zip(arrays, counts)
+                    if count
+                ]
+            ),
         )
 
     def _find(self, names: Sequence[str]) -> list[int]:
