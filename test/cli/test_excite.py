@@ -152,7 +152,6 @@ def test_a_rehearsal_identifies_the_hidden_hand(planned):
         (['--fraction', '0'], 'The fraction of the limits is 0.0'),
         (['--start', '0', '0'], 'start has shape (2,), expected (7,)'),
         (['--table', '0.6'], 'The start pose is beyond a limit or too near to the table'),
-        (['--draws', '0'], '--draws and --iterations must be at least 1'),
     ],
 )
 def test_an_option_at_fault_is_refused_and_nothing_written(tmp_path, capsys, options, sentence):
