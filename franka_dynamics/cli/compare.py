@@ -137,7 +137,7 @@ def _what_a_node_says(first: ArmDescription, chain: SerialChain, arguments: Comp
             joint_names=chain.joint_names,
         )
     except (UrdfError, UrdfMismatchError) as error:
-        return [f'a node refuses it as its model (model_source: urdf): {error}', *chain.notes]
+        return [f'a node refuses it as its model (model_source: urdf_file): {error}', *chain.notes]
     return [model.verdict.summary(), *model.verdict.notes]
 
 

@@ -192,15 +192,19 @@ class FciNode(Node):
         self._loop.disable(reason)
         try:
             while self._loop.state in (LoopState.CONTROLLING, LoopState.STOPPING):
-                reading = self._loop.read()
-                self._loop.answer(reading, reading.time, time.monotonic())
+                reading, stamp = self._read()
+                self._loop.answer(reading, stamp, time.monotonic())
         except FciError as error:
             print(f'{error.fault}: {error}', file=sys.stderr)
 
-    def _cycle(self) -> None:
+    def _read(self) -> tuple[FciReading, float]:
+        """Return the robot's next state, and its stamp by this machine's clock [s]."""
         reading = self._loop.read()
+        return reading, self._stamps.stamp(reading.time, self.get_clock().now().nanoseconds * 1e-9)
+
+    def _cycle(self) -> None:
+        reading, stamp = self._read()
         began = time.perf_counter()
-        stamp = self._stamps.stamp(reading.time, self.get_clock().now().nanoseconds * 1e-9)
         written = self._loop.written
         with self._lock:
             self._loop.answer(reading, stamp, time.monotonic())
