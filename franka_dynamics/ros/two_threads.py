@@ -16,6 +16,7 @@ import threading
 from typing import Any
 
 from rclpy._rclpy_pybind11 import RCLError
+from rclpy.exceptions import InvalidHandle
 from rclpy.experimental import EventsExecutor
 
 from .realtime import lower_priority
@@ -153,6 +154,10 @@ class ServiceThread:
                     f'a message could not be read: {shortened(str(error), 200)}',
                     throttle_duration_sec=_LOG_PERIOD_S,
                 )
+            except InvalidHandle as error:
+                # The other thread destroyed an entity between its event and here, as on
+                # deactivation; rclpy's other executors pass that over too.
+                self._logger.debug(f'what was to be served is gone: {error}')
             except BaseException as error:
                 self.failure = error
                 return
