@@ -39,13 +39,14 @@ COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
 	[ $$n -lt 5 ] || [ $$n = $$last ] || echo "  $$n packages unpacked"; done) & trap "kill $$!" EXIT;
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo docs fuzz gazebo-check sbom soak writers test test-libraries test-numpy1 lint setup clean
+.PHONY: help demo docs fuzz gazebo-check sbom soak writers test test-libraries test-long test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo         set up, then run the main job without a screen (about a minute)'
 	@echo 'make test         set up, then run the whole test suite'
 	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
+	@echo 'make test-long    soak, fuzz and statistics, which make test leaves out (half an hour)'
 	@echo 'make test-libraries  PyTorch and JAX in an environment of their own, and their tests (gigabytes)'
 	@echo 'make fuzz         a hundred times the bytes and requests without sense that make test sends'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
@@ -106,6 +107,9 @@ demo: setup
 
 test: setup
 	@$(BIN)/python -m pytest $(TEST_ARGS)
+
+test-long: setup fuzz
+	@$(BIN)/python -m pytest -q -m long
 
 test-numpy1: $(NUMPY1_VENV)/ready
 	@$(NUMPY1_BIN)/python -c 'import numpy, pinocchio; \

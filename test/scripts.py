@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of examples/ and benchmarks/ as modules, for tests of what they compute."""
+"""Files of examples/ as modules, for tests of what they compute."""
 
 from contextlib import contextmanager
 import importlib.util
@@ -23,12 +23,6 @@ def loaded(path):
     finally:
         sys.path.remove(str(path.parent))
         del sys.modules[spec.name]
-
-
-def tested_by(request):
-    """Load the file that a test file and its folder are named after."""
-    folder, name = request.path.parent.name, request.path.stem.removeprefix('test_')
-    return loaded(example(name) if folder == 'examples' else ROOT / folder / f'{name}.py')
 
 
 def example(name):

@@ -7,8 +7,9 @@ An arm held by feedforward alone has nothing that takes a disturbance away. Gain
 enough to be felt, though, become unstable as soon as states are some milliseconds old, and the
 gravity torque of an old state is itself destabilising: where gravity topples the arm, with
 accelerations of 31 rad/s^2 per radian at a Franka's home pose, no proportional-derivative
-feedback at all is stable with states older than sqrt(2 / 31) = 0.25 s. How old they may be under
-these gains, benchmarks/default_gains.py computes.
+feedback at all is stable with states older than sqrt(2 / 31) = 0.25 s. At home, under these
+gains, a state may be as old, and a torque be held as long, as the parameter files allow, on all
+shipped arms, with and without a hand.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 from dataclasses import replace
 import functools
-import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,17 +20,11 @@ from franka_dynamics.dynamics.derivatives import Linearization, linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.resources import share_directory
 
+from .delayed_loops import delay_margin, hold_radius, NeverCommandedError, simulate
+
 pytest.importorskip('mujoco')
-_SPEC = importlib.util.spec_from_file_location(
-    'default_gains_benchmark', Path(__file__).parents[2] / 'benchmarks' / 'default_gains.py'
-)
-BENCHMARK = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(BENCHMARK)
-delay_margin, hold_radius = BENCHMARK.delay_margin, BENCHMARK.hold_radius
 
 SHIPPED = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
-# The links of fr3v2_1 differ little from those of fr3v2: the closed forms judge its loop.
-SIMULATED = ('fer', 'fr3')
 ARMS = [(name, hand) for name in SHIPPED for hand in ('none', 'franka_hand')]
 
 
@@ -59,12 +51,6 @@ def margin_at_home(name, hand):
 @functools.cache
 def loaded_at_home(name, hand):
     return at_home(load(name, hand=hand))
-
-
-@pytest.fixture(scope='module')
-def benchmark():
-    """Return the benchmark that computes and simulates loops with old states."""
-    return BENCHMARK
 
 
 def one_joint(square):
@@ -104,7 +90,7 @@ def test_an_arm_at_home_is_stable_with_states_as_old_as_allowed(name, hand, targ
     oldest, silent = limits(target)
     assert 0.0 < oldest < silent
     assert margin_at_home(name, hand) > oldest
-    for period in np.arange(0.001, silent + 1e-4, 0.001):
+    for period in np.arange(0.005, silent + 1e-4, 0.005):
         assert radius_at_home(name, hand, period) < 1.0
 
 
@@ -112,7 +98,7 @@ def test_an_arm_at_home_is_stable_with_states_as_old_as_allowed(name, hand, targ
 @pytest.mark.parametrize('target', ['gz_ros2_control', 'franka_gazebo'])
 def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand, target):
     oldest, silent = limits(target)
-    for age in oldest * np.linspace(0.0, 0.95, 20):
+    for age in oldest * np.linspace(0.0, 0.95, 8):
         longest = silent * (1.0 - age / oldest)
         for share in (0.25, 0.5, 1.0):
             assert radius_at_home(name, hand, share * longest, age) < 1.0
@@ -120,11 +106,10 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand, target
     assert radius_at_home(name, hand, silent, oldest) > 1.0
 
 
-@pytest.mark.parametrize('name', SIMULATED)
-def test_old_states_with_gaps_as_long_as_allowed_calm_down(benchmark, name):
+def test_old_states_with_gaps_as_long_as_allowed_calm_down():
     # All 50 ms old, and silent for 100 of every 130 ms (105 ms are allowed after such states).
-    arm = load(name)
-    most, end, stops = benchmark.simulate(
+    arm = load('fr3')  # which calms down slowest
+    most, end, stops = simulate(
         arm,
         default_gains(NewtonEulerModel(arm)),
         motion=False,
@@ -135,7 +120,7 @@ def test_old_states_with_gaps_as_long_as_allowed_calm_down(benchmark, name):
         disturbed=0.01,
     )
     assert stops == 0
-    assert end < most / 3.0  # 0.024 of 0.099 rad was seen of fr3, 4e-4 of 0.012 of fer
+    assert end < most / 3.0  # 0.024 of 0.099 rad was seen
 
 
 def test_stiff_gains_are_unstable_with_old_states():
@@ -146,23 +131,22 @@ def test_stiff_gains_are_unstable_with_old_states():
     assert hold_radius(linear, 5.0 * stiff, stiff, 0.2) > 1.0
 
 
-@pytest.mark.parametrize('name', SIMULATED)
-def test_a_motion_goes_on_when_the_node_is_away_for_200_ms(name, benchmark):
-    arm = load(name)
+def test_a_motion_goes_on_when_the_node_is_away_for_200_ms():
+    arm = load('fr3')
     gains = default_gains(NewtonEulerModel(arm))
-    largest, last, stops = benchmark.simulate(arm, gains, motion=True, seconds=6.0, gaps=(2.0,))
+    largest, last, stops = simulate(arm, gains, motion=True, seconds=6.0, gaps=(2.0,))
     # 1.3 rad is the last joint of a bare fr3, the lightest; no end of the range is reached.
     assert stops == 0
     assert largest < 1.6
     assert last < 0.05
 
 
-def test_states_older_than_allowed_are_not_commanded_on(benchmark):
+def test_states_older_than_allowed_are_not_commanded_on():
     arm = load('fr3')
     gains = default_gains(NewtonEulerModel(arm))
     oldest, _ = limits('gz_ros2_control')
-    with pytest.raises(benchmark.NeverCommandedError):
-        benchmark.simulate(arm, gains, motion=False, seconds=1.0, delay=oldest + 2e-3)
+    with pytest.raises(NeverCommandedError):
+        simulate(arm, gains, motion=False, seconds=1.0, delay=oldest + 2e-3)
 
 
 def test_default_gains_decay_one_joint_alone_at_the_stated_rate():

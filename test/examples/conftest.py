@@ -4,11 +4,11 @@
 
 import pytest
 
-from ..scripts import tested_by
+from .. import scripts
 
 
 @pytest.fixture(scope='module')
 def example(request):
     """Return the example as a module."""
-    with tested_by(request) as module:
+    with scripts.loaded(scripts.example(request.path.stem.removeprefix('test_'))) as module:
         yield module
