@@ -7,51 +7,82 @@ The largest step that a receiver of torques sees, whatever happens to those who 
 
 Over DDS, for every target: a made-up arm, 0.05 rad from where gains of 900 N m/rad hold it, the
 node, its keeper, and a receiver that hears what the controller would. Nodes are killed, stopped
-and continued, ended in every state, beside nodes that stand by and beside ten keepers. Exit
-status 0 if no two messages in a row, of whomever, were more than 1 N m apart and no torque was
-left; where messages were lost on the way to the receiver 1 N m for each of them is allowed for,
-and their number is told.
+and continued, ended in every state, beside nodes that stand by, other arms' nodes and ten keepers;
+others speak on its topics, or ask for what no arm can do. Three events have a simulated arm in
+place of the made-up one: changes of settings and reference every 2 ms, gains that make it swing,
+and joint states that become slow while it moves. Exit status 0 if no two messages in a row, of
+whomever, were more than 1 N m apart, no torque was left and the arm came to rest; where messages
+were lost on the way to the receiver 1 N m for each of them is allowed for, and their number is
+told. A rival's own messages, and steps to them, are not counted.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from contextlib import suppress
 import os
 from pathlib import Path
+import queue
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from typing import NamedTuple
 
 import numpy as np
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
 import rclpy
+from rclpy._rclpy_pybind11 import RMWError
+from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Stop, TARGETS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.messages import stamp_from_seconds
+from franka_dynamics.ros.messages import request_message, stamp_from_seconds
 from franka_dynamics.ros.node_group import use_isolated_network
 
-TOPIC = '/effort_controller/commands'
+TOPIC, STATES = '/effort_controller/commands', 'joint_states'
+FER = load('fer')
+JOINT_2 = np.eye(FER.n)[1]
 GAINS = {'kp': '[900.0,900.0,900.0,900.0,0.0,0.0,0.0]', 'kd': '[5.0,5.0,5.0,5.0,0.0,0.0,0.0]'}
+GENTLE = {
+    'kp': '[60.0,60.0,60.0,60.0,15.0,15.0,10.0]',
+    'kd': '[6.0,6.0,6.0,6.0,1.0,1.0,0.5]',
+}
+HALF_OF_ALL_DAMPING = {'kp': '[0.0]', 'kd': str((1.5 * FER.limit('effort')).tolist())}
 STALLS = (0.05, 0.25, 0.5, 1.0, 2.0)
-EVENTS = (
+ENDS = (
     'kill',
     *(f'stop-{stall:g}' for stall in STALLS),
+    'int-early',
     'int-configured',
     'int-running',
     'int-stopping',
     'int-latched',
     'standby',
+    'standby-ended',
     'ten-keepers',
+    'two-arms',
+    'no-gravity',
+    'gravity-given-up',
 )
+OTHERS = ('four-bytes', 'relay', 'advertised', 'no-arms-motion')
+IN_A_LOOP = ('changes', 'swing', 'slow')
+EVENTS = (*ENDS, *OTHERS, *IN_A_LOOP)
 _MOST_STEP, _ROUNDING = 1.0, 1e-9
+# [rad/s] An arm that is held, or was let go at rest, and one that swings until it is stopped.
+_AT_REST, _MOST_SWING = 0.1, 1.0
+_MOST_DRIFT = 0.1  # [N m] of gravity, meanwhile
+_PUSHED_AT_S = 1.0  # of simulated time
 _TIMEOUT_S = 90.0
 _ARM = '--arm'
 
@@ -63,31 +94,34 @@ def go_first() -> None:
 
 
 def publish_states() -> None:
-    """Publish joint states at 1 kHz; a line on standard input moves the arm by 0.05 rad."""
+    """
+    Publish joint states at 1 kHz, as a line on standard input asks for.
+
+    `move 0.05` moves the second joint by so much in 0.1 s; `carried` has the arm measure twice
+    the effort that it needs, as where something else compensates gravity too.
+    """
     go_first()
     rclpy.init()
     node = rclpy.create_node('arm')
-    publisher = node.create_publisher(JointState, 'joint_states', QoSProfile(depth=1))
-    arm = load('fer')
-    message = JointState(name=list(arm.joint_names), effort=[0.0] * arm.n)
-    q, left = arm.home.copy(), 0
-    moves = threading.Event()
+    publisher = node.create_publisher(JointState, STATES, QoSProfile(depth=1))
+    message = JointState(name=list(FER.joint_names), effort=[0.0] * FER.n)
+    q, steps = FER.home.copy(), np.zeros(0)
 
-    def listen() -> None:
-        for _ in sys.stdin:
-            moves.set()
-
-    threading.Thread(target=listen, daemon=True).start()
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=lambda: [lines.put(line) for line in sys.stdin], daemon=True).start()
     due = time.monotonic()
     while True:
-        if moves.is_set():
-            moves.clear()
-            left = 100
-        velocity = [0.0] * arm.n
-        if left:
-            left -= 1
-            q[1] += 5e-4
-            velocity[1] = 0.5
+        if not lines.empty():
+            word, *distance = lines.get().split()
+            if word == 'move':
+                steps = np.full(100, float(distance[0]) / 100)
+            else:
+                message.effort = (2.0 * NewtonEulerModel(FER).gravity(q)).tolist()
+        velocity = [0.0] * FER.n
+        if len(steps):
+            q[1] += steps[0]
+            velocity[1] = 1e3 * steps[0]
+            steps = steps[1:]
         message.header.stamp = stamp_from_seconds(time.time())
         message.position, message.velocity = q.tolist(), velocity
         publisher.publish(message)
@@ -115,38 +149,84 @@ class Receiver:
         go_first()
         handle = self._subscription.handle
         while True:
-            with handle:
+            with handle, suppress(RMWError):  # bytes that are no message are none
                 while (taken := handle.take_message(Float64MultiArray, False)) is not None:
                     self.torques.append(list(taken[0].data))
                     self.numbers.append(taken[1]['publication_sequence_number'])
             time.sleep(1e-3)
 
-    def steps(self) -> tuple[float, int]:
-        """Return the largest step, less 1 N m a message that was lost before it, and the lost."""
+    def steps(self, rival: bool = False) -> tuple[float, int]:
+        """
+        Return the largest step, less 1 N m a message that was lost before it, and the lost.
+
+        With a rival, which began after the others, its messages are left out.
+        """
         # Whose message it is, its number tells: the publisher's that it follows most closely.
-        lost, last = np.zeros(len(self.numbers), dtype=int), [0]
+        last: list[int] = []
+        of, lost = [], np.zeros(len(self.numbers), dtype=int)
         for k, number in enumerate(self.numbers):
             before = [one for one in last if one < number]
-            if before:
-                last.remove(max(before))
-                lost[k] = number - max(before) - 1 if max(before) else 0
-            last.append(number)
-        steps = np.abs(np.diff(self.torques, axis=0)).max(axis=1) - lost[1:] * _MOST_STEP
+            if before and not (rival and number == 1):
+                publisher = last.index(max(before))
+                lost[k] = number - last[publisher] - 1
+                last[publisher] = number
+            else:
+                publisher = len(last)
+                last.append(number)
+            of.append(publisher)
+        counted = np.array(of) < (len(last) - 1 if rival else len(last))
+        torques = np.array(self.torques)[counted]
+        steps = np.abs(np.diff(torques, axis=0)).max(axis=1) - lost[counted][1:] * _MOST_STEP
         return float(steps.max()), int(lost.sum())
+
+
+class States:
+    """Hears a simulated arm; passes its states on, every so many of them."""
+
+    def __init__(self, node: Node, passed_on: str = '') -> None:
+        self._node, self.every = node, 1
+        self.q: list[np.ndarray] = []
+        self.speeds: list[float] = []
+        depth = QoSProfile(depth=1000)
+        self._subscription = node.create_subscription(JointState, STATES, lambda _: None, depth)
+        self._publisher = node.create_publisher(JointState, passed_on, 1) if passed_on else None
+        self._open = True
+        self._thread = threading.Thread(target=self._take, daemon=True)
+        self._thread.start()
+
+    def _take(self) -> None:
+        go_first()
+        handle = self._subscription.handle
+        while self._open:
+            with handle:
+                while (taken := handle.take_message(JointState, False)) is not None:
+                    self.q.append(np.array(taken[0].position))
+                    self.speeds.append(float(np.abs(taken[0].velocity).max()))
+                    if self._publisher is not None and len(self.q) % self.every == 0:
+                        self._publisher.publish(taken[0])
+            time.sleep(2e-4)
+
+    def close(self) -> None:
+        """Hear no more."""
+        self._open = False
+        self._thread.join()
+        self._node.destroy_subscription(self._subscription)
+        if self._publisher is not None:
+            self._node.destroy_publisher(self._publisher)
 
 
 class Bench:
     """Processes of one table."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._processes: list[subprocess.Popen] = []
         rclpy.init()
         self.receiver = Receiver()
 
     def start(self, *arguments: str, **options) -> subprocess.Popen:
         """Start a Python process that logs to a file of its own."""
-        log = self._folder / f'{len(self._processes)}.log'
+        log = self.folder / f'{len(self._processes)}.log'
         with log.open('wb') as output:
             process = subprocess.Popen(
                 [sys.executable, *arguments],
@@ -160,32 +240,45 @@ class Bench:
         self._processes.append(process)
         return process
 
-    def node(self, executable: str, remap: str, **parameters) -> subprocess.Popen:
+    def node(
+        self, executable: str, *remaps: str, parameters: dict, file: str = ''
+    ) -> subprocess.Popen:
         """Start a node of ours."""
         given = [word for name, value in parameters.items() for word in ('-p', f'{name}:={value}')]
+        renamed = [word for remap in remaps for word in ('-r', remap)]
+        from_file = ['--params-file', file] if file else []
         module = f'franka_dynamics.ros.{executable}'
-        return self.start('-m', module, '--ros-args', '-r', f'{remap}:={TOPIC}', *given)
+        return self.start('-m', module, '--ros-args', *renamed, *from_file, *given)
 
-    def feedforward(self, target: str, **parameters) -> subprocess.Popen:
-        """Start the feedforward node."""
-        return self.node(
-            'feedforward_node',
-            'feedforward/command',
-            target=target,
-            ramp_time=0.2,
-            listen_before_activation=0.0,
-            state_timeout=2.0,
-            max_state_age=0.0,
-            min_input_rate=10.0,
-            max_restarts=100,
-            crosscheck_states=10,
+    def feedforward(
+        self, target: str, *remaps: str, file: str = '', **parameters
+    ) -> subprocess.Popen:
+        """Start the feedforward node; with a file, that has the target."""
+        given = {
+            'target': target,
+            'ramp_time': 0.2,
+            'listen_before_activation': 0.0,
+            'state_timeout': 2.0,
+            'max_state_age': 0.0,
+            'min_input_rate': 10.0,
+            'max_restarts': 100,
+            'crosscheck_states': 10,
             **GAINS,
             **parameters,
+        }
+        if file:
+            del given['target']
+        return self.node(
+            'feedforward_node',
+            *(remaps or (f'feedforward/command:={TOPIC}',)),
+            parameters=given,
+            file=file,
         )
 
-    def keeper(self) -> subprocess.Popen:
+    def keeper(self, *remaps: str, silence: float = 0.25) -> subprocess.Popen:
         """Start a keeper."""
-        return self.node('keeper_node', 'keeper/command')
+        remaps = remaps or (f'keeper/command:={TOPIC}',)
+        return self.node('keeper_node', *remaps, parameters={'silence': silence})
 
     def until(self, done, what: str) -> None:
         """Wait until something is true."""
@@ -214,49 +307,138 @@ class Bench:
         self.end(list(self._processes))
 
 
-def rest_torque(target: str) -> np.ndarray:
-    """Return where a stop ends, shape (7,) [N m]: at zero, or at g where the arm was moved to."""
-    arm = load('fer')
+class Result(NamedTuple):
+    """Largest step [N m], messages lost, torque left [N m], and speed where it is judged."""
+
+    step: float
+    lost: int
+    left: float
+    speed: float = 0.0
+    most_speed: float = _AT_REST
+
+    @property
+    def bad(self) -> bool:
+        """Whether it is not as it should be."""
+        return (
+            self.step > _MOST_STEP + _ROUNDING or self.left > 1e-6 or self.speed > self.most_speed
+        )
+
+    def __str__(self) -> str:
+        left = f' ({self.left:.3g} left)' if self.left > 1e-6 else ''
+        return f'{self.step:.3f}{left}' + (f', {self.speed:.3f} rad/s' if self.speed else '')
+
+
+def rest_torque(target: str, q: np.ndarray) -> np.ndarray:
+    """Return where a stop ends at a position, both (7,): at zero, or at g [N m]."""
     if TARGETS[target].stop is Stop.ZERO:
-        return np.zeros(arm.n)
-    return NewtonEulerModel(arm).gravity(arm.home + 0.05 * np.eye(arm.n)[1])
+        return np.zeros(FER.n)
+    return NewtonEulerModel(FER).gravity(q)
 
 
-def run_once(bench: Bench, target: str, event: str) -> tuple[float, int, float]:
-    """Let one thing happen; return the largest step [N m], messages lost and torque left."""
+def wait_for_silence(receiver: Receiver) -> None:
+    """Wait until a second has passed without a command."""
+    count = -1
+    while count != len(receiver.torques):
+        count = len(receiver.torques)
+        time.sleep(1.0)
+
+
+def run_once(bench: Bench, target: str, event: str) -> Result:
+    """Let one thing happen before a made-up arm."""
     receiver = bench.receiver
     before = len(bench._processes)
     arm = bench.start(__file__, _ARM, stdin=subprocess.PIPE)
-    keepers = [bench.keeper() for _ in range(10 if event == 'ten-keepers' else 1)]
+
+    def tell(line: str) -> None:
+        arm.stdin.write(f'{line}\n')
+        arm.stdin.flush()
+
+    # Where the node must go on, a machine that keeps it waiting is no finding.
+    silence = 5.0 if event in OTHERS or event.startswith('standby') else 0.25
+    keepers = [bench.keeper(silence=silence) for _ in range(10 if event == 'ten-keepers' else 1)]
     try:
         bench.until(lambda: any(bench.said(one, 'is watched')() for one in keepers), 'a keeper')
         receiver.clear()
-        if event == 'int-configured':
-            node = bench.feedforward(target, autostart='false')
-            time.sleep(3.0)
-            node.send_signal(signal.SIGINT)
-            bench.until(lambda: node.poll() is not None, 'the end')
-            return 0.0, 0, float(node.returncode)
-        node = bench.feedforward(target)
+        if event in ('int-early', 'int-configured'):
+            return end_before_commands(bench, target, event)
+        node = bench.feedforward(
+            target,
+            file=two_arms(bench, target) if event == 'two-arms' else '',
+            **({'terms.gravity': 'false'} if event == 'no-gravity' else {}),
+            **({'kp': '[0.0]', 'kd': '[0.0]'} if event == 'gravity-given-up' else {}),
+        )
         bench.until(lambda: len(receiver.torques) > 500, 'commands')
-        first = receiver.torques[-1][1]
-        arm.stdin.write('\n')
-        arm.stdin.flush()
-        bench.until(lambda: first - receiver.torques[-1][1] > 35.0, 'forty newton metres')
-        time.sleep(0.3)
-        happen(bench, target, event, node, keepers, arm)
-        count = -1
-        while count != len(receiver.torques):  # silence
-            count = len(receiver.torques)
-            time.sleep(1.0)
-        step, lost = receiver.steps()
-        return step, lost, float(np.abs(receiver.torques[-1] - rest_torque(target)).max())
+        if event != 'gravity-given-up':
+            first = receiver.torques[-1][1]
+            tell('move 0.05')
+            bench.until(lambda: first - receiver.torques[-1][1] > 35.0, 'forty newton metres')
+            time.sleep(0.3)
+        if event in OTHERS:
+            let_others_speak(bench, event, node, tell)
+            if event in ('advertised', 'no-arms-motion'):
+                node.send_signal(signal.SIGKILL)
+        elif event == 'gravity-given-up':
+            tell('carried')
+            if not TARGETS[target].receiver_adds_gravity:
+                bench.until(lambda: not np.any(receiver.torques[-1]), 'zero')
+            node.send_signal(signal.SIGINT)
+        else:
+            end(bench, target, event, node)
+        gravity = event not in ('no-gravity', 'gravity-given-up')
+        # The relay is noticed somewhere on the way.
+        deflections = np.linspace(0.0, 0.05, 101) if event == 'relay' else [0.05]
+
+        def left() -> float:
+            """Return how far the last torque is from where a stop ends [N m]."""
+            last = np.array(receiver.torques[-1])
+            return min(
+                float(np.abs(last - gravity * rest_torque(target, FER.home + q * JOINT_2)).max())
+                for q in deflections
+            )
+
+        if event in ('four-bytes', 'relay'):
+            bench.until(lambda: left() < _ROUNDING, 'rest')
+            node.send_signal(signal.SIGKILL)
+        bench.until(lambda: node.poll() is not None, 'the end of the node')
+        wait_for_silence(receiver)
+        if keepers[0].poll() is not None:
+            raise TimeoutError(f'the keeper ended: {keepers[0].log.read_text()[-500:]}')
+        step, lost = receiver.steps(rival=event == 'relay')
+        return Result(step, lost, left())
     finally:
         bench.end(bench._processes[before:])
 
 
-def happen(bench: Bench, target: str, event: str, node, keepers, arm) -> None:
-    """Do what an event is to the node that commands, and wait for the end of it."""
+def end_before_commands(bench: Bench, target: str, event: str) -> Result:
+    """End a node in the first second of its life, or before it was activated."""
+    for delay in (0.1, 0.4, 0.9) if event == 'int-early' else (3.0,):
+        node = bench.feedforward(target, autostart='false')
+        time.sleep(delay)
+        node.send_signal(signal.SIGINT)
+        bench.until(lambda node=node: node.poll() is not None, 'the end')
+        if node.returncode or 'Traceback' in node.log.read_text():
+            return Result(0.0, 0, float(node.returncode))
+    return Result(0.0, 0, 0.0)
+
+
+def two_arms(bench: Bench, target: str) -> str:
+    """Start another arm's node and keeper; return the file of parameters that all share."""
+    other = next(one for one in TARGETS if TARGETS[one].stop is not TARGETS[target].stop)
+    file = bench.folder / 'two_arms.yaml'
+    file.write_text(
+        '\n'.join(
+            f'{name}: {{ros__parameters: {{target: {of}}}}}'
+            for name, of in (('/left/feedforward', other), ('/feedforward', target))
+        )
+    )
+    left = '__ns:=/left', '/left/joint_states:=/joint_states'
+    bench.keeper(*left, 'keeper/command:=commands')
+    bench.feedforward(other, *left, 'feedforward/command:=commands', file=str(file))
+    return str(file)
+
+
+def end(bench: Bench, target: str, event: str, node: subprocess.Popen) -> None:
+    """End the node that commands, in the way of an event."""
     receiver = bench.receiver
     if event.startswith('stop-'):
         node.send_signal(signal.SIGSTOP)
@@ -269,23 +451,157 @@ def happen(bench: Bench, target: str, event: str, node, keepers, arm) -> None:
         time.sleep(0.01)
         node.send_signal(signal.SIGINT)
     elif event == 'int-latched':
-        rival = receiver.node.create_publisher(JointState, 'joint_states', 1)
+        rival = receiver.node.create_publisher(JointState, STATES, 1)
         for k in range(100):
             rival.publish(JointState(name=[f'of_another_{k}']))
             time.sleep(0.01)
         receiver.node.destroy_publisher(rival)
         node.send_signal(signal.SIGINT)
-    elif event == 'int-running':
+    elif event in ('int-running', 'no-gravity'):
         node.send_signal(signal.SIGINT)
     else:
-        if event == 'standby':
+        if event.startswith('standby'):
             # Refused activation or not, it owns nothing of the topic; then it goes.
             standby = bench.feedforward(target, autostart='false')
             time.sleep(3.0)
-            standby.kill()
-            time.sleep(0.5)
+            standby.send_signal(signal.SIGINT if event == 'standby-ended' else signal.SIGKILL)
+            bench.until(lambda: standby.poll() is not None, 'the end of the node that stood by')
+            require_commands(bench, node)
         node.send_signal(signal.SIGKILL)
-    bench.until(lambda: node.poll() is not None, 'the end of the node')
+
+
+def require_commands(bench: Bench, node: subprocess.Popen) -> None:
+    """Wait for further commands of a node that was not to be disturbed."""
+    count = len(bench.receiver.torques)
+    bench.until(lambda: len(bench.receiver.torques) > count + 300, 'commands go on')
+    if 'latched' in node.log.read_text():
+        raise TimeoutError(f'it was disturbed: {node.log.read_text()[-500:]}')
+
+
+def let_others_speak(bench: Bench, event: str, node: subprocess.Popen, tell) -> None:
+    """Speak on the topics of a node that commands."""
+    receiver = bench.receiver
+    others = receiver.node
+    if event == 'four-bytes':
+        publisher = others.create_publisher(Float64MultiArray, TOPIC, 1)
+        time.sleep(1.0)
+        for _ in range(20):
+            publisher.publish(b'\x00\x01\x00\x00')
+            time.sleep(0.02)
+        bench.until(bench.said(node, 'not ours'), 'a rival is noticed')
+    elif event == 'relay':
+        publisher = others.create_publisher(Float64MultiArray, TOPIC, 1)
+        time.sleep(1.0)
+        tell('move -0.05')
+        give_up = time.monotonic() + 20.0
+        while not bench.said(node, 'not ours')() and time.monotonic() < give_up:
+            publisher.publish(Float64MultiArray(data=receiver.torques[-50]))
+            time.sleep(1e-3)
+        tell('move 0.05')
+        bench.until(bench.said(node, 'not ours'), 'the relay is noticed')
+    elif event == 'advertised':
+        publisher = others.create_publisher(JointState, STATES, 1)
+        time.sleep(1.0)
+        require_commands(bench, node)
+    else:
+        publisher = others.create_publisher(JointTrajectory, 'feedforward/reference', 1)
+        bench.until(lambda: publisher.get_subscription_count() > 0, 'a listener')
+        for seconds, effort in ((2**31 - 1, 0.0), (5, 1e9)):
+            point = JointTrajectoryPoint(positions=FER.home.tolist(), effort=[effort] * FER.n)
+            point.time_from_start.sec = seconds
+            publisher.publish(JointTrajectory(joint_names=FER.joint_names, points=[point]))
+            require_commands(bench, node)
+    others.destroy_publisher(publisher)
+
+
+def run_in_a_loop(bench: Bench, target: str, event: str) -> Result:
+    """Let one thing happen to a node that holds or moves a simulated arm."""
+    receiver = bench.receiver
+    before = len(bench._processes)
+    states = States(receiver.node, 'slow_states' if event == 'slow' else '')
+    simulator = {
+        'pacing': 'lockstep',
+        'lockstep_timeout': 0.02 if event == 'slow' else 1.0,
+        'lockstep_rate': 1000.0,
+        'brake_release_after': 0.1,
+        'gravity_compensation': TARGETS[target].receiver_adds_gravity,
+        'push.force': '[0.0,0.0,0.0]' if event == 'slow' else '[40.0,0.0,0.0]',
+        'push.start': _PUSHED_AT_S,
+        'push.duration': 0.05,
+    }
+    try:
+        keeper = bench.keeper(silence=5.0)
+        bench.until(bench.said(keeper, 'is watched'), 'a keeper')
+        receiver.clear()
+        bench.node('simulator_node', parameters=simulator)
+        node = bench.feedforward(
+            target,
+            f'feedforward/command:={TOPIC}',
+            *([f'{STATES}:=slow_states'] if event == 'slow' else []),
+            **(HALF_OF_ALL_DAMPING if event == 'swing' else GENTLE),
+            **({'min_input_rate': 100.0} if event == 'slow' else {}),
+        )
+        began, most = 0, _AT_REST
+        if event == 'swing':
+            bench.until(bench.said(node, 'swings without end'), 'the swing is noticed')
+            most = _MOST_SWING
+        elif event == 'changes':
+            bench.until(lambda: len(receiver.torques) > 500, 'commands')
+            change_every_2_ms(bench, lambda: len(states.q) > 1e3 * (_PUSHED_AT_S + 2.0))
+            if max(states.speeds) < _AT_REST:
+                raise TimeoutError('never happened: a push')
+            began = len(states.speeds) - 300
+        else:
+            bench.until(lambda: len(receiver.torques) > 500, 'commands')
+            publisher = receiver.node.create_publisher(JointTrajectory, 'feedforward/reference', 1)
+            bench.until(lambda: publisher.get_subscription_count() > 0, 'a listener')
+            publisher.publish(request_message(multisine(FER, 20.0, 0.4)))
+            bench.until(lambda: states.speeds[-1] > 0.4, 'motion')
+            states.every = 15
+            bench.until(bench.said(node, 'stop'), 'a stop')
+            bench.until(lambda: states.speeds[-1] < _AT_REST, 'rest')
+            began = len(states.speeds) - 1
+        if event == 'changes':
+            node.send_signal(signal.SIGKILL)
+            bench.until(lambda: node.poll() is not None, 'the end of the node')
+        speed = max(states.speeds[began:])
+        wait_for_silence(receiver)
+        step, lost = receiver.steps()
+        # The arm goes on a little while the torque ramps to where the stop was to end.
+        last, passed = np.array(receiver.torques[-1]), [*states.q[began::5], *states.q[-50:]]
+        left = min(float(np.abs(last - rest_torque(target, q)).max()) for q in passed)
+        return Result(step, lost, max(0.0, left - _MOST_DRIFT), speed, most)
+    finally:
+        states.close()
+        bench.end(bench._processes[before:])
+
+
+def change_every_2_ms(bench: Bench, done: Callable[[], bool]) -> None:
+    """Change a setting and the reference in turn, to what they nearly are."""
+    node = bench.receiver.node
+    publisher = node.create_publisher(JointTrajectory, 'feedforward/reference', 1)
+    client = node.create_client(SetParameters, 'feedforward/set_parameters')
+    bench.until(lambda: publisher.get_subscription_count() > 0, 'a listener')
+    bench.until(client.service_is_ready, 'the service')
+    point = JointTrajectoryPoint(positions=FER.home.tolist())
+    point.time_from_start.nanosec = 200_000_000
+    reference = JointTrajectory(joint_names=FER.joint_names, points=[point])
+    due, give_up, k = time.monotonic(), time.monotonic() + _TIMEOUT_S, 0
+    while not done() and time.monotonic() < give_up:
+        k += 1
+        if k % 2:
+            publisher.publish(reference)
+        else:
+            value = ParameterValue(
+                type=ParameterType.PARAMETER_DOUBLE, double_value=1.0 - 0.05 * (k % 4)
+            )
+            client.call_async(
+                SetParameters.Request(parameters=[Parameter(name='scale', value=value)])
+            )
+        due += 2e-3
+        time.sleep(max(0.0, due - time.monotonic()))
+    node.destroy_client(client)
+    node.destroy_publisher(publisher)
 
 
 def main() -> int:
@@ -311,11 +627,16 @@ def main() -> int:
             for event in arguments.events:
                 cells = []
                 for target in arguments.targets:
-                    step, missed, left = run_once(bench, target, event)
-                    lost += missed
-                    bad = step > _MOST_STEP + _ROUNDING or left > 1e-6
-                    failed += bad
-                    cells.append(f'{step:.3f}' + (f' ({left:.3g} left)' if left > 1e-6 else ''))
+                    run = run_in_a_loop if event in IN_A_LOOP else run_once
+                    try:
+                        result = run(bench, target, event)
+                    except TimeoutError as error:
+                        failed += 1
+                        cells.append(f'failed: {error}')
+                        continue
+                    lost += result.lost
+                    failed += result.bad
+                    cells.append(str(result))
                 print(f'| {event} |', ' | '.join(cells), '|', flush=True)
         finally:
             bench.close()
