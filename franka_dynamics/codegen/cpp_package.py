@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from .emit import c_header, identifier, Origin
-from .equations import customised_equations, Parameters, Quantity
+from .equations import customised_equations, parameter_values, Parameters, Quantity
 from ..arm import ArmDescription
 from ..arm.friction import MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
 from ..dynamics import GRAVITY
@@ -142,11 +142,6 @@ def _equations_header(description: ArmDescription) -> str:
 
 
 def _arm_header(description: ArmDescription, name: str) -> str:
-    parameters = [
-        value
-        for link, joint in zip(description.links, description.joints)
-        for value in (*link.parameters(), joint.rotor_inertia)
-    ]
     flange = ',\n  '.join(f'{{{_listed(row)}}}' for row in description.flange_transform()[:3])
     home = description.home if description.home is not None else np.zeros(description.n)
     limit = np.abs(description.limit('acceleration'))
@@ -184,8 +179,8 @@ def _arm_header(description: ArmDescription, name: str) -> str:
         '',
         '// For each link xx, xy, xz, yy, yz, zz, hx, hy, hz, m and the rotor inertia, then '
         'gravity.',
-        f'constexpr std::array<double, 11 * kJoints + 3> kParameters{{{_wrapped(parameters)}',
-        f'  {_listed(GRAVITY)}}};',
+        f'constexpr std::array<double, 11 * kJoints + 3> kParameters{{'
+        f'{_wrapped(parameter_values(description))}}};',
         '',
         '// Pose of the flange in the frame of the last joint: rotation and translation.',
         f'constexpr double kFlange[3][4] = {{\n  {flange}}};',

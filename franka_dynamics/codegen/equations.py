@@ -266,7 +266,7 @@ def customised_equations(
         graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
         symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
         chain = build_chain(description, None if at_run_time else gravity, symbols)
-        return graph, _outputs(graph, chain, candidate, quantity, frame, columns)
+        return graph, outputs_of(quantity, graph, chain, candidate, frame, columns)
 
     classical = classical or quantity is Quantity.REGRESSOR
     if plan is None:
@@ -320,14 +320,25 @@ def parameter_names(n: int) -> tuple[str, ...]:
     return (*links, 'gx', 'gy', 'gz')
 
 
-def _outputs(
+def parameter_values(description: ArmDescription) -> tuple[float, ...]:
+    """Return an arm's numbers in that order, with gravity as it is by default."""
+    links = [
+        float(value)
+        for link, joint in zip(description.links, description.joints)
+        for value in (*link.parameters(), joint.rotor_inertia)
+    ]
+    return (*links, *GRAVITY)
+
+
+def outputs_of(
+    quantity: Quantity,
     graph: Graph,
     chain: GeneratorChain,
     plan: Plan,
-    quantity: Quantity,
-    frame: WrenchFrame | None,
-    columns: Sequence[int] | None,
+    frame: WrenchFrame | None = None,
+    columns: Sequence[int] | None = None,
 ) -> list[Output]:
+    """Return a quantity of a chain as expressions of a graph, which others may share."""
     n, (arrays, array, _) = chain.n, form(quantity, chain.n)
     q = _variables(graph, 'q', n)
     if quantity is Quantity.FLANGE_POSE:

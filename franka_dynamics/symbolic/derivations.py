@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 
 import numpy as np
 import sympy as sp
 
 from .chain import chain_of, Kinematics, position
-from .program import equations_program, parameter_values
 from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, JointKind
+from ..codegen.chain import build_chain
+from ..codegen.equations import outputs_of, parameter_names, parameter_values, Quantity
+from ..codegen.expression import Graph
+from ..codegen.plan import plain_plan
+from ..codegen.program import write_program
 from ..rpr import symbolic as rpr
 
 _OF_WHAT = {
@@ -80,9 +85,24 @@ def kinematics(
     return sections
 
 
+_OF_MOTION = {Quantity.MASS_MATRIX: 'M', Quantity.CORIOLIS_MATRIX: 'C', Quantity.GRAVITY: 'g'}
+
+
 def equations(description: ArmDescription) -> list[Section]:
-    """Return M, C and g of an arm, of either convention, as a straight-line program."""
-    program = equations_program(description)
+    """
+    Return M, C and g of an arm, of either convention, as a straight-line program.
+
+    It is the one that code generation writes for links whose parameters come at run time.
+    """
+    graph = Graph()
+    chain = build_chain(description, None, graph)
+    outputs = [
+        replace(output, array=letter)
+        for quantity, letter in _OF_MOTION.items()
+        for output in outputs_of(quantity, graph, chain, plain_plan(chain))
+    ]
+    names = parameter_names(description.n)
+    program = write_program('equations', graph, outputs, ('q', 'dq'), names)
     before, lines = (
         tuple(
             Formula(
@@ -111,7 +131,7 @@ def equations(description: ArmDescription) -> list[Section]:
                 'X1_rotor: its rotor; gx, gy, gz: gravity in the space frame. C holds the '
                 'Christoffel symbols.',
             ),
-            numbers(parameter_values(description)),
+            numbers(dict(zip(names, parameter_values(description)))),
         ),
         Section('what depends on these numbers alone', (), before),
         Section(
