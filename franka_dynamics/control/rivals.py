@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import deque
-import threading
 
 _REMEMBERED = 256  # messages of ours that may still come back
 # Two returns to a count that was left, within as many messages, are two publishers; one may be
@@ -25,23 +24,20 @@ class OwnMessages:
 
     def __init__(self) -> None:
         self._sent: deque[bytes] = deque(maxlen=_REMEMBERED)
-        self._lock = threading.Lock()
 
     def note(self, data: bytes) -> None:
         """Remember a message that is sent next."""
-        with self._lock:
-            self._sent.append(data)
+        self._sent.append(data)
 
     def answers(self, data: bytes) -> bool:
         """Take a message that came; return whether it is ours."""
-        with self._lock:
-            try:
-                before = self._sent.index(data)
-            except ValueError:
-                return False
-            for _ in range(before + 1):
-                self._sent.popleft()
-            return True
+        try:
+            before = self._sent.index(data)
+        except ValueError:
+            return False
+        for _ in range(before + 1):
+            self._sent.popleft()
+        return True
 
 
 class PublisherCounts:

@@ -17,7 +17,7 @@ from .diagnostics import FeedforwardDiagnostics
 from .messages import effort_message, JointReading, trajectory_message
 from .node_settings import contact_limits_from
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .rivals import CommandWatch, StatePublishers
+from .rivals import CommandWatch, StateWatch
 from .serialized import CommandBytes, JointStateReader
 from .serialized_trajectory import read_trajectory, trajectory_mark
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
@@ -105,13 +105,15 @@ class FeedforwardCycle:
                 (JointTrajectory, '~/feedforward_trajectory'),
             )
         )
-        self.command_watch = CommandWatch(node, self._command_publisher)
+        self.command_watch = CommandWatch(
+            node, node.watch_group, self._command_publisher.topic_name
+        )
         self.lease = CommandLease(
             self._command_publisher.topic_name,
             node.context.get_domain_id(),
             node.get_fully_qualified_name(),
         )
-        self._state_publishers = StatePublishers(node, node.watch_group)
+        self._state_watch = StateWatch(node, node.watch_group)
         self._missing_states = MissingStates(node)
         self._diagnostics = FeedforwardDiagnostics(
             node, controller, self._latency, self.command_watch, self._contact
@@ -158,7 +160,7 @@ class FeedforwardCycle:
         self._diagnostics.times.note_change()
         self.controller.reset()
         self.controller.enable()
-        self._state_publishers.begin(topic)
+        self._state_watch.begin(topic)
         self._missing_states.begin(topic, time.monotonic())
         self._refresh_subscribers()
         self._state_log.activated(topic)
@@ -174,7 +176,7 @@ class FeedforwardCycle:
         """Wait until the last commands have arrived; then anybody else may command."""
         self._command_publisher.wait_for_all_acked(timeout)
         self.command_watch.close()
-        self._state_publishers.close()
+        self._state_watch.close()
         self.lease.release()
 
     def destroy(self) -> None:
@@ -386,12 +388,10 @@ class FeedforwardCycle:
     def _run_housekeeping(self) -> None:
         self._refresh_subscribers()
         now = time.monotonic()
-        rival = self.command_watch.check() or self._state_publishers.check()
+        rival = self.command_watch.check() or self._state_watch.check()
         if rival and not self.controller.conflict:
             with self._lock:
                 self.controller.inhibit(rival, ClearedBy.ACTIVATION)
-        if self.command_watch.opened:
-            self._node.wake()
         missing = self._missing_states.check(
             self.controller.supervisor.condition is Condition.WAITING, now
         )

@@ -61,9 +61,8 @@ class FeedforwardNode(LifecycleNode):
         self.calls = CycleCalls()
         self._cycle_group = MutuallyExclusiveCallbackGroup()
         self.cycle_part = NodePart(self, self._is_of_cycle)
-        self.watch_group = (
-            MutuallyExclusiveCallbackGroup()
-        )  # whose messages the cycle takes itself
+        # Of messages that the cycle takes itself.
+        self.watch_group = MutuallyExclusiveCallbackGroup()
         self.service_part = NodePart(
             self,
             lambda entity: entity.callback_group not in (self._cycle_group, self.watch_group),

@@ -12,8 +12,8 @@ PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 # queue.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # Our own commands come back as well, a thousand a second: none of them must push out the one of
-# somebody else before it is looked at.
-WATCH_QOS = QoSProfile(depth=64, reliability=ReliabilityPolicy.BEST_EFFORT)
+# somebody else before it is looked at, fifty times a second.
+WATCH_QOS = QoSProfile(depth=256, reliability=ReliabilityPolicy.BEST_EFFORT)
 # References must not be lost, and a few may come in a burst.
 REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 # Whoever comes later hears what became of the last references.
