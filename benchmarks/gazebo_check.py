@@ -41,7 +41,7 @@ from franka_dynamics.ros.messages import request_message, seconds
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.node_group import use_isolated_network
 from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
-from franka_dynamics.ros.serialized_trajectory import trajectory_of
+from franka_dynamics.ros.trajectories import trajectory_of
 
 NOT_HERE = (
     'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '

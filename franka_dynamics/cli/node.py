@@ -90,12 +90,12 @@ class Play(_Question):
 
     def ask(self, client: Any) -> object:
         """Return how it ended."""
-        from ..ros.node_client import patience_with, read_trajectory_file
+        from ..ros.trajectories import read_trajectory_file
 
         motion = read_trajectory_file(self.file)
         last = motion.points[-1].time_from_start
         print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
-        return client.play(motion, patience_with(motion))
+        return client.play(motion)
 
 
 @dataclass(frozen=True, kw_only=True)

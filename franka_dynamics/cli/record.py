@@ -64,8 +64,9 @@ class Record(Topics, RepairableArm):
         """Record until interrupted; exit 1 if the recording cannot be used."""
         if self.motion is not None:
             self.refuse('--with MOTION: it ends with the motion', 'duration')
-        from ..ros.node_client import NodeClientError, PlayedBeside, read_trajectory_file
+        from ..ros.node_client import NodeClientError, PlayedBeside
         from ..ros.recording_session import record
+        from ..ros.trajectories import read_trajectory_file
 
         motion = None if self.motion is None else read_trajectory_file(self.motion)
         arm = self.load_arm()

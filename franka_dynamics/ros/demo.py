@@ -31,8 +31,8 @@ from .messages import request_message
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
 from .realtime import ON, SWITCH
-from .serialized_trajectory import trajectory_of
 from .statuses import read_statuses, SIMULATED_ARM, Status
+from .trajectories import trajectory_of
 from ..arm import ArmDescription
 from ..control.multisine import multisine
 from ..control.reference import Trajectory
@@ -260,9 +260,7 @@ class _Session:
         self._doing, self._share = text, lambda: (self._arms_time() - start) / whole
         before = len(self._planned)
         try:
-            self._client.play(
-                request_message(request, _LEAD_IN_S), _SLOWER * whole + _START_TIMEOUT_S
-            )
+            self._client.play(request_message(request, _LEAD_IN_S))
         except NodeClientError as error:
             sentence = f'{error}{self._warned_last("simulator_node")}'
             raise (TooBusyError if self._pacing == WALL else DemoError)(sentence) from error

@@ -34,7 +34,7 @@ from .node_settings import collision_thresholds_from, load_arm, settings_from
 from .parameter_tables import live_table, table
 from .parameters import declare, LiveParameters, values
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from .serialized_trajectory import read_trajectory
+from .trajectories import read_trajectory
 from .two_threads import CycleCalls, NodePart, ServiceThread
 from ..arm import ArmDescription
 from ..control.control_law import ControlLaw

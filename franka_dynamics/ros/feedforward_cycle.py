@@ -19,9 +19,9 @@ from .node_settings import contact_limits_from
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .rivals import CommandWatch, StateWatch
 from .serialized import CommandBytes, JointStateReader
-from .serialized_trajectory import read_trajectory, trajectory_mark
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
+from .trajectories import read_trajectory, trajectory_mark
 from ..control.cycle_result import Cycle, Durations, Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController

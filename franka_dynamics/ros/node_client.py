@@ -12,7 +12,6 @@ import time
 from typing import Any, NamedTuple
 import uuid
 
-from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetAvailableTransitions, GetState
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
@@ -24,7 +23,7 @@ from rcl_interfaces.srv import (
 )
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 import yaml
 
 from .messages import seconds
@@ -35,6 +34,8 @@ from .statuses import MotionReports
 from ..errors import FrankaDynamicsError, SettingsError
 
 _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
+# A simulated arm on a busy machine may be slower than its own clock by this much.
+_SLOWER, _BEGIN_S = 20.0, 10.0
 # A server that has not found a new client yet throws its answer away.
 _DISCOVERY_S = 0.3
 
@@ -258,7 +259,7 @@ class NodeClient:
             raise NodeClientError(f'{self._name} refused to {transition}; its log says why.')
         return self.state()
 
-    def play(self, message: JointTrajectory, patience: float) -> str:
+    def play(self, message: JointTrajectory) -> str:
         """
         Send a reference trajectory, wait until it has ended, and return how.
 
@@ -267,12 +268,14 @@ class NodeClient:
         Raises
         ------
         NodeClientError
-            If nobody listens, the motion is refused or interrupted, or does not end within
-            `patience` [s].
+            If nobody listens, the motion is refused or interrupted, or does not end in many
+            times its length.
 
         """
         # Reports of motions before this one come too, and of others' beside it.
         told = MotionReports(str(uuid.uuid4()))
+        length = seconds(message.points[-1].time_from_start)
+        patience = _SLOWER * length + max(_BEGIN_S, self._patience)
         message.header.frame_id = told.mark
         reports = self._node.create_subscription(
             DiagnosticArray, f'{self._name}/reference_state', told.take, REFERENCE_STATE_QOS
@@ -362,58 +365,8 @@ class PlayedBeside:
 
     def _play(self, name: str, motion: JointTrajectory) -> str:
         with NodeClient(name, meanwhile=self._require_stay) as client:
-            return client.play(motion, patience_with(motion))
+            return client.play(motion)
 
     def _require_stay(self) -> None:
         if self._left.is_set():
             raise NodeClientError('nobody waited for its end')
-
-
-# A simulated arm on a busy machine may be slower than its own clock by this much.
-_SLOWER, _BEGIN_S = 20.0, 10.0
-
-
-def patience_with(motion: JointTrajectory) -> float:
-    """Return how long to wait for a motion's end at most [s]."""
-    return _SLOWER * seconds(motion.points[-1].time_from_start) + _BEGIN_S
-
-
-def read_trajectory_file(path: Path) -> JointTrajectory:
-    """
-    Return the message that a file such as `identify plan` writes stands for.
-
-    Raises
-    ------
-    SettingsError
-        If it cannot be read or is no trajectory.
-
-    """
-    try:
-        text = path.read_text(encoding='utf-8')
-    except OSError as error:
-        raise SettingsError(f'{path} cannot be read: {error.strerror}.') from error
-    try:
-        content = yaml.safe_load(text)
-        points = [
-            JointTrajectoryPoint(
-                positions=[float(x) for x in point['positions']],
-                velocities=[float(x) for x in point.get('velocities', [])],
-                accelerations=[float(x) for x in point.get('accelerations', [])],
-                time_from_start=Duration(**point['time_from_start']),
-            )
-            for point in content['points']
-        ]
-        return JointTrajectory(joint_names=list(content['joint_names']), points=points)
-    except (
-        yaml.YAMLError,
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        AssertionError,
-    ) as error:
-        raise SettingsError(
-            f'{path} is no trajectory: it needs joint_names and points, each with positions and '
-            'time_from_start, as `franka-dynamics identify plan` writes them '
-            f'({" ".join(repr(error).split())[:120]}).'
-        ) from error

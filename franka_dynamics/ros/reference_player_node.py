@@ -25,7 +25,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from .messages import JointReading, request_message
-from .node_client import MotionRefusedError, NodeClient, NodeClientError, patience_with
+from .node_client import MotionRefusedError, NodeClient, NodeClientError
 from .node_process import start_node
 from .node_settings import load_arm
 from .parameter_tables import table
@@ -81,7 +81,7 @@ class ReferencePlayerNode(Node):
         until = time.monotonic() + self._plan['wait']
         while True:
             try:
-                client.play(message, patience_with(message))
+                client.play(message)
                 return
             except MotionRefusedError:
                 # A node that has only just started, or stopped for a moment, refuses at first.

@@ -35,7 +35,7 @@ from .parameters import declare, values
 from .qos import STATE_QOS
 from .realtime import OFF
 from .serialized import JointStateReader
-from .serialized_trajectory import request_of
+from .trajectories import request_of
 from ..control.control_law import ControlLaw
 from ..control.reference import ReferencePoint, Trajectory
 from ..control.trajectory_goal import code_of_refusal, fill, FilledGoal, GoalError

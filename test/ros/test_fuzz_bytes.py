@@ -17,7 +17,7 @@ from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
 from franka_dynamics.ros.serialized import JointStateReader
-from franka_dynamics.ros.serialized_trajectory import read_trajectory
+from franka_dynamics.ros.trajectories import read_trajectory
 
 # `make fuzz` looks longer, and elsewhere each time.
 EXAMPLES = int(os.environ.get('FRANKA_DYNAMICS_FUZZ', '300'))

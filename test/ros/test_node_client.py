@@ -6,13 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros.node_client import NodeClient, NodeClientError, read_trajectory_file
+from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.qos import REFERENCE_STATE_QOS
-
-from .conftest import TIMEOUT_S
+from franka_dynamics.ros.trajectories import read_trajectory_file
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def play(probe):
 
     def played():
         with NodeClient('feedforward') as client:
-            return client.play(JointTrajectory(), TIMEOUT_S)
+            return client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
 
     def play(*answers):
         """Answer with states, each of this motion or of another one."""
@@ -93,9 +92,25 @@ def test_a_value_of_another_type_is_refused_in_words(node_world):
                 client.set(name, value)
 
 
-@pytest.mark.parametrize('text', ['hello', '', 'name: my_arm', 'points: [{}]\njoint_names: [a]'])
-def test_a_file_that_is_no_trajectory_is_told_so_before_a_node_is_asked(text, tmp_path):
+FORM = 'a trajectory needs joint_names and points'
+
+
+@pytest.mark.parametrize(
+    ('text', 'sentence'),
+    [
+        ('hello', FORM),
+        ('', FORM),
+        ('name: my_arm', FORM),
+        ('points: [{}]\njoint_names: [a]', FORM),
+        ('points: []\njoint_names: [a]', 'has no points'),
+        (
+            'points: [{positions: [0.0], time_from_start: {sec: 1}}]\njoint_names: [a, b]',
+            r'positions have \[1\] values in its points for 2 joints',
+        ),
+    ],
+)
+def test_a_file_that_is_no_trajectory_is_told_so_before_a_node_is_asked(text, sentence, tmp_path):
     path = tmp_path / 'motion.yaml'
     path.write_text(text)
-    with pytest.raises(SettingsError, match=r'no trajectory.* joint_names and points'):
+    with pytest.raises(SettingsError, match=sentence):
         read_trajectory_file(path)

@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.planning import MOST_POINTS
 from franka_dynamics.errors import ReferenceRefusedError
-from franka_dynamics.ros.serialized_trajectory import read_trajectory, request_of
+from franka_dynamics.ros.trajectories import read_trajectory, request_of
 
 FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 

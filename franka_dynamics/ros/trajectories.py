@@ -1,19 +1,25 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories read from their bytes: as Python objects, 10,000 points cost a hundred cycles."""
+"""
+What a trajectory asks for, told from its bytes, a message or a file alike.
+
+From their bytes because as Python objects 10,000 points cost a hundred cycles.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import seconds
+from .messages import request_message, seconds
 from .serialized import CdrError, CdrReader
+from ..arm.strict_yaml import read_mapping
 from ..control.planning import MOST_POINTS, TrajectoryRequest
 from ..control.reference import Trajectory
-from ..errors import ReferenceRefusedError
+from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
 from ..typing import Array
 
 # MOST_POINTS of nine joints with positions, velocities, accelerations and efforts.
@@ -37,6 +43,10 @@ def trajectory_mark(data: bytes) -> str:
         return ''
 
 
+_FORM = (
+    'a trajectory needs joint_names and points, each with positions and time_from_start, as '
+    '`franka-dynamics identify plan` writes them'
+)
 _FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 _Rows = dict[str, list[Array]]  # of each field, one a point
 
@@ -76,6 +86,34 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     times = np.array([seconds(point.time_from_start) for point in points])
     rows = {name: [np.asarray(getattr(point, name)) for point in points] for name in _FIELDS}
     return _request(message.joint_names, times, rows, seconds(message.header.stamp))
+
+
+def read_trajectory_file(path: Path) -> JointTrajectory:
+    """
+    Return the message that a file such as `identify plan` writes stands for.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot be read or is no trajectory.
+
+    """
+    try:
+        content = read_mapping(path, expected=_FORM)
+        points = content['points']
+        _require_count(len(points))
+        since = [point['time_from_start'] for point in points]
+        times = np.array([time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since])
+        rows = {
+            name: [np.array(point.get(name, ()), float) for point in points] for name in _FIELDS
+        }
+        return request_message(_request(content['joint_names'], times, rows, 0.0))
+    except DescriptionError as error:
+        raise SettingsError(str(error)) from error
+    except ReferenceRefusedError as error:
+        raise SettingsError(f'{path}: {error}') from error
+    except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise SettingsError(f'{path}: {_FORM} ({" ".join(repr(error).split())[:120]}).') from error
 
 
 def trajectory_of(message: JointTrajectory) -> Trajectory:
