@@ -86,12 +86,7 @@ class Compare(RepairableArm):
         )
         _print_differences(console, found.differences, self)
         if found.acting:
-            more = f'; the {_SHOWN} largest alone by {found.together(_SHOWN)}'
-            say(
-                console,
-                f'Together they change the torque by {found.together()}'
-                f'{more if len(found.acting) > _SHOWN else ""}.',
-            )
+            say(console, f'Together they change the torque by {found.together}.')
         data = found.as_data()
         if not isinstance(second, ArmDescription):
             data['node'] = _what_a_node_says(first, second, self)

@@ -23,37 +23,27 @@ from .parameters import (
     friction_form,
     friction_parameters,
     geometry_parameters,
+    gravity_parameters,
     INERTIA_FORMS,
     inertia_parameters,
+    kind_parameters,
     limit_parameters,
     Parameter,
     ROW_UNITS,
+    Situation,
 )
 from .published_inertials import error_pattern
-from .torque_effect import (
-    Difference,
-    effect_together,
-    JOINT_SIGN,
-    JointEffect,
-    NO_EFFECT,
-    on_arm,
-    Situation,
-    torque,
-)
+from .torque_effect import Difference, JointEffect, TorqueProbe
 from ..arm import ArmDescription
 from ..arm.dh_conversion import with_joint_reversed
-from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import DescriptionError
-from ..spatial import JointKind
-from ..typing import Array
 from ..urdf.serial_chain import SerialChain
 
 # What rounding leaves of two ways to write one number (m, rad, kg, kg m, kg m^2).
 SAME = 1e-9
 # A URDF's text is rounded; pi/2 written as 1.570796 is 3e-7 off.
 TEXT = 1e-6
-_STATES = 200
 # pi/2 written as 1.57 is 8e-4 rad off.
 _COARSE_ANGLE = 2e-3
 # pi/2 written as 1.5708 is 3.7e-6 rad off.
@@ -66,13 +56,13 @@ class Comparison:
     In what a second arm departs from a first.
 
     `second` is in the first's rows and frames. `differences` are by their effect on torque, the
-    largest first, those without any from base to tip; `gravity` [m/s^2] is that of the first.
+    largest first, those without any from base to tip; `together` is what all do at once.
     """
 
     first: ArmDescription
     second: ArmDescription
-    gravity: tuple[float, ...]
     differences: tuple[Difference, ...]
+    together: JointEffect
 
     @property
     def passed(self) -> bool:
@@ -84,10 +74,6 @@ class Comparison:
         """The differences that a torque depends on."""
         return tuple(one for one in self.differences if one.has_effect)
 
-    def together(self, count: int | None = None) -> JointEffect:
-        """Return what the differences with most effect, or all, do to the torques at once."""
-        return effect_together(self.first, self.acting[:count], gravity=self.gravity)
-
     def as_data(self) -> dict[str, Any]:
         """Return what was found as plain data."""
         return {
@@ -96,8 +82,7 @@ class Comparison:
             'hand': self.first.hand,
             'second': self.second.file or self.second.name,
             'passed': self.passed,
-            'together': asdict(self.together()),
-            'ten_largest': asdict(self.together(10)),
+            'together': asdict(self.together),
             'differences': [one.as_data() for one in self.differences],
         }
 
@@ -140,18 +125,27 @@ def compare(
         )
     if tolerance is None:
         tolerance = SAME if isinstance(second, ArmDescription) else TEXT
-    own = gravity_vector(gravity)
-    others = own if second_gravity is None else gravity_vector(second_gravity)
-    probe = _Probe(first, own, sample_states(first, _STATES, seed))
-    aligned, found = _geometry(first, second, probe, tolerance)
-    found += _gravity_difference(probe, others, tolerance)
-    found += _links(probe, aligned, tolerance)
-    for parameter in _differing(limit_parameters(first), first, aligned, tolerance):
-        found.append(_measured(parameter, first, aligned, probe))
-    found += _friction_differences(first, aligned, probe, tolerance)
+    here = Situation(first, gravity_vector(gravity))
+    field = here.gravity if second_gravity is None else gravity_vector(second_gravity)
+    probe = TorqueProbe(here, seed)
+    reading, aligned, reversed_joints = nearest_reading(first, second, tolerance)
+    there = Situation(aligned, field)
+    found = _geometry(here, there, reversed_joints, probe, tolerance)
+    found += _links(here, there, probe, tolerance)
+    numbers = [*gravity_parameters(), *limit_parameters(first)]
+    forms = friction_form(first), friction_form(aligned)
+    if forms[0] == forms[1]:
+        numbers += friction_parameters(first)
+    else:
+        rubbing = replace(here, arm=replace(first, friction=aligned.friction))
+        effect = probe.effect(rubbing).largest
+        found.append(Difference('arm', 'friction model', *forms, '', effect))
+    found += _measured(numbers, here, there, probe, tolerance)
     order = {name: i for i, name in enumerate(('arm', 'base', *first.joint_names, 'flange'))}
     found.sort(key=lambda one: (-one.torque_effect, order[one.place]))
-    return Comparison(first, aligned, tuple(own.tolist()), tuple(found))
+    # In the reading as it is, joints that are counted the other way are differences too.
+    together = probe.effect(Situation(reading, field))
+    return Comparison(first, aligned, tuple(found), together)
 
 
 def compare_geometry(
@@ -162,14 +156,14 @@ def compare_geometry(
 
     What is within the rounding of a URDF's text is no difference. Arguments are as for `compare`.
     """
-    probe = _Probe(first, gravity_vector(gravity), sample_states(first, _STATES, 0))
-    aligned, found = _geometry(first, second, probe, TEXT)
+    here = Situation(first, gravity_vector(gravity))
+    _, aligned, reversed_joints = nearest_reading(first, second, TEXT)
+    there = replace(here, arm=aligned)
+    found = _geometry(here, there, reversed_joints, TorqueProbe(here), TEXT)
     return aligned, tuple(
         one
         for one in sorted(found, key=lambda one: -one.torque_effect)
-        if isinstance(one.first, str)
-        or isinstance(one.second, str)
-        or not _same(one.first, one.second, _rounding(one), angle=one.unit == 'rad')
+        if not _same(one.first, one.second, _rounding(one), angle=one.unit == 'rad')
     )
 
 
@@ -181,20 +175,24 @@ def compare_links(
 
     What is within the rounding of a URDF's text is no difference. Arguments are as for `compare`.
     """
-    probe = _Probe(first, gravity_vector(gravity), sample_states(first, _STATES, 0))
-    return sorted(_links(probe, second, TEXT), key=lambda one: -one.torque_effect)
+    here = Situation(first, gravity_vector(gravity))
+    found = _links(here, replace(here, arm=second), TorqueProbe(here), TEXT)
+    return sorted(found, key=lambda one: -one.torque_effect)
 
 
-def _links(probe: _Probe, second: ArmDescription, tolerance: float) -> list[Difference]:
+def _links(
+    here: Situation, there: Situation, probe: TorqueProbe, tolerance: float
+) -> list[Difference]:
     """Return a link's differences, each with the likeliest mistake in writing behind them."""
-    first, found = probe.description, []
-    for i in range(first.n):
-        parameters = _fewest(first, second, i, tolerance)
-        pattern = error_pattern(first, second, i) if parameters else None
+    found = []
+    for i in range(here.arm.n):
+        parameters = _fewest(here.arm, there.arm, i, tolerance)
+        pattern = error_pattern(here.arm, there.arm, i) if parameters else None
         cause, certain = (pattern.cause, pattern.certain) if pattern else ('', False)
-        for parameter in parameters:
-            one = _measured(parameter, first, second, probe)
-            found.append(replace(one, cause=cause, certain=certain))
+        found += [
+            replace(one, cause=cause, certain=certain)
+            for one in _measured(parameters, here, there, probe, tolerance)
+        ]
     return found
 
 
@@ -207,46 +205,39 @@ def _rounding(one: Difference) -> float:
 
 
 def _geometry(
-    first: ArmDescription,
-    second: ArmDescription | SerialChain,
-    probe: _Probe,
+    here: Situation,
+    there: Situation,
+    reversed_joints: Sequence[int],
+    probe: TorqueProbe,
     tolerance: float,
-) -> tuple[ArmDescription, list[Difference]]:
-    aligned, reversed_joints = nearest_reading(first, second, tolerance)
-    found = [_sign_difference(first, i, probe) for i in reversed_joints]
-    found += _kind_differences(first, aligned, probe)
-    for parameter in _differing(geometry_parameters(first), first, aligned, tolerance):
-        found.append(_measured(parameter, first, aligned, probe))
-    return aligned, found
+) -> list[Difference]:
+    cause = 'its axis, or the sense in which it is counted, has the wrong sign'
+    found = []
+    for i in reversed_joints:
+        turned = replace(here, arm=with_joint_reversed(here.arm, i))
+        effect, place = probe.effect(turned).largest, here.arm.joint_names[i]
+        found.append(Difference(place, 'joint sign', '+', '-', '', effect, cause))
+    numbers = kind_parameters(here.arm) + geometry_parameters(here.arm)
+    return found + _measured(numbers, here, there, probe, tolerance)
 
 
 def nearest_reading(
     first: ArmDescription, second: ArmDescription | SerialChain, tolerance: float
-) -> tuple[ArmDescription, list[int]]:
-    """Return the reading with the fewest differences, and which joints it counts otherwise."""
-    best: tuple[int, ArmDescription, list[int]] | None = None
+) -> tuple[ArmDescription, ArmDescription, list[int]]:
+    """
+    Return the reading of the second with the fewest differences.
+
+    As it is, with all joints counted as the first counts them, and those that it counts otherwise.
+    """
+    best: tuple[int, ArmDescription, ArmDescription, list[int]] | None = None
     for reading in readings(first, second):
         aligned, reversed_joints, count = _align_signs(first, reading, tolerance)
         if best is None or count < best[0]:
-            best = count, aligned, reversed_joints
+            best = count, reading, aligned, reversed_joints
         if count <= 1:
             break
     assert best is not None
     return best[1:]
-
-
-class _Probe:
-    """Measures what a change of the first description does to its torques."""
-
-    def __init__(self, description: ArmDescription, gravity: Array, states: JointStates) -> None:
-        self.description, self.gravity, self.states = description, gravity, states
-        self.torque = torque(Situation(description, gravity), states)
-
-    def effect(self, changed: ArmDescription, gravity: Array | None = None) -> float:
-        after = Situation(changed, self.gravity if gravity is None else gravity)
-        largest = float(np.abs(torque(after, self.states) - self.torque).max())
-        floor = NO_EFFECT * max(1.0, float(np.abs(self.torque).max()))
-        return largest if largest > floor else 0.0
 
 
 def _align_signs(
@@ -267,39 +258,27 @@ def _align_signs(
     return second, found, count
 
 
-def _sign_difference(first: ArmDescription, joint: int, probe: _Probe) -> Difference:
-    def change(arm: ArmDescription) -> ArmDescription:
-        return with_joint_reversed(arm, joint)
-
-    effect = probe.effect(change(first))
-    cause = 'its axis, or the sense in which it is counted, has the wrong sign'
-    place = first.joint_names[joint]
-    return Difference(place, JOINT_SIGN, '+', '-', '', effect, on_arm(change), cause)
-
-
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
-    parameters = geometry_parameters(first) + limit_parameters(first)
-    return len(_differing(parameters, first, second, tolerance)) + sum(
+    parameters = kind_parameters(first) + geometry_parameters(first) + limit_parameters(first)
+    here, there = (Situation(arm, gravity_vector(GRAVITY)) for arm in (first, second))
+    return len(_differing(parameters, here, there, tolerance)) + sum(
         len(_fewest(first, second, link, tolerance)) for link in range(first.n)
     )
 
 
 def _differing(
-    parameters: Sequence[Parameter],
-    first: ArmDescription,
-    second: ArmDescription,
-    tolerance: float,
+    parameters: Sequence[Parameter], here: Situation, there: Situation, tolerance: float
 ) -> list[Parameter]:
     return [
-        parameter
-        for parameter in parameters
-        if not _same(
-            parameter.read(first), parameter.read(second), tolerance, angle=parameter.angle
-        )
+        one
+        for one in parameters
+        if not _same(one.read(here), one.read(there), tolerance, angle=one.angle)
     ]
 
 
-def _same(a: float, b: float, tolerance: float, *, angle: bool = False) -> bool:
+def _same(a: float | str, b: float | str, tolerance: float, *, angle: bool = False) -> bool:
+    if isinstance(a, str) or isinstance(b, str):
+        return a == b
     if a == b or (math.isnan(a) and math.isnan(b)):
         return True
     if angle:
@@ -326,23 +305,21 @@ def _fewest(
 
 
 def _measured(
-    parameter: Parameter,
-    first: ArmDescription,
-    second: ArmDescription,
-    probe: _Probe,
-) -> Difference:
-    here, there = parameter.read(first), parameter.read(second)
-    effect = probe.effect(parameter.write(first, there)) if parameter.identifiable else 0.0
-    return Difference(
-        parameter.place,
-        parameter.name,
-        here,
-        there,
-        parameter.unit,
-        effect,
-        on_arm(lambda arm: parameter.write(arm, there)),
-        _row_cause(parameter, here, there) if parameter.name in ROW_UNITS else '',
-    )
+    parameters: Sequence[Parameter],
+    here: Situation,
+    there: Situation,
+    probe: TorqueProbe,
+    tolerance: float,
+) -> list[Difference]:
+    """Return what differs of some parameters, each with what it alone does to torques."""
+    found = []
+    for one in _differing(parameters, here, there, tolerance):
+        first, second = one.read(here), one.read(there)
+        changed = one.write(here, second) if one.identifiable else here
+        effect = probe.effect(changed).largest
+        cause = _row_cause(one, first, second) if one.name in ROW_UNITS else ''
+        found.append(Difference(one.place, one.name, first, second, one.unit, effect, cause))
+    return found
 
 
 def _row_cause(parameter: Parameter, here: float, there: float) -> str:
@@ -352,80 +329,6 @@ def _row_cause(parameter: Parameter, here: float, there: float) -> str:
     # As near as a millimetre in a metre is, whichever digits are left out.
     thousand = here != 0.0 and abs(there / here - 1000.0) < 1e-3
     return 'millimetres in place of metres' if thousand else ''
-
-
-def _gravity_difference(probe: _Probe, other: Array, tolerance: float) -> list[Difference]:
-    found = []
-    for axis in range(3):
-        if abs(probe.gravity[axis] - other[axis]) <= tolerance:
-            continue
-        only = np.arange(3) == axis
-
-        def change(before: Situation, only: Array = only) -> Situation:
-            return replace(before, gravity=np.where(only, other, before.gravity))
-
-        found.append(
-            Difference(
-                'arm',
-                f'gravity {"xyz"[axis]}',
-                float(probe.gravity[axis]),
-                float(other[axis]),
-                'm/s^2',
-                probe.effect(probe.description, np.where(only, other, probe.gravity)),
-                change,
-            )
-        )
-    return found
-
-
-def _kind_differences(
-    first: ArmDescription,
-    second: ArmDescription,
-    probe: _Probe,
-) -> list[Difference]:
-    found = []
-    for i, (a, b) in enumerate(zip(first.joints, second.joints)):
-        if a.kind is not b.kind:
-
-            def change(
-                arm: ArmDescription,
-                i: int = i,
-                kind: JointKind = b.kind,
-            ) -> ArmDescription:
-                joints = list(arm.joints)
-                joints[i] = replace(joints[i], kind=kind)
-                return replace(arm, joints=tuple(joints))
-
-            found.append(
-                Difference(
-                    a.name,
-                    'kind',
-                    a.kind.value,
-                    b.kind.value,
-                    '',
-                    probe.effect(change(first)),
-                    on_arm(change),
-                )
-            )
-    return found
-
-
-def _friction_differences(
-    first: ArmDescription, second: ArmDescription, probe: _Probe, tolerance: float
-) -> list[Difference]:
-    """Compare friction models number by number, or name both where they are of two forms."""
-    forms = friction_form(first), friction_form(second)
-    if forms[0] == forms[1]:
-        return [
-            _measured(parameter, first, second, probe)
-            for parameter in _differing(friction_parameters(first), first, second, tolerance)
-        ]
-
-    def change(arm: ArmDescription) -> ArmDescription:
-        return replace(arm, friction=second.friction)
-
-    effect = probe.effect(change(first))
-    return [Difference('arm', 'friction model', *forms, '', effect, on_arm(change))]
 
 
 def _name(arm: ArmDescription | SerialChain) -> str:

@@ -12,13 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .parameters import geometry_parameters, INERTIA_FORMS, inertia_parameters, Parameter
+from .parameters import (
+    geometry_parameters,
+    gravity_parameters,
+    INERTIA_FORMS,
+    inertia_parameters,
+    Parameter,
+    Situation,
+)
 from ..arm import ArmDescription
 from ..arm.dh_conversion import with_joint_reversed
 from ..arm.sampling import JointStates
@@ -90,18 +96,20 @@ class FaultSearch:
     rank: int
 
 
-@dataclass(frozen=True, eq=False)
 class _Candidate:
     """A parameter with its value here, and the torques of the arm that has another one."""
 
-    parameter: Parameter
-    value: float
-    torque: Callable[[float], Array]
+    def __init__(self, parameter: Parameter, here: Situation, states: JointStates) -> None:
+        self.parameter, self.value = parameter, float(parameter.read(here))
+        self._here, self._states = here, states
 
-    @property
-    def label(self) -> str:
-        """Place and parameter."""
-        return f'{self.parameter.place}: {self.parameter.name}'
+    def torque(self, value: float) -> Array:
+        """Return all torques with another value."""
+        return _torque(self.parameter.write(self._here, value), self._states).ravel()
+
+
+def _torque(of: Situation, states: JointStates) -> Array:
+    return NewtonEulerModel(of.arm, of.gravity).inverse_dynamics(*states)
 
 
 def search_faults(
@@ -140,20 +148,22 @@ def search_faults(
             f'tau has shape {answered.shape}, expected {np.shape(states.q)}: '
             'one torque per joint of every state.'
         )
-    field = gravity_vector(gravity)
-    expected = NewtonEulerModel(description, field).inverse_dynamics(*states)
+    here = Situation(description, gravity_vector(gravity))
+    expected = _torque(here, states)
     size = _rms(answered - expected)
-    candidates = _candidates(description, states, field)
+    candidates = [_Candidate(one, here, states) for one in _parameters(description)]
     slopes = np.array([_slope(candidate, candidate.value) for candidate in candidates])
     identifiable = np.linalg.norm(slopes, axis=1) / math.sqrt(answered.size) > _UNIDENTIFIABLE
-    unidentifiable = tuple(one.label for one, shows in zip(candidates, identifiable) if not shows)
+    unidentifiable = tuple(
+        one.parameter.label for one, shows in zip(candidates, identifiable) if not shows
+    )
     candidates, slopes = (
         [one for one, shows in zip(candidates, identifiable) if shows],
         slopes[identifiable],
     )
     directions = slopes / np.linalg.norm(slopes, axis=1)[:, None]
     parallel = np.abs(directions @ directions.T) > 1.0 - _ALIKE
-    groups = _groups([one.label for one in candidates], parallel)
+    groups = _groups([one.parameter.label for one in candidates], parallel)
     rank = int(np.linalg.matrix_rank(directions, tol=_ALIKE))
     if size <= _UNIDENTIFIABLE:
         return FaultSearch(size, (), unidentifiable, groups, len(identifiable), rank)
@@ -164,7 +174,7 @@ def search_faults(
         progress()
     ranked = [
         *_ranked(candidates, parallel, fits, size),
-        *(_reversal(description, states, field, i, answered, size) for i in range(description.n)),
+        *(_reversal(here, states, i, answered, size) for i in range(description.n)),
     ]
     ranked.sort(key=lambda candidate: candidate.left)
     return FaultSearch(size, tuple(ranked), unidentifiable, groups, len(identifiable), rank)
@@ -194,7 +204,7 @@ def _ranked(
             one.value,
             fitted,
             float(left[row]),
-            tuple(candidates[other].label for other in np.flatnonzero(alike)),
+            tuple(candidates[other].parameter.label for other in np.flatnonzero(alike)),
         )
 
 
@@ -202,14 +212,11 @@ def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def _candidates(
-    description: ArmDescription,
-    states: JointStates,
-    gravity: Array,
-) -> list[_Candidate]:
+def _parameters(description: ArmDescription) -> list[Parameter]:
     """Return gravity, geometry, rotors, and every link's numbers as either kind of table."""
     parameters = [
-        parameter for parameter in geometry_parameters(description) if parameter.identifiable
+        *gravity_parameters(),
+        *(one for one in geometry_parameters(description) if one.identifiable),
     ]
     about_center, about_origin = INERTIA_FORMS[:2]
     for link in range(description.n):
@@ -219,26 +226,7 @@ def _candidates(
             replace(parameter, name=f'{parameter.name} of a table about the frame origin')
             for parameter in inertia_parameters(description, link, about_origin)[:4]
         ]
-
-    def torque(arm: ArmDescription, field: Array) -> Array:
-        return NewtonEulerModel(arm, field).inverse_dynamics(*states).ravel()
-
-    def in_gravity(axis: int, value: float) -> Array:
-        return torque(description, np.where(np.arange(3) == axis, value, gravity))
-
-    def with_number(one: Parameter, value: float) -> Array:
-        return torque(one.write(description, value), gravity)
-
-    fields = [
-        Parameter(
-            'arm', f'gravity {"xyz"[k]}', 'm/s^2', lambda arm: 0.0, lambda arm, _: arm, linear=True
-        )
-        for k in range(3)
-    ]
-    return [
-        _Candidate(one, float(gravity[axis]), partial(in_gravity, axis))
-        for axis, one in enumerate(fields)
-    ] + [_Candidate(one, one.read(description), partial(with_number, one)) for one in parameters]
+    return parameters
 
 
 def _slope(candidate: _Candidate, at: float) -> Array:
@@ -289,15 +277,8 @@ def _descend(candidate: _Candidate, value: float, answered: Array) -> tuple[floa
 
 
 def _reversal(
-    description: ArmDescription,
-    states: JointStates,
-    gravity: Array,
-    joint: int,
-    answered: Array,
-    size: float,
+    here: Situation, states: JointStates, joint: int, answered: Array, size: float
 ) -> FaultCandidate:
-    turned = NewtonEulerModel(with_joint_reversed(description, joint), gravity)
-    rest = answered - turned.inverse_dynamics(*states)
-    return FaultCandidate(
-        description.joint_names[joint], 'joint sign', '', 1.0, -1.0, _rms(rest) / size
-    )
+    turned = replace(here, arm=with_joint_reversed(here.arm, joint))
+    left = _rms(answered - _torque(turned, states)) / size
+    return FaultCandidate(here.arm.joint_names[joint], 'joint sign', '', 1.0, -1.0, left)

@@ -29,24 +29,36 @@ Key = str | int | tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
+class Situation:
+    """An arm and the gravity [m/s^2] that it is used with."""
+
+    arm: ArmDescription
+    gravity: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Parameter:
     """
-    One parameter of a description.
+    One parameter of an arm and its gravity.
 
-    `read` returns its value; `write(arm, value)` returns the arm with another one.
-    `angle` values are compared modulo a whole turn; `identifiable` is False where no torque of a
-    rigid
-    body can depend on it; in a `linear` one torque is affine.
+    `read` returns its value, NaN where there is none; `write(situation, value)` returns them with
+    another one. `angle` values are compared modulo a whole turn; `identifiable` is False where no
+    torque of a rigid body can depend on it; in a `linear` one torque is affine.
     """
 
     place: str
     name: str
     unit: str
-    read: Callable[[ArmDescription], float]
-    write: Callable[[ArmDescription, float], ArmDescription]
+    read: Callable[[Situation], Any]
+    write: Callable[[Situation, Any], Situation]
     angle: bool = False
     identifiable: bool = True
     linear: bool = False
+
+    @property
+    def label(self) -> str:
+        """Place and name."""
+        return f'{self.place}: {self.name}'
 
 
 @dataclass(frozen=True)
@@ -95,19 +107,45 @@ INERTIA_FORMS = (
 )
 
 
+def gravity_parameters() -> list[Parameter]:
+    """Return gravity's three entries."""
+    return [
+        _field('arm', f'gravity {axis}', 'm/s^2', 'gravity', (i,), linear=True)
+        for i, axis in enumerate('xyz')
+    ]
+
+
 def geometry_parameters(description: ArmDescription) -> list[Parameter]:
     """Return base, joints' rows and rotors, and flange, in order from base to tip."""
     parameters = [
-        _field('base', f'position {axis}', 'm', 'base', (i, 3)) for i, axis in enumerate('xyz')
+        _field('base', f'position {axis}', 'm', 'arm', 'base', (i, 3))
+        for i, axis in enumerate('xyz')
     ]
     parameters += [_base_angle(axis) for axis in range(3)]
     for i, joint in enumerate(description.joints):
-        parameters += _row_parameters(joint.name, 'joints', i, 'row')
+        at = ('arm', 'joints', i)
+        parameters += _row_parameters(joint.name, *at, 'row')
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
-        path = ('joints', i, 'rotor_inertia')
-        parameters.append(_field(joint.name, 'rotor inertia', unit, *path, linear=True))
+        parameters.append(
+            _field(joint.name, 'rotor inertia', unit, *at, 'rotor_inertia', linear=True)
+        )
     # The flange moves no mass of its own: a load on it is already in the last link.
-    return parameters + _row_parameters('flange', 'flange', identifiable=False)
+    return parameters + _row_parameters('flange', 'arm', 'flange', identifiable=False)
+
+
+def kind_parameters(description: ArmDescription) -> list[Parameter]:
+    """Return whether each joint turns or slides."""
+
+    def kind(place: str, i: int) -> Parameter:
+        return Parameter(
+            place,
+            'kind',
+            '',
+            lambda of: of.arm.joints[i].kind.value,
+            lambda of, value: _set(of, ('arm', 'joints', i, 'kind'), JointKind(value)),
+        )
+
+    return [kind(joint.name, i) for i, joint in enumerate(description.joints)]
 
 
 def limit_parameters(description: ArmDescription) -> list[Parameter]:
@@ -117,7 +155,7 @@ def limit_parameters(description: ArmDescription) -> list[Parameter]:
             joint.name,
             f'limit {part.name}',
             _limit_unit(part.name, joint.kind),
-            *('joints', i, 'limits', part.name),
+            *('arm', 'joints', i, 'limits', part.name),
             identifiable=False,
         )
         for i, joint in enumerate(description.joints)
@@ -160,13 +198,13 @@ def _friction_parameter(description: ArmDescription, name: str, at: tuple[int, .
     place = 'arm' if by_element or not at else description.joint_names[at[-1]]
     element = at if by_element else at[:-1]
     label = f'friction {name}{"".join(f"[{k + 1}]" for k in element)}'
-    return _field(place, label, '', 'friction', name, *([at] if at else []))
+    return _field(place, label, '', 'arm', 'friction', name, *([at] if at else []))
 
 
 def _field(place: str, name: str, unit: str, *path: Key, **flags: bool) -> Parameter:
     """Return the parameter at a path of fields, places in tuples and places in arrays."""
     return Parameter(
-        place, name, unit, lambda arm: _get(arm, path), lambda arm, v: _set(arm, path, v), **flags
+        place, name, unit, lambda of: _get(of, path), lambda of, v: _set(of, path, v), **flags
     )
 
 
@@ -176,7 +214,7 @@ def _get(thing: Any, path: Sequence[Key]) -> float:
     return math.nan if thing is None else float(thing)
 
 
-def _set(thing: Any, path: Sequence[Key], value: float) -> Any:
+def _set(thing: Any, path: Sequence[Key], value: Any) -> Any:
     if not path:
         return value
     key, rest = path[0], path[1:]
@@ -199,18 +237,18 @@ def _row_parameters(place: str, *path: Key, identifiable: bool = True) -> list[P
 def _base_angle(axis: int) -> Parameter:
     """Return an angle of the base as an arm file has it: fixed-axis roll, pitch, yaw."""
 
-    def write(arm: ArmDescription, value: float) -> ArmDescription:
-        angles = rpy_from_rotation(arm.base[:3, :3])
+    def write(of: Situation, value: float) -> Situation:
+        base = np.array(of.arm.base)
+        angles = rpy_from_rotation(base[:3, :3])
         angles[axis] = value
-        base = np.array(arm.base)
         base[:3, :3] = rpy(*angles)
-        return replace(arm, base=base)
+        return _set(of, ('arm', 'base'), base)
 
     return Parameter(
         'base',
         ('roll', 'pitch', 'yaw')[axis],
         'rad',
-        lambda arm: float(rpy_from_rotation(arm.base[:3, :3])[axis]),
+        lambda of: float(rpy_from_rotation(of.arm.base[:3, :3])[axis]),
         write,
         angle=True,
     )
@@ -233,10 +271,10 @@ def _limit_unit(name: str, kind: JointKind) -> str:
 
 
 def _inertia_parameter(place: str, link: int, form: InertiaForm, k: int) -> Parameter:
-    def write(arm: ArmDescription, value: float) -> ArmDescription:
-        numbers = form.numbers(arm.links[link])
+    def write(of: Situation, value: float) -> Situation:
+        numbers = form.numbers(of.arm.links[link])
         numbers[k] = value
-        return replace(arm, links=(*arm.links[:link], form.link(numbers), *arm.links[link + 1 :]))
+        return _set(of, ('arm', 'links', link), form.link(numbers))
 
     name, unit = form.names()[k]
     # About the frame origin all ten are linear (Gautier and Khalil 1990, eq. 3),
@@ -245,7 +283,7 @@ def _inertia_parameter(place: str, link: int, form: InertiaForm, k: int) -> Para
         place,
         name,
         unit,
-        lambda arm: float(form.numbers(arm.links[link])[k]),
+        lambda of: float(form.numbers(of.arm.links[link])[k]),
         write,
         linear=k > 3 or (form.moment and form.origin),
     )

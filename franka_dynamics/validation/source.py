@@ -110,6 +110,6 @@ def _with_nearest_inertials(
             f'{f" with the hand {hand}" if hand else ""}; name the arm (--arm) to compare with a '
             'set or a hand of a file.'
         )
-    links = nearest_reading(arm, chain, TEXT)[0].links
+    links = nearest_reading(arm, chain, TEXT)[1].links
     known = identify(links, candidates, arm.name).known
     return replace(arm, links=known.links, inertial_set=known.inertial_set, hand=known.hand)

@@ -183,5 +183,5 @@ def test_a_hand_that_is_missing_is_a_difference_of_the_last_link(tmp_path):
 
 def test_passed_means_that_no_torque_differs(compared):
     found = compared(with_row_shifted(load('fr3'), 3, a=0.01))
-    assert not found.passed and found.together().largest > 0.1
-    assert found.together().largest == pytest.approx(found.differences[0].torque_effect)
+    assert not found.passed and found.together.largest > 0.1
+    assert found.together.largest == pytest.approx(found.differences[0].torque_effect)
