@@ -22,7 +22,6 @@ from ._recording_options import (
 )
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription
-from ..arm.friction import COULOMB_WIDTH
 from ..control.settings import PAYLOAD_ORDER
 from ..options import option
 
@@ -49,9 +48,6 @@ class IdentifyPayload(RecordingOptions, ArmOptions):
         default=False,
     )
     gravity: tuple[float, float, float] = gravity_option('base')
-    friction_width: float = option(
-        'where Coulomb friction has turned over', 'RAD_PER_S', default=COULOMB_WIDTH
-    )
     output: Path | None = file_option('write a ROS parameter file for the feedforward node')
     desk: Path | None = desk_option()
     json: Path | None = json_option()
@@ -63,16 +59,14 @@ class IdentifyPayload(RecordingOptions, ArmOptions):
         from ..identification.payload import identify_payload
 
         if self.static:
-            why = '--static, which averages poses at rest: nothing is filtered and nothing rubs'
-            self.refuse(why, 'rate', 'cutoff', 'trim', 'friction_width')
+            why = '--static, which averages poses at rest: nothing is filtered'
+            self.refuse(why, 'rate', 'cutoff', 'trim')
         console = terminal()
         arm = self.load_arm()
         with progress_bar(console) as bar:
             without = _motions(self, arm, bar, self.without)
             loaded = _motions(self, arm, bar, self.loaded)
-            found = identify_payload(
-                without, loaded, arm, gravity=self.gravity, width=self.friction_width
-            )
+            found = identify_payload(without, loaded, arm, gravity=self.gravity)
         _print(console, found, arm)
         if self.json:
             write_json(self.json, _as_data(found))

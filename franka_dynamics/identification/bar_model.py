@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,91 +13,52 @@ from ..typing import Array
 
 _SHORTEST = 0.03  # [m]; frames nearer to each other than this make no bar
 _APART = 3  # bars; an elbow with an offset is a bar of its own
+_FIRST_ABOVE = 3  # the points before it stand on the table
 
 
-@dataclass(frozen=True, eq=False)
-class Skeleton:
+def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
     """
-    Bars between the origins of an arm's frames, from the base to the tip of a tool.
+    Return base, frame origins, flange and tip of a tool in {S}, shape (..., n + 3, 3) [m].
 
-    Attributes
+    Parameters
     ----------
     arm : ArmDescription
         Whose geometry it is.
+    q : array_like, shape (..., n)
+        Positions [rad].
     tool : float
-        Length of a tool along the flange's z [m].
+        Its length along the flange's z [m].
 
     """
+    frames = NewtonEulerModel(arm).frames(q)
+    base = np.broadcast_to(np.asarray(arm.base)[:3, 3], (*frames.shape[:-3], 1, 3))
+    tip = frames[..., -1:, :3, 3] + tool * frames[..., -1:, :3, 2]
+    return np.concatenate([base, frames[..., :3, 3], tip], axis=-2)
 
-    arm: ArmDescription
-    tool: float = 0.0
 
-    def points(self, q: ArrayLike) -> Array:
-        """Return base, frame origins, flange and tool tip in {S}, shape (..., n + 3, 3) [m]."""
-        frames = NewtonEulerModel(self.arm).frames(q)
-        base = np.broadcast_to(np.asarray(self.arm.base)[:3, 3], (*frames.shape[:-3], 1, 3))
-        tip = frames[..., -1:, :3, 3] + self.tool * frames[..., -1:, :3, 2]
-        return np.concatenate([base, frames[..., :3, 3], tip], axis=-2)
+def heights(points: Array, table: float = 0.0) -> Array:
+    """Return how far `bar_ends` from the third joint on are above a table, (..., n) [m]."""
+    return np.asarray(points[..., _FIRST_ABOVE:, 2] - table)
 
-    def heights(self, q: ArrayLike, table: float = 0.0, first: int = 3) -> Array:
-        """
-        Return how far each point of the moving arm is above a table, (..., n + 3 - first) [m].
 
-        Parameters
-        ----------
-        q : array_like, shape (..., n)
-            Positions [rad].
-        table : float
-            Height of the table in {S} [m].
-        first : int
-            The first point that counts; those before stand on the table.
+def clearances(points: Array) -> Array:
+    """
+    Return the distance of each two bars between `bar_ends`, not neighbours, (..., pairs) [m].
 
-        """
-        return self.heights_of(self.points(q), table, first)
-
-    @staticmethod
-    def heights_of(points: Array, table: float = 0.0, first: int = 3) -> Array:
-        """Return `heights` of what `points` returned."""
-        return np.asarray(points[..., first:, 2] - table)
-
-    def height(self, q: ArrayLike, table: float = 0.0, first: int = 3) -> Array:
-        """Return the least of `heights`, shape (...) [m]."""
-        return np.asarray(self.heights(q, table, first).min(axis=-1))
-
-    def clearances(self, q: ArrayLike) -> Array:
-        """
-        Return the distance of each two bars that are not neighbours, shape (..., pairs) [m].
-
-        Neighbours are bars up to two apart: joint limits keep those from each other.
-        """
-        return self.clearances_of(self.points(q))
-
-    def clearances_of(self, points: Array) -> Array:
-        """Return `clearances` of what `points` returned."""
-        bars = self._bars(points)
-        distances = [
-            _bar_distance(
-                points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :]
-            )
-            for i, (a, b) in enumerate(bars)
-            for c, d in bars[i + _APART :]
-        ]
-        return np.stack(distances, axis=-1)
-
-    def clearance(self, q: ArrayLike) -> Array:
-        """Return the least of `clearances`, shape (...) [m]."""
-        return np.asarray(self.clearances(q).min(axis=-1))
-
-    @staticmethod
-    def _bars(points: Array) -> list[tuple[int, int]]:
-        """Return pairs of points with a bar between; lengths do not depend on the position."""
-        one = points.reshape(-1, *points.shape[-2:])[0]
-        bars, last = [], 0
-        for i in range(1, len(one)):
-            if np.linalg.norm(one[i] - one[last]) >= _SHORTEST:
-                bars.append((last, i))
-                last = i
-        return bars
+    Neighbours are bars up to two apart: joint limits keep those from each other.
+    """
+    one = points.reshape(-1, *points.shape[-2:])[0]  # lengths do not depend on the position
+    bars, last = [], 0
+    for i in range(1, len(one)):
+        if np.linalg.norm(one[i] - one[last]) >= _SHORTEST:
+            bars.append((last, i))
+            last = i
+    distances = [
+        _bar_distance(points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :])
+        for i, (a, b) in enumerate(bars)
+        for c, d in bars[i + _APART :]
+    ]
+    return np.stack(distances, axis=-1)
 
 
 def _bar_distance(a: Array, b: Array, c: Array, d: Array) -> Array:

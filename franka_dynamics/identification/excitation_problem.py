@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bar_model import Skeleton
+from .bar_model import bar_ends, clearances, heights
 from .prior import Prior
 from .samples import QRFactors
 from .torque_model import TorqueModel
@@ -40,7 +40,7 @@ from ..typing import Array
 # are worth one; the larger of both recordings.
 _NOISE_PARTS = {True: 0.006, False: 0.018}  # of joints of 50 N m and more, and of smaller ones
 _LARGE_NM, _RATE_HZ = 50.0, 30.0
-_LEAST_NM = 1.0  # what a joint whose limit is not known, and which carries nothing, is taken for
+_LEAST_NM = 1.0  # that a joint is taken to need which carries nothing, where no limit is known
 # A parameter is identifiable if the motion leaves at most this part of what was not known.
 IDENTIFIABLE = 0.5
 # It is essential if what is left makes more torque than this part of the noise of some joint, at
@@ -140,7 +140,9 @@ class ExcitationProblem:
     @cached_property
     def prior(self) -> Prior:
         """What is known before any motion: masses to 100 %, all else in proportion."""
-        return Prior.towards(self.arm, self.model, self._effort())
+        q = sample_states(self.arm, _RANDOM_STATES).q
+        held = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
+        return Prior.towards(self.arm, self.model, np.maximum(held, _LEAST_NM))
 
     def condition_number(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
@@ -156,7 +158,7 @@ class ExcitationProblem:
             States [rad, rad/s, rad/s^2].
 
         """
-        rows = self.regressor(q, dq, ddq) * self.units / np.sqrt(self._effort())[:, None]
+        rows = self.regressor(q, dq, ddq) * self.units / np.sqrt(self.prior.effort)[:, None]
         stacked = rows.reshape(*q.shape[:-2], -1, rows.shape[-1])
         values = np.linalg.svd(np.swapaxes(stacked, -1, -2) @ stacked, compute_uv=False)
         return np.asarray(np.sqrt(values[..., 0] / values[..., -1]))
@@ -164,13 +166,8 @@ class ExcitationProblem:
     @cached_property
     def noise(self) -> Array:
         """Standard deviation of each joint's torque times the root of samples worth one, (n,)."""
-        effort = self._effort()
+        effort = self.prior.effort
         return effort * np.where(effort >= _LARGE_NM, _NOISE_PARTS[True], _NOISE_PARTS[False])
-
-    @property
-    def prior_deviations(self) -> Array:
-        """What is not known before any motion, shape (p,)."""
-        return self.prior.deviations
 
     @cached_property
     def _prior_information(self) -> Array:
@@ -192,10 +189,10 @@ class ExcitationProblem:
 
     def _deviations(self, scaled_covariance: Array) -> Array:
         variances = np.diagonal(scaled_covariance, axis1=-2, axis2=-1)
-        return np.asarray(self.prior_deviations * np.sqrt(variances))
+        return np.asarray(self.prior.deviations * np.sqrt(variances))
 
     def _scaled_covariance(self, regressor: Array) -> Array:
-        """Return the covariance in units of `prior_deviations` from (..., samples, n, p)."""
+        """Return the covariance in units of `prior.deviations` from (..., samples, n, p)."""
         rows = regressor / self.noise[:, None]
         stacked = rows.reshape(*rows.shape[:-3], -1, rows.shape[-1])
         information = (
@@ -203,7 +200,7 @@ class ExcitationProblem:
             + self._prior_information
         )
         # Scaled to the prior, so that kilograms and friction meet as numbers of order one.
-        scale = self.prior_deviations
+        scale = self.prior.deviations
         return np.asarray(np.linalg.inv(information * scale * scale[:, None]))
 
     def _samples_each(self, rows: Array) -> float:
@@ -216,7 +213,7 @@ class ExcitationProblem:
 
     def _left_open(self, deviations: Array) -> Array:
         b = len(self.model.base)
-        return np.asarray(deviations[..., :b] / self.prior_deviations[:b])
+        return np.asarray(deviations[..., :b] / self.prior.deviations[:b])
 
     @cached_property
     def _largest_torques(self) -> Array:
@@ -236,7 +233,7 @@ class ExcitationProblem:
 
     def not_known(self, deviations: Array) -> NDArray[np.bool_]:
         """Return which base parameters are neither identifiable nor too small to matter, (b,)."""
-        left = deviations[: len(self.model.base)] / self.prior_deviations[: len(self.model.base)]
+        left = deviations[: len(self.model.base)] / self.prior.deviations[: len(self.model.base)]
         essential = self.torques_left(deviations) > _ESSENTIAL
         return np.asarray((left > IDENTIFIABLE) & essential, dtype=bool)
 
@@ -267,7 +264,7 @@ class ExcitationProblem:
         half = _SHARPNESS // 2
         slopes = variances ** (half - 1) / np.sum(variances**half) / 2.0
         inner = covariance[:, :count] * slopes @ covariance[:count]
-        scale = self.prior_deviations
+        scale = self.prior.deviations
         whitened = regressor / self.noise[:, None] ** 2
         slope = -2.0 * self._samples_each(regressor) * whitened @ (inner * scale * scale[:, None])
         return criterion, np.asarray(slope)
@@ -276,16 +273,6 @@ class ExcitationProblem:
         """Return what the parameters multiply at states of shape (..., n), shape (..., n, p)."""
         model = self.model
         return model.regressor(model.base.regressor(q, dq, ddq), model.friction.columns(q, dq))
-
-    def _effort(self) -> Array:
-        """Return the torque limits, what gravity takes where they are not known, (n,) [N m]."""
-        effort = self.arm.limit('effort')
-        known = np.isfinite(effort) & (effort > 0.0)
-        if known.all():
-            return effort
-        q = sample_states(self.arm, _RANDOM_STATES).q
-        held = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
-        return np.where(known, effort, np.maximum(held, _LEAST_NM))
 
     def margins(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
@@ -311,8 +298,7 @@ class ExcitationProblem:
         """
         limits, arm = self.limits, self.arm
         lower, upper = arm.limit('lower'), arm.limit('upper')
-        skeleton = Skeleton(arm, limits.tool)
-        points = skeleton.points(q)
+        points = bar_ends(arm, q, limits.tool)
         velocity = dq / np.maximum(self._velocity_limit(q, dq), _RESTING)
         acceleration = ddq / arm.limit('acceleration')
         torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq) / arm.limit(
@@ -322,8 +308,8 @@ class ExcitationProblem:
         for share in (velocity, acceleration, torque):
             parts += [limits.fraction - share, limits.fraction + share]
         parts += [
-            skeleton.heights_of(points, limits.table) - limits.table_margin,
-            skeleton.clearances_of(points) - limits.clearance,
+            heights(points, limits.table) - limits.table_margin,
+            clearances(points) - limits.clearance,
         ]
         return np.concatenate(parts, axis=-1)
 

@@ -16,7 +16,6 @@ from .torque_model import (
     TorqueModel,
 )
 from ..arm import ArmDescription
-from ..arm.friction import COULOMB_WIDTH
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
 from ..options import option
@@ -39,8 +38,6 @@ class IdentificationOptions:
         In the space frame [m/s^2].
     friction : str
         'maxwell_slip' or 'viscous_coulomb': what the arm is given.
-    friction_width : float
-        Where Coulomb friction has turned over [rad/s].
     rotor_inertia : bool
         Whether each joint's rotor inertia is identified too; of motor currents it always is.
     mass_factor : float
@@ -65,9 +62,6 @@ class IdentificationOptions:
 
     gravity: ArrayLike = GRAVITY
     friction: str = option('what the arm file holds', choices=FRICTIONS, default=MAXWELL_SLIP)
-    friction_width: float = option(
-        'where Coulomb friction has turned over', 'RAD_PER_S', default=COULOMB_WIDTH
-    )
     rotor_inertia: bool = option('identify one rotor inertia per joint as well', default=False)
     mass_factor: float = option('masses stay within this factor of the start', 'F', default=3.0)
     folds: int = 5
@@ -163,7 +157,6 @@ class IdentificationOptions:
             start,
             gravity=self.gravity,
             rotor_inertia=self.rotor_inertia or not self.torque,
-            width=self.friction_width,
             reaches=tuple(sorted({one for pair in self.slip_reaches for one in pair})),
             friction_part=FRICTION_PART if self.torque else DRIVE_FRICTION_PART,
         )

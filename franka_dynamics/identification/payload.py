@@ -22,7 +22,6 @@ from .samples import filter_inflation, QRFactors, residual_inflation, total
 from .solve import Equations, Estimate, Noise, reweighted, solve
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
-from ..arm.friction import COULOMB_WIDTH
 from ..arm.payload import payload_array
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
@@ -215,7 +214,6 @@ def identify_payload(
     arm: ArmDescription,
     *,
     gravity: ArrayLike = GRAVITY,
-    width: float = COULOMB_WIDTH,
 ) -> PayloadEstimate:
     """
     Return the load that one set of recordings has and the other has not.
@@ -229,8 +227,6 @@ def identify_payload(
         The arm without the load; known to 100 % only, so that any published set will do.
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
-    width : float
-        Where Coulomb friction has turned over [rad/s].
 
     Raises
     ------
@@ -240,7 +236,7 @@ def identify_payload(
     """
     if not without or not loaded:
         raise IdentificationError('A payload needs recordings without and with it.')
-    model = TorqueModel.of(arm, gravity=gravity, width=width)
+    model = TorqueModel.of(arm, gravity=gravity)
     both = [*without, *loaded]
     strongest = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     system = _System(

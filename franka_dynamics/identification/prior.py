@@ -46,6 +46,10 @@ MINIMUM_GYRATION_M = 0.01
 # A rotor, behind its gear, whose inertia alone lets the joint's torque limit accelerate it by this
 # much [rad/s^2] costs as much as a doubled mass. That of a UR10e's first joints is 90 rad/s^2.
 _ROTOR_ACCELERATION = 100.0
+# A joint whose torque limit is not known is taken to have so many times the largest torque that it
+# was recorded with: friction, which may be nearly all of that, is then measured by a tenth of it.
+# Measured by a fiftieth it would count as noise.
+_LIMIT_PER_EFFORT = 5.0
 
 
 def pseudo_inertia_basis() -> Array:
@@ -96,7 +100,8 @@ class Prior:
     reference : ArmDescription
         The starting set, with_minimum_gyration.
     effort, velocity : ndarray, shape (n,)
-        What friction is measured by: the joints' limits of torque [N m] and speed [rad/s].
+        What friction is measured by: the joints' limits of torque [N m], or what they are taken
+        for where none is known, and of speed [rad/s].
 
     """
 
@@ -120,12 +125,12 @@ class Prior:
             The largest torques [N m], for joints whose torque limit is not known.
 
         """
-        effort = arm.limit('effort')
-        known = np.isfinite(effort) & (effort > 0.0)
+        limit = arm.limit('effort')
+        known = np.isfinite(limit) & (limit > 0.0)
         return cls(
             model,
             arm.map_links(with_minimum_gyration),
-            np.where(known, effort, np.maximum(strongest, 1e-6)),
+            np.where(known, limit, _LIMIT_PER_EFFORT * np.maximum(strongest, 1e-6)),
             arm.limit('velocity'),
         )
 

@@ -53,15 +53,6 @@ class FrictionTerms:
     reaches: tuple[float, ...] = ()
     part: float = FRICTION_PART  # of the torque limit that the prior takes friction for
 
-    def __post_init__(self) -> None:
-        """Refuse widths that no term can have."""
-        for name, value, unit in (
-            ('width of Coulomb friction', self.width, 'rad/s'),
-            *(('reach of a Maxwell-slip element', reach, 'rad') for reach in self.reaches),
-        ):
-            if not 0.0 < value < np.inf:
-                raise IdentificationError(f'The {name} is {value} {unit}; it must be positive.')
-
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Symbols of one joint's terms, in the order of its columns."""
@@ -179,14 +170,13 @@ class TorqueModel:
         *,
         gravity: ArrayLike = GRAVITY,
         rotor_inertia: bool = False,
-        width: float = COULOMB_WIDTH,
         reaches: tuple[float, ...] = (),
         friction_part: float = FRICTION_PART,
     ) -> TorqueModel:
         """Return the model of an arm's geometry; nothing depends on its inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
-            FrictionTerms(arm.n, width, reaches, friction_part),
+            FrictionTerms(arm.n, reaches=reaches, part=friction_part),
         )
 
     def with_reaches(self, reaches: tuple[float, ...]) -> TorqueModel:

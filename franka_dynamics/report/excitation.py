@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .elements import figure_of_size, MEASURED, save
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..identification.bar_model import Skeleton
+from ..identification.bar_model import bar_ends, heights
 from ..identification.excitation_problem import ExcitationProblem
 from ..identification.fourier_trajectory import FourierTrajectory
 
@@ -55,7 +55,7 @@ def plot_excitation(
             axis.axhline(edge, color=MEASURED, lw=0.8, ls=':')
         axis.set_title(title, fontsize=10, loc='left')
         axis.grid(alpha=0.25)
-    height = Skeleton(arm, limits.tool).height(q, limits.table)
+    height = heights(bar_ends(arm, q, limits.tool), limits.table).min(axis=-1)
     axes[-1].plot(time, height, color=MEASURED, lw=1.2)
     axes[-1].axhline(limits.table_margin, color=MEASURED, lw=0.8, ls=':')
     axes[-1].set_title('lowest point above the table [m]', fontsize=10, loc='left')

@@ -282,7 +282,6 @@ def test_the_sign_of_efforts_is_turned_by_the_effort_scale(bag, tmp_path):
         (['--prior', '-1'], 'The precision of the prior is -1.0; it must be positive'),
         (['--pull', '-1'], 'The precision of the prior is -1.0; it must be positive'),
         (['--mass-factor', '1'], 'The mass factor is 1.0; it must be above 1'),
-        (['--friction-width', '0'], 'The width of Coulomb friction is 0.0 rad/s'),
         (['--output', '.'], 'is a folder; give the name of a file to be written'),
     ],
 )

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`identify` on logs with what real logs from elsewhere had: strong gears, a fitted hand."""
 
+from dataclasses import replace
 import json
 
 import numpy as np
@@ -66,9 +67,12 @@ def identified(folder, log, *options):
     return status, json.loads(figures.read_text()), out
 
 
-@pytest.mark.parametrize('right', [True, False])
-def test_behind_strong_gears_the_inertias_decide(tmp_path, right):
+@pytest.mark.parametrize('right, limits', [(True, True), (False, True), (True, False)])
+def test_behind_strong_gears_the_inertias_decide(tmp_path, right, limits):
     published = industrial_arm()
+    if not limits:
+        free = [replace(joint, limits=JointLimits()) for joint in published.joints]
+        published = replace(published, joints=tuple(free))
     save(published, tmp_path / 'published.yaml')
     real = drawn_around(published, 17, size=0.2) if right else published
     log = geared(real, GEARS, seconds=25.0, rate=60.0, noise=0.5, widest=0.4)
@@ -81,6 +85,8 @@ def test_behind_strong_gears_the_inertias_decide(tmp_path, right):
         # Without friction both are some 50 N m off, and the published set happens to be nearer.
         rigid = [one['test_without_friction']['E'] for one in (own, start)]
         assert rigid[0] > rigid[1] > 40.0
+        found = load(out).friction.coulomb
+        np.testing.assert_allclose(found[:3], GEARS[:3], rtol=0.15)
         q = published.home
         gravity, before, truth = (
             NewtonEulerModel(arm).gravity(q) for arm in (load(out), published, real)

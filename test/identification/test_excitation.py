@@ -11,7 +11,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.bar_model import Skeleton
+from franka_dynamics.identification.bar_model import bar_ends, clearances, heights
 from franka_dynamics.identification.excitation import optimise, random_trajectory
 from franka_dynamics.identification.excitation_problem import (
     bag_information,
@@ -20,7 +20,6 @@ from franka_dynamics.identification.excitation_problem import (
     ExcitationProblem,
 )
 from franka_dynamics.identification.fourier_trajectory import basis
-from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.samples import QRFactors
 from franka_dynamics.identification.solve import estimate
@@ -123,9 +122,9 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
     model = PinocchioModel(arm)
     torque = np.array([model.inverse_dynamics(*rows) for rows in zip(q, dq, ddq)])
     assert (np.abs(torque) < LIMITS.fraction * arm.limit('effort') + 0.1).all()
-    skeleton = Skeleton(arm, LIMITS.tool)
-    assert skeleton.height(q).min() > LIMITS.table_margin - slack
-    assert skeleton.clearance(q).min() > LIMITS.clearance - slack
+    points = bar_ends(arm, q, LIMITS.tool)
+    assert heights(points).min() > LIMITS.table_margin - slack
+    assert clearances(points).min() > LIMITS.clearance - slack
 
 
 def test_a_parameter_too_small_to_matter_makes_no_torque():
@@ -133,12 +132,12 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
     arm = load('fr3')
     problem = ExcitationProblem(arm, LIMITS)
     names = problem.model.base.names
-    unknown = problem.not_known(problem.prior_deviations)
+    unknown = problem.not_known(problem.prior.deviations)
     small = [name for name, one in zip(names, unknown) if not one]
     assert small == ['XXR_7', 'XY_7', 'XZ_7', 'YZ_7', 'ZZ_7']
     states = sample_states(arm, 500)
     # One deviation of XX_7 changes torques, by the recursion of another model, by as much as said.
-    deviation = problem.prior_deviations[names.index('XXR_7')]
+    deviation = problem.prior.deviations[names.index('XXR_7')]
     last = arm.links[6]
     changed = replace(last, inertia=last.inertia + np.diag([deviation, 0.0, 0.0]))
     with_it, without = (
@@ -146,7 +145,7 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
         for one in (replace(arm, links=(*arm.links[:6], changed)), arm)
     )
     part = (np.abs(with_it - without) / problem.noise).max()
-    said = problem.torques_left(problem.prior_deviations)[names.index('XXR_7')]
+    said = problem.torques_left(problem.prior.deviations)[names.index('XXR_7')]
     assert part == pytest.approx(said, rel=1e-6)
     assert part < 0.1
 
@@ -170,7 +169,7 @@ def test_motion_stays_above_a_raised_table():
     problem = ExcitationProblem(arm, ExcitationLimits(table=0.2))
     trajectory = random_trajectory(problem, arm.home, 10.0, 5, np.random.default_rng(0))
     q, _, _ = trajectory.at(np.linspace(0.0, 10.0, 100, endpoint=False))
-    assert Skeleton(arm, 0.15).height(q).min() >= 0.35
+    assert heights(bar_ends(arm, q, 0.15)).min() >= 0.35
 
 
 @pytest.mark.parametrize(
@@ -190,9 +189,3 @@ def test_a_start_beyond_a_limit_is_refused(limits):
 def test_a_fraction_of_the_limits_above_one_is_refused():
     with pytest.raises(IdentificationError, match=r'fraction of the limits is 1\.2; it must lie'):
         ExcitationLimits(fraction=1.2)
-
-
-def test_what_is_planned_for_is_the_friction_that_is_fitted():
-    arm = load('fer')
-    planned = ExcitationProblem(arm, LIMITS).model.friction.width
-    assert planned == IdentificationOptions().torque_model(arm).friction.width

@@ -41,7 +41,8 @@ WIDTH = 0.3
 FRICTION = ViscousCoulombFriction(
     np.linspace(0.2, 0.5, 7), np.linspace(0.4, 0.2, 7), np.full(7, 0.02), WIDTH
 )
-MODEL = TorqueModel.of(FER, width=WIDTH)
+MODEL = TorqueModel.of(FER)
+MODEL = replace(MODEL, friction=replace(MODEL.friction, width=WIDTH))
 PRIOR = Prior.towards(FER, MODEL, np.ones(7))
 EVERY = np.ones(21, dtype=bool)
 NO_MISFIT = PriorMisfit(*np.zeros((2, len(MODEL.base), 1)))

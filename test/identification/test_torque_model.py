@@ -3,10 +3,8 @@
 """Friction as columns of a regressor."""
 
 import numpy as np
-import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.torque_model import FrictionTerms, TorqueModel
 
 
@@ -67,11 +65,3 @@ def test_friction_columns_act_on_their_own_joint_only():
 
 def test_given_names_when_listed_then_they_follow_the_columns():
     assert FrictionTerms(2).names == ('fv_1', 'fc_1', 'fo_1', 'fv_2', 'fc_2', 'fo_2')
-
-
-@pytest.mark.parametrize('width', [0.0, -0.1, float('nan'), float('inf')])
-def test_given_a_width_that_is_none_when_made_then_it_is_refused(width):
-    with pytest.raises(IdentificationError, match='width of Coulomb friction is'):
-        FrictionTerms(7, width)
-    with pytest.raises(IdentificationError, match='reach of a Maxwell-slip element is'):
-        FrictionTerms(7, reaches=(0.1, width))
