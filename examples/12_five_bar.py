@@ -84,10 +84,11 @@ def spherical_five_bar(inertias: Sequence[LinkInertia] | None = None) -> ClosedC
     space frame at q = 0; of `five_bar_meshes` in aluminium if not given.
     """
     links = inertias or [mesh_inertia(mesh, DENSITY) for mesh in five_bar_meshes()]
-    tree = BodyTree.from_space_twists(
-        (BASE, 0, 1, BASE, 3),
-        joint_twist(five_bar_axes(), np.zeros(3)),
-        (*links, LinkInertia.zero()),
+    tree = BodyTree(
+        parents=(BASE, 0, 1, BASE, 3),
+        placements=np.tile(np.eye(4), (5, 1, 1)),  # all frames are in the space frame at q = 0
+        twists=joint_twist(five_bar_axes(), np.zeros(3)),
+        inertias=(*links, LinkInertia.zero()),
     )
     return ClosedChain(tree, (0, 3), [Loop(2, 4, SPHERICAL)])
 

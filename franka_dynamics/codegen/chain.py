@@ -63,22 +63,25 @@ class Moments:
     def expressed_in(
         self,
         rotation: Sequence[Sequence[float]],
-        origin: Sequence[float],
+        origin: Sequence[Number],
     ) -> Moments:
         """Return the same body in another frame: r_new = R r + p."""
         rows = [[float(entry) for entry in row] for row in rotation]
         turned = [_dot(row, self.first) for row in rows]
-        tensor = _symmetric(self.second)
-        half = [[_dot(row, column) for column in tensor] for row in rows]  # R S
-        p, m = [float(entry) for entry in origin], self.mass
+        tensor, p = _symmetric(self.second), origin
+        halves = [[_dot(row, column) for column in tensor] for row in rows]  # R S
+        carried = [self.mass * along for along in p]
+        # S' = R S R' + h p' + p h' + m p p' by h + m p / 2, so that products are written once.
+        middle = [h + 0.5 * way for h, way in zip(turned, carried)]
         second = [
-            _dot(rows[j], half[i]) + turned[i] * p[j] + turned[j] * p[i] + m * (p[i] * p[j])
+            _dot(rows[j], halves[i])
+            + (2.0 * (middle[i] * p[i]) if i == j else middle[i] * p[j] + middle[j] * p[i])
             for i, j in _SIX
         ]
-        first = [turned[i] + m * p[i] for i in range(3)]
+        x, y, z = (h + way for h, way in zip(turned, carried))
         return Moments(
-            m,
-            (first[0], first[1], first[2]),
+            self.mass,
+            (x, y, z),
             (second[0], second[1], second[2], second[3], second[4], second[5]),
         )
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import re
 import textwrap
@@ -105,27 +105,12 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     output = f'double {program.results[0].array}'
     output += ''.join(f'[{size}]' for size in program.shape)
     arguments = [f'const double {array}[{n}]' for array in program.inputs]
-    body = [
-        f'  const double {array}{i} = {array}[{i - 1}];'
-        for array, elements in program.inputs.items()
-        for i in elements
-    ]
+    body = _body(program, '  const double ', 'parameters->p', ';')
+    body += [f'  {_target(result, "][")} = {result.expression};' for result in program.results]
     if not program.parameters:
-        body += _c_statements(program.statements) + _results(program.results)
         return _c_function(name, [*arguments, output], body)
     struct = f'{name}_parameters'
-    arguments.append(f'const {struct} *parameters')
-    body += [
-        f'  const double {value} = parameters->p[{k}];' for k, value in enumerate(program.prepared)
-    ]
-    body += _c_statements(program.statements) + _results(program.results)
-    prepare = [f'  const double {value} = X[{k}];' for k, value in enumerate(program.parameters)]
-    prepare = [
-        line
-        for line, value in zip(prepare, program.parameters)
-        if value in program.prepared or _is_read(value, program.preparation)
-    ]
-    prepare += _c_statements(program.preparation)
+    prepare = _preparation(program, '  const double ', ';')
     prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.prepared)]
     return '\n'.join(
         [
@@ -135,8 +120,47 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
                 [f'const double X[{len(program.parameters)}]', f'{struct} *parameters'],
                 prepare,
             ),
-            _c_function(name, [*arguments, output], body),
+            _c_function(name, [*arguments, f'const {struct} *parameters', output], body),
         ]
+    )
+
+
+def _body(program: Program, opening: str, prepared: str, end: str) -> list[str]:
+    """Return what reads a program's arrays and computes, an assignment a line."""
+    read = [
+        f'{array}{i} = {array}[{i - 1}]'
+        for array, elements in program.inputs.items()
+        for i in elements
+    ]
+    read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(program.prepared)]
+    return [f'{opening}{text}{end}' for text in (*read, *_values(program.statements))]
+
+
+def _preparation(program: Program, opening: str, end: str) -> list[str]:
+    """Return what reads the parameters and computes from them alone."""
+    words = set(program.prepared)
+    for statement in program.preparation:
+        words.update(_WORD.findall(statement.expression))
+    read = [f'{name} = X[{k}]' for k, name in enumerate(program.parameters) if name in words]
+    return [f'{opening}{text}{end}' for text in (*read, *_values(program.preparation))]
+
+
+_WORD = re.compile(r'\w+')
+
+
+def _values(statements: Sequence[Statement]) -> list[str]:
+    return [
+        f'{s.target} = {s.function}({s.expression})'
+        if s.function
+        else f'{s.target} = {s.expression}'
+        for s in statements
+    ]
+
+
+def _target(result: Result, between: str) -> str:
+    """Return the places of a result, `between` an array's indices being a comma or brackets."""
+    return ' = '.join(
+        f'{result.array}[{between.join(map(str, place))}]' for place in result.places
     )
 
 
@@ -144,31 +168,6 @@ def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
     indent = ' ' * len(f'static inline void {name}(')
     listed = f',\n{indent}'.join(arguments)
     return '\n'.join([f'static inline void {name}({listed})', '{', *body, '}', ''])
-
-
-def _statements(statements: Sequence[Statement], opening: str, end: str) -> list[str]:
-    values = (f'{s.function}({s.expression})' if s.function else s.expression for s in statements)
-    return [f'{opening}{s.target} = {value}{end}' for s, value in zip(statements, values)]
-
-
-def _c_statements(statements: Sequence[Statement]) -> list[str]:
-    return _statements(statements, '  const double ', ';')
-
-
-def _results(results: Iterable[Result]) -> list[str]:
-    lines = []
-    for result in results:
-        places = [f'{result.array}' + ''.join(f'[{i}]' for i in place) for place in result.places]
-        lines.append(f'  {" = ".join(places)} = {result.expression};')
-    return lines
-
-
-def _is_read(name: str, statements: Iterable[Statement]) -> bool:
-    return any(name in _words(statement.expression) for statement in statements)
-
-
-def _words(expression: str) -> list[str]:
-    return ''.join(c if c.isalnum() or c == '_' else ' ' for c in expression).split()
 
 
 def python_function(program: Program, docstring: str = '') -> str:
@@ -179,28 +178,16 @@ def python_function(program: Program, docstring: str = '') -> str:
     array `p`, then the output array, which it fills. The second function, `prepare_` and its
     name, takes the parameters in the program's order and fills `p`.
     """
-    body = [
-        f'    {name}{i} = {name}[{i - 1}]'
-        for name, elements in program.inputs.items()
-        for i in elements
-    ]
-    body += [f'    {name} = p[{k}]' for k, name in enumerate(program.prepared)]
-    body += _statements(program.statements, '    ', '')
-    body += [f'    {_target(result)} = {result.expression}' for result in program.results]
+    body = _body(program, '    ', 'p', '')
+    body += [f'    {_target(result, ", ")} = {result.expression}' for result in program.results]
     arguments = [*program.inputs, *(['p'] if program.parameters else []), program.results[0].array]
     text = _python_function(program.name, arguments, docstring, body)
     if not program.parameters:
         return text
-    prepare = [f'    {name} = X[{k}]' for k, name in enumerate(program.parameters)]
-    prepare += _statements(program.preparation, '    ', '')
+    prepare = _preparation(program, '    ', '')
     prepare += [f'    p[{k}] = {name}' for k, name in enumerate(program.prepared)]
-    return (
-        text
-        + '\n\n'
-        + _python_function(
-            f'prepare_{program.name}', ['X', 'p'], 'Fill p from the parameters X.', prepare
-        )
-    )
+    name, docstring = f'prepare_{program.name}', 'Fill p from the parameters X.'
+    return f'{text}\n\n{_python_function(name, ["X", "p"], docstring, prepare)}'
 
 
 def python_callable(
@@ -224,10 +211,6 @@ def _python_function(name: str, arguments: list[str], docstring: str, body: list
     if docstring:
         lines.append(f'    """{docstring}"""')
     return '\n'.join([*lines, *body]) + '\n'
-
-
-def _target(result: Result) -> str:
-    return ' = '.join(f'{result.array}[{", ".join(map(str, place))}]' for place in result.places)
 
 
 _MEANING = {

@@ -19,7 +19,7 @@ from .chain import (
     link_parameter_names,
     Moments,
 )
-from .expression import Expression, gradient, Graph, Number
+from .expression import Expression, gradient, Graph
 from .kinematics import jacobian, tip_pose, wrench_at_tip_body
 from .plan import find_plan, plain_plan, Plan
 from .program import Output, Program, write_program
@@ -32,7 +32,6 @@ from .vectors import (
     lifted,
     rotate,
     scale,
-    Turn,
     turned_moments,
     twist,
     Vector,
@@ -73,7 +72,8 @@ def mass_matrix(
         if parents[j] != BASE:
             # A mass kept on the axis, at the origin, has an effect from the joint before on.
             composite = replace(composite, mass=composite.mass + regrouped.kept[j])
-            carried = _propagated(graph, joint, turns[j], composite, arm_to(graph, joint, q[j]))
+            turned = turned_moments(graph, turns[j], composite)
+            carried = turned.expressed_in(joint.twist.tolist(), arm_to(graph, joint, q[j]))
             composites[parents[j]] = composites[parents[j]] + carried
     return elements
 
@@ -86,28 +86,6 @@ def _effort(graph: Graph, joint: GeneratorJoint, body: Moments) -> tuple[Vector,
     if joint.revolute:
         return (-hy, hx, zero), (-xz, -yz, xx + yy)
     return (zero, zero, graph.lift(body.mass)), (hy, -hx, zero)
-
-
-def _propagated(
-    graph: Graph, joint: GeneratorJoint, turned: Turn, body: Moments, arm: Vector
-) -> Moments:
-    """Return a body's moments in the frame before the joint's."""
-    body = turned_moments(graph, turned, body)
-    tilted = body.expressed_in(joint.twist.tolist(), (0.0, 0.0, 0.0))
-    h, m = lifted(graph, tilted.first), graph.lift(tilted.mass)
-    # Half of S' = S + h p' + p h' + m p p', so that the symmetric products are written once.
-    half = [h[k] + 0.5 * (m * arm[k]) for k in range(3)]
-    pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-    second: list[Number] = [
-        s + (2.0 * (half[i] * arm[i]) if i == j else half[i] * arm[j] + half[j] * arm[i])
-        for s, (i, j) in zip(tilted.second, pairs)
-    ]
-    first = [h[k] + m * arm[k] for k in range(3)]
-    return Moments(
-        m,
-        (first[0], first[1], first[2]),
-        (second[0], second[1], second[2], second[3], second[4], second[5]),
-    )
 
 
 class Quantity(str, Enum):

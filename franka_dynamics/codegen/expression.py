@@ -175,9 +175,6 @@ class Graph:
             inner, rest = b.node.operands  # c (k x) = (c k) x, and c k costs nothing
             factor = Expression(self, sign, a.node) * Expression(self, 1, inner)
             return factor * Expression(self, 1, rest)
-        if a.node.constant and self._scaled_sum(b.node):
-            first, second = (a * Expression(self, b.sign, term) for term in b.node.operands)
-            return first + second if b.node.kind == ADD else first - second
         ordered = (a.node, b.node)
         if a.node.constant == b.node.constant and a.node.number > b.node.number:
             ordered = (b.node, a.node)
@@ -216,17 +213,6 @@ class Graph:
         if x is not y or (c.node is k.node and c.node.value == 1.0):
             return None
         return (c + k) * Expression(self, 1, x)
-
-    def _scaled_sum(self, node: Node) -> bool:
-        """Return whether both terms of a sum have constant factors, which can take up another."""
-        return (
-            not node.constant
-            and node.kind in (ADD, SUBTRACT)
-            and all(
-                operand.kind == MULTIPLY and operand.operands[0].constant
-                for operand in node.operands
-            )
-        )
 
     def _coefficient(self, a: Expression) -> tuple[Expression, Node]:
         if a.node.kind == MULTIPLY and a.node.operands[0].constant:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .derivatives import tree_motion as tree_motion
     from .derivatives import TreeMotion as TreeMotion
     from .lagrangian import LagrangianModel as LagrangianModel
-    from .lagrangian import PartialKinematics as PartialKinematics
     from .model import DynamicsModel as DynamicsModel
     from .model import GRAVITY as GRAVITY
     from .newton_euler import NewtonEulerModel as NewtonEulerModel
@@ -64,10 +63,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             'tree_motion',
             'TreeMotion',
         ),
-        'lagrangian': (
-            'LagrangianModel',
-            'PartialKinematics',
-        ),
+        'lagrangian': ('LagrangianModel',),
         'model': (
             'DynamicsModel',
             'GRAVITY',

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -127,33 +126,6 @@ class BodyTree:
             names=description.joint_names,
         )
 
-    @classmethod
-    def from_space_twists(
-        cls,
-        parents: Sequence[int],
-        twists: ArrayLike,
-        inertias: Sequence[LinkInertia],
-        *,
-        tool: ArrayLike | None = None,
-        names: Sequence[str] = (),
-    ) -> BodyTree:
-        """
-        Return a tree all of whose body frames coincide with the space frame at q = 0.
-
-        This is Kwon's M_i = 1: twists (n, 6), inertias and the tool's pose (the identity if
-        not given) are all given in the space frame. `parents` are the bodies that each hangs on,
-        BASE for the base, and `names` the joints'.
-        """
-        values = np.asarray(twists, dtype=float)
-        return cls(
-            parents=tuple(parents),
-            twists=values,
-            inertias=tuple(inertias),
-            placements=np.broadcast_to(np.eye(4), (len(values), 4, 4)),
-            tool=np.eye(4) if tool is None else np.asarray(tool, dtype=float),
-            names=tuple(names),
-        )
-
     @property
     def n(self) -> int:
         """Number of joints, and of bodies."""
@@ -188,10 +160,6 @@ class BodyTree:
             )
         twists = np.einsum('ijk,ik->ij', adjoint(motions[:-1]), self.twists)
         return replace(self, twists=twists, tool=motions[-1] @ self.tool)
-
-    def with_inertias(self, inertias: Sequence[LinkInertia]) -> BodyTree:
-        """Return the tree with other bodies."""
-        return replace(self, inertias=tuple(inertias))
 
     def joint_vector(self, values: ArrayLike, name: str) -> Array:
         """

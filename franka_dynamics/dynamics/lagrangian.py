@@ -47,28 +47,165 @@ class PartialJacobians(NamedTuple):
     angular: Array  # J_O
 
 
-class PartialKinematics:
+class LagrangianModel(EquationOfMotionModel):
     """
-    Axes, points and partial Jacobians of a described arm.
+    The dynamics of a described arm from its kinetic and potential energy.
 
     Parameters
     ----------
     description : ArmDescription
         The arm, revolute and prismatic joints in either convention.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
 
-    Attributes
-    ----------
-    moved : ndarray, shape (n, n)
-        moved[l, j] is True where joint j moves link l.
+    Raises
+    ------
+    InertiaError
+        If a link has a first moment but no mass.
 
     """
 
-    def __init__(self, description: ArmDescription) -> None:
+    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
+        require_centers_of_mass(description)
         self.description = description
-        self.moved = np.tril(np.ones((description.n, description.n), dtype=bool))
+        self._gravity = gravity_vector(gravity)
+        # Whether joint j moves link l, as [l, j].
+        self._moved = np.tril(np.ones((description.n, description.n), dtype=bool))
         self._turns = np.array([j.kind is JointKind.REVOLUTE for j in description.joints])
+        self._masses = np.array([link.mass for link in description.links])
+        self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
 
-    def geometry(self, q: ArrayLike) -> Geometry:
+    def frames(self, q: ArrayLike) -> Array:
+        """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
+        return self._geometry(q).poses
+
+    def jacobian(
+        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+    ) -> Array:
+        """Return the geometric Jacobian (v, omega) of a frame, shape (..., 6, n) (section 1.5)."""
+        target = frame_index(frame, self.description.n)
+        reference = require_reference_frame(reference_frame)
+        geometry = self._geometry(q)
+        pose = geometry.poses[..., target, :, :]
+        point = np.zeros_like(pose[..., :3, 3]) if reference == 'WORLD' else pose[..., :3, 3]
+        parts = self._columns(
+            geometry, point[..., None, :], carrier=min(target, self.description.n - 1)
+        )
+        jacobian = np.concatenate(parts, axis=-2)[..., 0, :, :]
+        if reference == 'LOCAL':
+            back = np.swapaxes(pose[..., :3, :3], -1, -2)
+            jacobian = np.concatenate(
+                (back @ jacobian[..., :3, :], back @ jacobian[..., 3:, :]), axis=-2
+            )
+        return jacobian
+
+    def partial_jacobians(self, q: ArrayLike) -> PartialJacobians:
+        """Return J_P and J_O of every link's centre of mass, each of shape (..., n, 3, n)."""
+        geometry = self._geometry(q)
+        return self._columns(geometry, geometry.centers)
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
+        centers = self._geometry(q).centers
+        return np.einsum('l,...la->...a', self._masses, centers) / total_mass(self.description)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return the sum of m J_P^T J_P + J_O^T R I R^T J_O and rotors, shape (..., n, n)."""
+        geometry = self._geometry(q)
+        linear, angular = self._columns(geometry, geometry.centers)
+        links = np.einsum('l,...lai,...laj->...ij', self._masses, linear, linear) + np.einsum(
+            '...lai,...laj->...ij', angular, geometry.tensors @ angular
+        )
+        return symmetric(links) + self._rotors
+
+    def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
+        """Return dM_ij/dq_k, shape (..., n, n, n), last axis k."""
+        geometry = self._geometry(q)
+        linear, angular = self._columns(geometry, geometry.centers)
+        linear_slopes, angular_slopes = self._column_slopes(geometry, linear)
+        momentum = geometry.tensors @ angular
+        half = np.einsum(
+            'l,...laik,...laj->...ijk', self._masses, linear_slopes, linear
+        ) + np.einsum('...laik,...laj->...ijk', angular_slopes, momentum)
+        # d(S)/dq_k = z_k x S - S z_k x, so J_i^T dS J_j = -(z_k x J_i).S J_j - S J_i.(z_k x J_j).
+        turning = np.cross(
+            np.swapaxes(angular, -1, -2)[..., :, None, :],
+            np.swapaxes(angular, -1, -2)[..., None, :, :],
+        )
+        half = half + np.einsum('...lika,...laj->...ijk', turning, momentum)
+        return half + np.swapaxes(half, -3, -2)
+
+    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return C(q, dq) of Christoffel symbols of the first kind, shape (..., n, n)."""
+        slopes = self.mass_matrix_derivatives(q)
+        velocity = self._vector(dq, 'dq')
+        along = np.einsum('...ijk,...k->...ij', slopes, velocity)
+        across = np.einsum('...ikj,...k->...ij', slopes, velocity)
+        return 0.5 * (along + across - np.swapaxes(across, -1, -2))
+
+    def gravity(self, q: ArrayLike) -> Array:
+        """Return g = dU/dq, shape (..., n) [N m]: minus the weights through J_P (section 3)."""
+        return -np.einsum(
+            'l,a,...lai->...i', self._masses, self._gravity, self.partial_jacobians(q).linear
+        )
+
+    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return the sum of 1/2 m v.v + 1/2 omega.R I R^T omega, rotors included, (...) [J]."""
+        velocity = self._vector(dq, 'dq')
+        geometry = self._geometry(q)
+        linear, angular = (
+            np.einsum('...laj,...j->...la', part, velocity)
+            for part in self._columns(geometry, geometry.centers)
+        )
+        return 0.5 * (
+            np.einsum('l,...la,...la->...', self._masses, linear, linear)
+            + np.einsum('...la,...lab,...lb->...', angular, geometry.tensors, angular)
+            + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity)
+        )
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Return U = -sum of m g.p_l, shape (...) [J] (Busellato 2023, section 2.2)."""
+        return -np.einsum('l,a,...la->...', self._masses, self._gravity, self._geometry(q).centers)
+
+    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
+        geometry = self._geometry(q)
+        columns = self._columns(geometry, geometry.poses[..., :-1, :3, 3])
+        return np.einsum(
+            '...laj,...j->...la', np.concatenate(columns, axis=-2), self._vector(dq, 'dq')
+        )
+
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """
+        Return what link i - 1 exerts on link i, about frame i's origin, shape (..., n, 6).
+
+        Newton's and Euler's laws of every link about its own centre of mass, summed from the tip.
+        """
+        velocity, push = self._vector(dq, 'dq'), self._vector(ddq, 'ddq')
+        geometry = self._geometry(q)
+        linear, angular = self._columns(geometry, geometry.centers)
+        slopes = self._column_slopes(geometry, linear)
+        acceleration, alpha = (
+            np.einsum('...laj,...j->...la', part, push)
+            + np.einsum('...lajk,...j,...k->...la', slope, velocity, velocity)
+            for part, slope in zip((linear, angular), slopes)
+        )
+        omega = np.einsum('...laj,...j->...la', angular, velocity)
+        force = self._masses[:, None] * (acceleration - self._gravity)
+        spin = np.einsum('...lab,...lb->...la', geometry.tensors, omega)
+        moment = (
+            np.einsum('...lab,...lb->...la', geometry.tensors, alpha)
+            + np.cross(omega, spin)
+            + np.cross(geometry.centers, force)
+        )
+        carried = np.flip(
+            np.cumsum(np.flip(np.concatenate((force, moment), axis=-1), axis=-2), axis=-2), axis=-2
+        )
+        origins = geometry.poses[..., :-1, :3, 3]
+        carried[..., 3:] -= np.cross(origins, carried[..., :3])
+        return carried
+
+    def _geometry(self, q: ArrayLike) -> Geometry:
         """Walk up the arm by screws along x and z and note what the columns need."""
         position = joint_stack(self.description, q, 'q')
         modified = self.description.convention is Convention.MODIFIED
@@ -102,7 +239,7 @@ class PartialKinematics:
             np.stack(tensors, axis=-3),
         )
 
-    def columns(
+    def _columns(
         self,
         geometry: Geometry,
         points: Array,
@@ -114,7 +251,7 @@ class PartialKinematics:
 
         Point l belongs to link l, or the one point to the link `carrier`, counted from 0.
         """
-        moved = self.moved if carrier is None else self.moved[[carrier]]
+        moved = self._moved if carrier is None else self._moved[[carrier]]
         axes = geometry.axes[..., None, :, :]
         arms = points[..., :, None, :] - geometry.feet[..., None, :, :]
         turns = self._turns[:, None]
@@ -122,10 +259,10 @@ class PartialKinematics:
         angular = np.where(turns, axes, 0.0) * moved[..., None]
         return PartialJacobians(np.swapaxes(linear, -1, -2), np.swapaxes(angular, -1, -2))
 
-    def column_slopes(self, geometry: Geometry, linear: Array) -> tuple[Array, Array]:
+    def _column_slopes(self, geometry: Geometry, linear: Array) -> tuple[Array, Array]:
         """Return dJ_P/dq_k and dJ_O/dq_k of the centres of mass, each (..., l, 3, j, k)."""
         axes, feet = geometry.axes, geometry.feet
-        inner = np.tril(self.moved, -1)[..., None]  # [j, k]: joint k carries joint j's axis
+        inner = np.tril(self._moved, -1)[..., None]  # [j, k]: joint k carries joint j's axis
         turns = self._turns[:, None]
         by, of = axes[..., None, :, :], axes[..., :, None, :]
         axis_slopes = np.where(turns, np.cross(by, of), 0.0) * inner
@@ -138,12 +275,12 @@ class PartialKinematics:
         turning = np.cross(axis_slopes[..., None, :, :, :], arms) + np.cross(
             of[..., None, :, :, :], arm_slopes
         )
-        moved = self.moved[..., None, None]
+        moved = self._moved[..., None, None]
         column_turns = self._turns[:, None, None]
         slopes = np.where(column_turns, turning, axis_slopes[..., None, :, :, :]) * moved
         turned = np.where(column_turns, axis_slopes[..., None, :, :, :], 0.0) * moved
         # A joint beyond link l moves neither its centre nor the axes that move it.
-        reached = self.moved[:, None, :, None]
+        reached = self._moved[:, None, :, None]
         return (np.moveaxis(slopes * reached, -1, -3), np.moveaxis(turned * reached, -1, -3))
 
 
@@ -159,162 +296,3 @@ def _screw(axis: int, angle: ArrayLike, slide: ArrayLike) -> Array:
     out[..., v, u], out[..., u, v] = np.sin(turn), -np.sin(turn)
     out[..., axis, 3] = shift
     return out
-
-
-class LagrangianModel(EquationOfMotionModel):
-    """
-    The dynamics of a described arm from its kinetic and potential energy.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, revolute and prismatic joints in either convention.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-
-    Raises
-    ------
-    InertiaError
-        If a link has a first moment but no mass.
-
-    """
-
-    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
-        require_centers_of_mass(description)
-        self.description = description
-        self._gravity = gravity_vector(gravity)
-        self._links = PartialKinematics(description)
-        self._masses = np.array([link.mass for link in description.links])
-        self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
-
-    def frames(self, q: ArrayLike) -> Array:
-        """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
-        return self._links.geometry(q).poses
-
-    def jacobian(
-        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
-    ) -> Array:
-        """Return the geometric Jacobian (v, omega) of a frame, shape (..., 6, n) (section 1.5)."""
-        target = frame_index(frame, self.description.n)
-        reference = require_reference_frame(reference_frame)
-        geometry = self._links.geometry(q)
-        pose = geometry.poses[..., target, :, :]
-        point = np.zeros_like(pose[..., :3, 3]) if reference == 'WORLD' else pose[..., :3, 3]
-        parts = self._links.columns(
-            geometry, point[..., None, :], carrier=min(target, self.description.n - 1)
-        )
-        jacobian = np.concatenate(parts, axis=-2)[..., 0, :, :]
-        if reference == 'LOCAL':
-            back = np.swapaxes(pose[..., :3, :3], -1, -2)
-            jacobian = np.concatenate(
-                (back @ jacobian[..., :3, :], back @ jacobian[..., 3:, :]), axis=-2
-            )
-        return jacobian
-
-    def partial_jacobians(self, q: ArrayLike) -> PartialJacobians:
-        """Return J_P and J_O of every link's centre of mass, each of shape (..., n, 3, n)."""
-        geometry = self._links.geometry(q)
-        return self._links.columns(geometry, geometry.centers)
-
-    def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
-        centers = self._links.geometry(q).centers
-        return np.einsum('l,...la->...a', self._masses, centers) / total_mass(self.description)
-
-    def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return the sum of m J_P^T J_P + J_O^T R I R^T J_O and rotors, shape (..., n, n)."""
-        geometry = self._links.geometry(q)
-        linear, angular = self._links.columns(geometry, geometry.centers)
-        links = np.einsum('l,...lai,...laj->...ij', self._masses, linear, linear) + np.einsum(
-            '...lai,...laj->...ij', angular, geometry.tensors @ angular
-        )
-        return symmetric(links) + self._rotors
-
-    def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
-        """Return dM_ij/dq_k, shape (..., n, n, n), last axis k."""
-        geometry = self._links.geometry(q)
-        linear, angular = self._links.columns(geometry, geometry.centers)
-        linear_slopes, angular_slopes = self._links.column_slopes(geometry, linear)
-        momentum = geometry.tensors @ angular
-        half = np.einsum(
-            'l,...laik,...laj->...ijk', self._masses, linear_slopes, linear
-        ) + np.einsum('...laik,...laj->...ijk', angular_slopes, momentum)
-        # d(S)/dq_k = z_k x S - S z_k x, so J_i^T dS J_j = -(z_k x J_i).S J_j - S J_i.(z_k x J_j).
-        turning = np.cross(
-            np.swapaxes(angular, -1, -2)[..., :, None, :],
-            np.swapaxes(angular, -1, -2)[..., None, :, :],
-        )
-        half = half + np.einsum('...lika,...laj->...ijk', turning, momentum)
-        return half + np.swapaxes(half, -3, -2)
-
-    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) of Christoffel symbols of the first kind, shape (..., n, n)."""
-        slopes = self.mass_matrix_derivatives(q)
-        velocity = self._vector(dq, 'dq')
-        along = np.einsum('...ijk,...k->...ij', slopes, velocity)
-        across = np.einsum('...ikj,...k->...ij', slopes, velocity)
-        return 0.5 * (along + across - np.swapaxes(across, -1, -2))
-
-    def gravity(self, q: ArrayLike) -> Array:
-        """Return g = dU/dq, shape (..., n) [N m]: minus the weights through J_P (section 3)."""
-        return -np.einsum(
-            'l,a,...lai->...i', self._masses, self._gravity, self.partial_jacobians(q).linear
-        )
-
-    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the sum of 1/2 m v.v + 1/2 omega.R I R^T omega, rotors included, (...) [J]."""
-        velocity = self._vector(dq, 'dq')
-        geometry = self._links.geometry(q)
-        linear, angular = (
-            np.einsum('...laj,...j->...la', part, velocity)
-            for part in self._links.columns(geometry, geometry.centers)
-        )
-        return 0.5 * (
-            np.einsum('l,...la,...la->...', self._masses, linear, linear)
-            + np.einsum('...la,...lab,...lb->...', angular, geometry.tensors, angular)
-            + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity)
-        )
-
-    def potential_energy(self, q: ArrayLike) -> Array:
-        """Return U = -sum of m g.p_l, shape (...) [J] (Busellato 2023, section 2.2)."""
-        return -np.einsum(
-            'l,a,...la->...', self._masses, self._gravity, self._links.geometry(q).centers
-        )
-
-    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
-        geometry = self._links.geometry(q)
-        columns = self._links.columns(geometry, geometry.poses[..., :-1, :3, 3])
-        return np.einsum(
-            '...laj,...j->...la', np.concatenate(columns, axis=-2), self._vector(dq, 'dq')
-        )
-
-    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """
-        Return what link i - 1 exerts on link i, about frame i's origin, shape (..., n, 6).
-
-        Newton's and Euler's laws of every link about its own centre of mass, summed from the tip.
-        """
-        velocity, push = self._vector(dq, 'dq'), self._vector(ddq, 'ddq')
-        geometry = self._links.geometry(q)
-        linear, angular = self._links.columns(geometry, geometry.centers)
-        slopes = self._links.column_slopes(geometry, linear)
-        acceleration, alpha = (
-            np.einsum('...laj,...j->...la', part, push)
-            + np.einsum('...lajk,...j,...k->...la', slope, velocity, velocity)
-            for part, slope in zip((linear, angular), slopes)
-        )
-        omega = np.einsum('...laj,...j->...la', angular, velocity)
-        force = self._masses[:, None] * (acceleration - self._gravity)
-        spin = np.einsum('...lab,...lb->...la', geometry.tensors, omega)
-        moment = (
-            np.einsum('...lab,...lb->...la', geometry.tensors, alpha)
-            + np.cross(omega, spin)
-            + np.cross(geometry.centers, force)
-        )
-        carried = np.flip(
-            np.cumsum(np.flip(np.concatenate((force, moment), axis=-1), axis=-2), axis=-2), axis=-2
-        )
-        origins = geometry.poses[..., :-1, :3, 3]
-        carried[..., 3:] -= np.cross(origins, carried[..., :3])
-        return carried

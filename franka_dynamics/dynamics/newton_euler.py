@@ -46,6 +46,7 @@ class JointPlace(NamedTuple):
 class LinkMotion(NamedTuple):
     """How a link's frame moves, in its own axes; the acceleration includes what gravity does."""
 
+    velocity: Array  # (..., 3) [m/s], of the frame's origin
     omega: Array  # (..., 3) [rad/s]
     alpha: Array  # (..., 3) [rad/s^2]
     acceleration: Array  # (..., 3) [m/s^2], of the frame's origin
@@ -78,15 +79,16 @@ def outward(
     ddq: Array,
     base_acceleration: Array,
 ) -> list[LinkMotion]:
-    """Carry angular velocity, angular and linear acceleration from the base to the tip."""
+    """Carry velocities and accelerations from the base to the tip."""
     omega = np.zeros((*dq.shape[:-1], 3))
-    alpha = omega
+    velocity = alpha = omega
     acceleration = np.broadcast_to(base_acceleration, omega.shape)
     motions = []
     for i, place in enumerate(places):
         rate, push = dq[..., i, None] * place.axis, ddq[..., i, None] * place.axis
         omega = to_child(place.rotation, omega)
         alpha = to_child(place.rotation, alpha)
+        velocity = to_child(place.rotation, velocity)
         acceleration = to_child(place.rotation, acceleration)
         # `arm` is fixed in the body whose turning moves this origin: the previous link, or
         # with `origin_turns` this one.
@@ -95,32 +97,16 @@ def outward(
             alpha = alpha + push + cross(omega, rate)
             omega = omega + rate
         else:
+            velocity = velocity + rate
             acceleration = acceleration + push + 2.0 * cross(omega, rate)
         if place.origin_turns:
             turning, spin = omega, alpha
+        velocity = velocity + cross(turning, place.arm)
         acceleration = (
             acceleration + cross(spin, place.arm) + cross(turning, cross(turning, place.arm))
         )
-        motions.append(LinkMotion(omega, alpha, acceleration))
+        motions.append(LinkMotion(velocity, omega, alpha, acceleration))
     return motions
-
-
-def velocities(places: list[JointPlace], dq: Array) -> list[tuple[Array, Array]]:
-    """Return (v, omega) of every link frame's origin, in that frame's axes."""
-    v = np.zeros((*dq.shape[:-1], 3))
-    omega = v
-    pairs = []
-    for i, place in enumerate(places):
-        rate = dq[..., i, None] * place.axis
-        v, omega = to_child(place.rotation, v), to_child(place.rotation, omega)
-        turning = omega + rate if place.origin_turns else omega
-        v = v + cross(turning, place.arm)
-        if place.revolute:
-            omega = omega + rate
-        else:
-            v = v + rate
-        pairs.append((v, omega))
-    return pairs
 
 
 def inward(
@@ -148,7 +134,7 @@ def inward(
 
 def _needed(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
     """Return force and moment about the frame's origin that give a link its motion."""
-    omega, alpha, acceleration = motion
+    _, omega, alpha, acceleration = motion
     h, inertia = link.first_moment, link.inertia
     force = link.mass * acceleration + cross(alpha, h) + cross(omega, cross(omega, h))
     moment = alpha @ inertia + cross(omega, omega @ inertia) + cross(h, acceleration)
@@ -306,7 +292,7 @@ class NewtonEulerModel:
         """
         rates = self._vector(dq, 'dq')
         energy = np.zeros(np.broadcast_shapes(np.shape(q), rates.shape)[:-1])
-        for link, (v, omega) in zip(self.description.links, velocities(*self._placed(q, rates))):
+        for link, (v, omega, *_) in zip(self.description.links, self._moving(q, rates)):
             energy = energy + (
                 0.5 * link.mass * np.sum(v * v, axis=-1)
                 + np.sum(v * cross(omega, link.first_moment), axis=-1)
@@ -318,8 +304,7 @@ class NewtonEulerModel:
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
-        pairs = velocities(*self._placed(q, self._vector(dq, 'dq')))
-        return self._in_space(q, pairs)
+        return self._in_space(q, [motion[:2] for motion in self._moving(q, dq)])
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return what link i - 1 exerts on link i, about frame i's origin, (..., n, 6)."""
@@ -330,10 +315,11 @@ class NewtonEulerModel:
         motions = outward(places, velocity, push, self._base_acceleration(gravity=True))
         return self._in_space(position, inward(self.description.links, places, motions))
 
-    def _placed(self, q: ArrayLike, dq: Array) -> tuple[list[JointPlace], Array]:
-        """Return every joint's placement and the velocities, of one shape (..., n)."""
-        position, velocity = np.broadcast_arrays(self._vector(q, 'q'), dq)
-        return joint_places(self.description, position), velocity
+    def _moving(self, q: ArrayLike, dq: ArrayLike) -> list[LinkMotion]:
+        """Return how the links move at these velocities."""
+        position, rates = np.broadcast_arrays(self._vector(q, 'q'), self._vector(dq, 'dq'))
+        places = joint_places(self.description, position)
+        return outward(places, rates, np.zeros_like(rates), np.zeros(3))
 
     def _vector(self, values: ArrayLike, name: str) -> Array:
         return joint_stack(self.description, values, name)

@@ -23,7 +23,6 @@ from .model import (
     frame_index,
     GRAVITY,
     gravity_vector,
-    joint_stack,
     require_centers_of_mass,
     require_reference_frame,
     symmetric,
@@ -34,14 +33,16 @@ from ..spatial import adjoint, adjoint_inverse, bracket, exp6, inverse_transform
 from ..typing import Array
 
 
-class ExponentialKinematics:
+class ExponentialsModel(EquationOfMotionModel):
     """
-    Poses, twists and Jacobians of a described arm by products of exponentials.
+    The dynamics of a described arm by products of exponentials.
 
     Parameters
     ----------
     description : ArmDescription
         The arm, revolute and prismatic joints in either convention.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
 
     Attributes
     ----------
@@ -50,11 +51,27 @@ class ExponentialKinematics:
     zero_transforms : ndarray, shape (n + 1, 4, 4)
         Poses of frames 1..n and of the flange in {S} at q = 0.
 
+    Raises
+    ------
+    InertiaError
+        If a link has a first moment but no mass.
+
     """
 
-    def __init__(self, description: ArmDescription) -> None:
+    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
+        require_centers_of_mass(description)
         self.description = description
         self.space_twists, self.zero_transforms = _zero_configuration(description)
+        self._gravity = gravity_vector(gravity)
+        self._masses = np.array([link.mass for link in description.links])
+        self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
+        # Spatial inertia of each link in {S} at q = 0: the bodies never need the DH frame again.
+        self._zero_inertias = np.array(
+            [
+                spatial_inertia(link.expressed_in(pose))
+                for link, pose in zip(description.links, self.zero_transforms)
+            ]
+        )
 
     def exponentials(self, q: ArrayLike) -> Array:
         """Return exp([xi_1] q_1) ... exp([xi_i] q_i) for i = 1..n, shape (..., n, 4, 4)."""
@@ -137,84 +154,6 @@ class ExponentialKinematics:
         """Return every link's spatial (WORLD) twist at q, shape (..., n, 6)."""
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         return np.cumsum(dq[..., None] * columns, axis=-2)
-
-    def _vector(self, values: ArrayLike, name: str) -> Array:
-        return joint_stack(self.description, values, name)
-
-
-def _zero_configuration(description: ArmDescription) -> tuple[Array, Array]:
-    """Return the joints' space twists and the poses of all frames at q = 0."""
-    modified = description.convention is Convention.MODIFIED
-    pose = np.asarray(description.base, dtype=float)
-    twists, poses = [], []
-    for joint in description.joints:
-        before, pose = pose, pose @ _placement(joint.row, description.convention)
-        carrier = pose if modified else before
-        twists.append(joint_twist(carrier[:3, 2], carrier[:3, 3], joint.kind))
-        poses.append(pose)
-    poses.append(pose @ _placement(description.flange, description.convention))
-    return np.array(twists), np.array(poses)
-
-
-def _placement(row: DHRow, convention: Convention) -> Array:
-    """Return a row at zero as a translation times roll-pitch-yaw (Panda notebook, cell 5)."""
-    tilt, turn = rpy(row.alpha, 0.0, 0.0), rpy(0.0, 0.0, row.theta)
-    out = np.eye(4)
-    if convention is Convention.MODIFIED:
-        out[:3, :3] = tilt @ turn
-        out[:3, 3] = np.array([row.a, 0.0, 0.0]) + tilt @ np.array([0.0, 0.0, row.d])
-    else:
-        out[:3, :3] = turn @ tilt
-        out[:3, 3] = np.array([0.0, 0.0, row.d]) + turn @ np.array([row.a, 0.0, 0.0])
-    return out
-
-
-def translation(offset: Array) -> Array:
-    """Return pure translations by offsets of shape (..., 3), shape (..., 4, 4)."""
-    out = np.zeros((*offset.shape[:-1], 4, 4))
-    out[..., :, :] = np.eye(4)
-    out[..., :3, 3] = offset
-    return out
-
-
-def _up_to(jacobian: Array, last: int) -> Array:
-    """Return a Jacobian with the columns of joints beyond `last` set to zero."""
-    out = np.array(jacobian)
-    out[..., last + 1 :] = 0.0
-    return out
-
-
-class ExponentialsModel(ExponentialKinematics, EquationOfMotionModel):
-    """
-    The dynamics of a described arm by products of exponentials.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, revolute and prismatic joints in either convention.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-
-    Raises
-    ------
-    InertiaError
-        If a link has a first moment but no mass.
-
-    """
-
-    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
-        require_centers_of_mass(description)
-        super().__init__(description)
-        self._gravity = gravity_vector(gravity)
-        self._masses = np.array([link.mass for link in description.links])
-        self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
-        # Spatial inertia of each link in {S} at q = 0: the bodies never need the DH frame again.
-        self._zero_inertias = np.array(
-            [
-                spatial_inertia(link.expressed_in(pose))
-                for link, pose in zip(description.links, self.zero_transforms)
-            ]
-        )
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
@@ -311,6 +250,48 @@ class ExponentialsModel(ExponentialKinematics, EquationOfMotionModel):
     def _composite_inertias(self, q: ArrayLike) -> Array:
         """Return the spatial inertia in {S} of links i..n together, shape (..., n, 6, 6)."""
         return np.flip(np.cumsum(np.flip(self._inertias(q), axis=-3), axis=-3), axis=-3)
+
+
+def _zero_configuration(description: ArmDescription) -> tuple[Array, Array]:
+    """Return the joints' space twists and the poses of all frames at q = 0."""
+    modified = description.convention is Convention.MODIFIED
+    pose = np.asarray(description.base, dtype=float)
+    twists, poses = [], []
+    for joint in description.joints:
+        before, pose = pose, pose @ _placement(joint.row, description.convention)
+        carrier = pose if modified else before
+        twists.append(joint_twist(carrier[:3, 2], carrier[:3, 3], joint.kind))
+        poses.append(pose)
+    poses.append(pose @ _placement(description.flange, description.convention))
+    return np.array(twists), np.array(poses)
+
+
+def _placement(row: DHRow, convention: Convention) -> Array:
+    """Return a row at zero as a translation times roll-pitch-yaw (Panda notebook, cell 5)."""
+    tilt, turn = rpy(row.alpha, 0.0, 0.0), rpy(0.0, 0.0, row.theta)
+    out = np.eye(4)
+    if convention is Convention.MODIFIED:
+        out[:3, :3] = tilt @ turn
+        out[:3, 3] = np.array([row.a, 0.0, 0.0]) + tilt @ np.array([0.0, 0.0, row.d])
+    else:
+        out[:3, :3] = turn @ tilt
+        out[:3, 3] = np.array([0.0, 0.0, row.d]) + turn @ np.array([row.a, 0.0, 0.0])
+    return out
+
+
+def translation(offset: Array) -> Array:
+    """Return pure translations by offsets of shape (..., 3), shape (..., 4, 4)."""
+    out = np.zeros((*offset.shape[:-1], 4, 4))
+    out[..., :, :] = np.eye(4)
+    out[..., :3, 3] = offset
+    return out
+
+
+def _up_to(jacobian: Array, last: int) -> Array:
+    """Return a Jacobian with the columns of joints beyond `last` set to zero."""
+    out = np.array(jacobian)
+    out[..., last + 1 :] = 0.0
+    return out
 
 
 def spatial_inertia(link: LinkInertia) -> Array:

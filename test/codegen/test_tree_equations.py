@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Equations generated for trees against the recursion of the tree, and batches of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,7 +67,7 @@ def test_the_searched_plan_of_a_random_tree_keeps_its_torques(seed):
 def test_other_bodies_at_run_time_give_the_other_trees_torques():
     tree = random_tree_of_rows(3)
     rng = np.random.default_rng(0)
-    other = tree.with_inertias(random_tree_of_rows(3, special=0.5).inertias[::-1])
+    other = replace(tree, inertias=random_tree_of_rows(3, special=0.5).inertias[::-1])
     names = compiled(tree, Quantity.INVERSE_DYNAMICS, TILTED, Parameters.RUN_TIME)
     X = np.concatenate(
         [

@@ -232,7 +232,7 @@ def test_lined_up_links_are_named_as_a_singularity():
 
 
 def tiny_tree():
-    return BodyTree.from_space_twists((-1, -1), [(0, 0, 0, 0, 0, 1)] * 2, [LinkInertia.zero()] * 2)
+    return BodyTree((-1, -1), [np.eye(4)] * 2, [(0, 0, 0, 0, 0, 1)] * 2, [LinkInertia.zero()] * 2)
 
 
 @pytest.mark.parametrize(
