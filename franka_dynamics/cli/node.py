@@ -86,7 +86,11 @@ class Set(Get):
 class Play(_Question):
     """Send a node a motion, and follow it to its end."""
 
-    file: Path = option('a trajectory of identify plan', 'FILE', positional=True)
+    file: Path = option(
+        'a trajectory of identify plan, or a ready one: fer, fr3, fr3v2, fr3v2_1',
+        'FILE',
+        positional=True,
+    )
 
     def ask(self, client: Any) -> object:
         """Return how it ended."""

@@ -53,7 +53,8 @@ class Record(Topics, RepairableArm):
         most=86400.0,
     )
     motion: Path | None = option(
-        'play this trajectory (of identify plan) on the node, and end with it',
+        'play this trajectory (of identify plan, or ready: fer, fr3, fr3v2, fr3v2_1) on the '
+        'node, and end with it',
         'MOTION',
         flags=('--with',),
         default=None,

@@ -20,6 +20,7 @@ from ..arm.strict_yaml import read_mapping
 from ..control.planning import MOST_POINTS, TrajectoryRequest
 from ..control.reference import Trajectory
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
+from ..resources import share_directory
 from ..typing import Array
 
 # MOST_POINTS of nine joints with positions, velocities, accelerations and efforts.
@@ -92,12 +93,17 @@ def read_trajectory_file(path: Path) -> JointTrajectory:
     """
     Return the message that a file such as `identify plan` writes stands for.
 
+    The name of a Franka arm stands for the excitation that is shipped for it.
+
     Raises
     ------
     SettingsError
         If it cannot be read or is no trajectory.
 
     """
+    shipped = share_directory() / 'config' / 'excitations' / f'{path.name}.yaml'
+    if path == Path(path.name) and not path.exists() and shipped.is_file():
+        path = shipped
     try:
         content = read_mapping(path, expected=_FORM)
         points = content['points']
