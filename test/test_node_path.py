@@ -104,7 +104,6 @@ ABSENT = (
     'PIL',
     'setuptools',
     'pkg_resources',
-    'hypothesis',
     'pytest',
     'distributed',
     'pylibfranka',

@@ -9,7 +9,6 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 import yaml
 
 from franka_dynamics.arm import LinkInertia, load
@@ -73,6 +72,8 @@ def test_the_tables_repaired_link_2_is_physical_within_rounding():
 
 @needs_solver
 def test_another_solver_finds_no_nearer_repair_of_link_2():
+    from scipy.optimize import minimize
+
     link = table_link()
     printed = link.parameters()
     repaired = nearest_physical(link, np.full(10, ROUNDING))

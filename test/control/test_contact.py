@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import signal
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.contact import (
@@ -69,6 +68,8 @@ def torque(joint, value):
 
 
 def test_a_step_above_the_threshold_tells_joint_time_and_peak():
+    from scipy import signal
+
     bench = Bench()
     bench.hold(np.zeros(7), 1.0)
     monitor = bench.hold(torque(2, -4.0), 0.2)

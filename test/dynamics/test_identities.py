@@ -4,8 +4,6 @@
 
 from dataclasses import replace
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 import numpy as np
 import pytest
 
@@ -149,13 +147,12 @@ def test_kinetic_energy_is_the_mass_matrixs_quadratic_form(formulation, case):
 
 
 @every_formulation
-@given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=25, derandomize=True, deadline=None)
-def test_any_physical_arms_mass_matrix_is_positive_definite(formulation, seed):
-    arm = random_arm(np.random.default_rng(seed))
-    mass = formulation(arm).mass_matrix(sample_states(arm, 1, seed).q[0])
-    np.testing.assert_array_equal(mass, mass.T)
-    assert np.linalg.eigvalsh(mass)[0] > 0.0
+def test_any_physical_arms_mass_matrix_is_positive_definite(formulation):
+    for seed in range(20):
+        arm = random_arm(np.random.default_rng(seed))
+        mass = formulation(arm).mass_matrix(sample_states(arm, 1, seed).q[0])
+        np.testing.assert_array_equal(mass, mass.T)
+        assert np.linalg.eigvalsh(mass)[0] > 0.0
 
 
 @every_formulation

@@ -10,7 +10,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.signal import butter, filtfilt
 
 from franka_dynamics.arm import load
 from franka_dynamics.identification.samples import (
@@ -84,6 +83,8 @@ def test_factors_of_few_samples_have_the_same_size(motion):
 
 @pytest.mark.parametrize('cutoff', [1.0, 3.0, 5.0, 8.0])
 def test_inflation_is_that_of_the_filters_impulse_response(cutoff):
+    from scipy.signal import butter, filtfilt
+
     # With weights h, white noise has the variance sum(h^2) after the filter and sum(h)^2 = 1 at
     # frequency zero; the inflation is the ratio, by Parseval.
     options = SignalOptions(cutoff=cutoff)
@@ -115,6 +116,8 @@ def inflation_of(residual, piece, motion):
 
 
 def test_correlation_in_filtered_noise_is_the_filters(motion):
+    from scipy.signal import butter, filtfilt
+
     noise = np.random.default_rng(0).standard_normal((50_000, 7))
     filtered = filtfilt(*butter(2, 3.0, fs=30.0), noise, axis=0)
     # Bartlett's weights take a few percent off; the sum itself scatters by some percent.

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
@@ -92,6 +91,8 @@ class Repeated:
 def test_three_sigma_under_filtered_noise_cover_the_truth(
     simulate,
 ):
+    from scipy.stats import binom
+
     recording = simulate(FER, duration=60.0, friction=FRICTION, seed=3)
     repeated = Repeated(prepare(recording, OPTIONS))
     inflation = np.full(7, filter_inflation(OPTIONS))

@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip('matplotlib')
 pytest.importorskip('scipy')
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from franka_dynamics.arm import load
 from franka_dynamics.recordings.preprocessing import prepare
@@ -18,6 +17,8 @@ from franka_dynamics.report import replay
 @pytest.fixture
 def drawn(simulate, monkeypatch, tmp_path):
     """Draw both pictures of a simulated motion; return them as figures."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     figures = []
     monkeypatch.setattr(replay, 'save', lambda figure, _path: figures.append(figure))
     arm = load('fer')
@@ -32,6 +33,8 @@ def drawn(simulate, monkeypatch, tmp_path):
 
 
 def test_the_legend_covers_neither_title_nor_axes(drawn):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     for figure in drawn:
         renderer = FigureCanvasAgg(figure).get_renderer()
         (legend,) = figure.legends
@@ -41,6 +44,8 @@ def test_the_legend_covers_neither_title_nor_axes(drawn):
 
 
 def test_no_text_lies_on_a_residual(drawn):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     (figure, _) = drawn
     renderer = FigureCanvasAgg(figure).get_renderer()
     for axes in figure.axes[1::2]:

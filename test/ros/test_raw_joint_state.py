@@ -4,7 +4,6 @@
 
 import struct
 
-from hypothesis import given, settings, strategies
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
@@ -53,27 +52,33 @@ def assert_same(raw, data, original):
             assert one.tobytes() == other[order].tobytes()
 
 
-FLOATS = strategies.floats(width=64)
-MESSAGES = strategies.builds(
-    message,
-    names=strategies.permutations([*WANTED, 'b_joint1', 'ünïcode', '']).map(lambda n: n[:5])
-    | strategies.permutations(WANTED)
-    | strategies.just([]),
-    values=strategies.lists(FLOATS, min_size=15, max_size=15),
-    frame=strategies.sampled_from(['', 'base', 'fer_link0', 'é']),
-    effort=strategies.booleans(),
-    stamp=strategies.tuples(strategies.integers(0, 2**31 - 1), strategies.integers(0, 10**9 - 1)),
-)
+def drawn_message(rng):
+    """Return a joint state with any bits as values, any order of joints, one missing, or none."""
+    names = [
+        rng.permutation([*WANTED, 'b_joint1', 'ünïcode', ''])[:5].tolist(),
+        rng.permutation(WANTED).tolist(),
+        [],
+    ][rng.choice(3, p=(0.5, 0.4, 0.1))]
+    values = np.where(
+        rng.random(15) < 0.5, rng.normal(size=15), np.frombuffer(rng.bytes(120), dtype='<f8')
+    )
+    return message(
+        names,
+        (values * (rng.random() < 0.9)).tolist(),
+        frame=rng.choice(['', 'base', 'fer_link0', 'é']).item(),
+        effort=rng.random() < 0.5,
+        stamp=(int(rng.integers(2**31)), int(rng.integers(10**9))),
+    )
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
-@given(
-    sequence=strategies.lists(MESSAGES, min_size=1, max_size=6), repeats=strategies.integers(1, 3)
-)
-def test_any_sequence_read_raw_is_what_rclpy_decodes(sequence, repeats):
-    raw = JointStateReader(WANTED)
-    for original in sequence * repeats:
-        assert_same(raw, bytes(serialize_message(original)), original)
+@pytest.mark.filterwarnings('ignore:invalid value encountered')
+def test_any_sequence_read_raw_is_what_rclpy_decodes():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        sequence = [drawn_message(rng) for _ in range(rng.integers(1, 7))]
+        raw = JointStateReader(WANTED)
+        for original in sequence * int(rng.integers(1, 4)):
+            assert_same(raw, bytes(serialize_message(original)), original)
 
 
 @pytest.mark.parametrize(

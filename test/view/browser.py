@@ -13,7 +13,6 @@ import subprocess
 import time
 from urllib.request import urlopen
 
-from matplotlib.image import imread
 import pytest
 
 TIMEOUT_S = 180.0  # software rendering on a busy machine
@@ -82,6 +81,8 @@ class Browser:
     def picture(self):
         """Return the page as an array, shape (height, width, 3)."""
         data = base64.b64decode(self._call('Page.captureScreenshot')['data'])
+        from matplotlib.image import imread
+
         return imread(io.BytesIO(data), format='png')[..., :3]
 
     def _call(self, method, **parameters):
