@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 import time
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 
-from .contact_watch import ContactWatch
+from .external_watch import ExternalWatch
 from .rivals import CommandWatch
 from ..control.contact import LOAD_WARNING_KG, origin
 from ..control.cycle_result import Durations, Mode
@@ -28,27 +29,58 @@ OK, WARN, ERROR, STALE = (
 )
 
 
-def status(
-    node: str, subject: str, level: bytes, message: str, hardware_id: str, pairs: Mapping[str, Any]
-) -> DiagnosticStatus:
-    """Return one status; numbers are written with six significant digits."""
-    return DiagnosticStatus(
-        level=level,
-        name=f'{node}: {subject}',
-        message=message,
-        hardware_id=hardware_id,
-        values=[
-            KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
-            for key, value in pairs.items()
-        ],
-    )
+class StatusPublisher:
+    """
+    Publishes what a node says of itself and its arm.
 
+    Parameters
+    ----------
+    node : Node
+        Whose name the statuses carry.
+    arm : str
+        Their hardware id.
+    topic : str
+        Where to.
+    qos : int or QoSProfile
+        Of the topic.
 
-def diagnostic_array(node: Any, statuses: list[DiagnosticStatus]) -> DiagnosticArray:
-    """Return statuses stamped with the node's clock."""
-    message = DiagnosticArray(status=statuses)
-    message.header.stamp = node.get_clock().now().to_msg()
-    return message
+    """
+
+    def __init__(self, node: Any, arm: str, topic: str = '/diagnostics', qos: Any = 10) -> None:
+        self._node, self._arm = node, arm
+        self._name = node.get_fully_qualified_name().lstrip('/')
+        # No lifecycle publisher: a node that may not command may still say why.
+        self._publisher = node.create_publisher(DiagnosticArray, topic, qos)
+
+    @property
+    def listened_to(self) -> bool:
+        """Whether anybody reads it."""
+        return bool(self._publisher.get_subscription_count() > 0)
+
+    def status(
+        self, subject: str, level: bytes, message: str, pairs: Mapping[str, Any]
+    ) -> DiagnosticStatus:
+        """Return one status; numbers are written with six significant digits."""
+        return DiagnosticStatus(
+            level=level,
+            name=f'{self._name}: {subject}',
+            message=message,
+            hardware_id=self._arm,
+            values=[
+                KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
+                for key, value in pairs.items()
+            ],
+        )
+
+    def publish(self, *statuses: DiagnosticStatus, stamp: Time | None = None) -> None:
+        """Publish statuses, of now by the node's clock if no stamp is given."""
+        message = DiagnosticArray(status=statuses)
+        message.header.stamp = self._node.get_clock().now().to_msg() if stamp is None else stamp
+        self._publisher.publish(message)
+
+    def destroy(self) -> None:
+        """Take the topic down."""
+        self._node.destroy_publisher(self._publisher)
 
 
 _PERIOD_S, _SOON_S = 1.0, 0.1
@@ -73,30 +105,7 @@ class PublicationTimes:
         return min(self._next - now, _SOON_S)
 
 
-class NodeDiagnostics:
-    """What the statuses of every node that commands an arm name: the node and the arm."""
-
-    _node: Any
-    _controller: Any
-
-    def _status(
-        self,
-        subject: str,
-        level: bytes,
-        message: str,
-        pairs: dict[str, Any],
-    ) -> DiagnosticStatus:
-        return status(
-            self._node.get_fully_qualified_name().lstrip('/'),
-            subject,
-            level,
-            message,
-            self._controller.description.name,
-            pairs,
-        )
-
-
-class FeedforwardDiagnostics(NodeDiagnostics):
+class FeedforwardDiagnostics(StatusPublisher):
     """
     Publishes states, rates, latencies, margins and who compensates gravity.
 
@@ -110,54 +119,38 @@ class FeedforwardDiagnostics(NodeDiagnostics):
         controller: FeedforwardController,
         latency: Durations,
         watch: CommandWatch,
-        contact: ContactWatch,
+        external: ExternalWatch,
     ) -> None:
-        self._node = node
+        super().__init__(node, controller.description.name)
         self._controller = controller
         self._latency = latency
         self._watch = watch
         self.kept: Callable[[], bool] = lambda: False  # whether a keeper watches
-        self._contact = contact
+        self._external = external
         self._refused = ''
         self.times = PublicationTimes()
         self.clock = 'system'  # or simulated, and whether it stands still
         self.references: dict[ReferenceState, int] = {}
-        # No lifecycle publisher: a node that may not command may still say why.
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
 
     def note_refused_reference(self, reason: str) -> None:
         """Remember why the last reference was refused; empty if it was not."""
         self._refused = reason
 
-    def publish(self) -> None:
+    def publish_all(self) -> None:
         """Publish all statuses."""
-        self._publisher.publish(
-            diagnostic_array(
-                self._node,
-                [
-                    self._joint_states(),
-                    self._command(),
-                    self._gravity(),
-                    self._models(),
-                    self._contact_status(),
-                    self._wrench_status(),
-                    self._arm(),
-                ],
-            )
+        self.publish(
+            self._joint_states(),
+            self._command(),
+            self._gravity(),
+            self._models(),
+            self._contact_status(),
+            self._wrench_status(),
+            self._limits(),
         )
-
-    @property
-    def listened_to(self) -> bool:
-        """Whether anybody reads diagnostics."""
-        return bool(self._publisher.get_subscription_count() > 0)
 
     def publish_contact(self) -> None:
         """Publish the contact alone, when it begins or ends."""
-        self._publisher.publish(diagnostic_array(self._node, [self._contact_status()]))
-
-    def destroy(self) -> None:
-        """Take the topic down."""
-        self._node.destroy_publisher(self._publisher)
+        self.publish(self._contact_status())
 
     def _joint_states(self) -> DiagnosticStatus:
         supervisor = self._controller.supervisor
@@ -172,7 +165,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
             for condition, count in supervisor.counts.items()
             if count
         }
-        return self._status(
+        return self.status(
             'Joint states',
             level,
             supervisor.reason,
@@ -209,7 +202,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
             f'largest share of limit, {name} [%]': 100.0 * float(share)
             for name, share in zip(controller.description.joint_names, counters.largest_share)
         }
-        return self._status(
+        return self.status(
             'Command',
             level,
             message,
@@ -243,7 +236,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
                 f'target {controller.settings.target} should carry the arm, but nobody '
                 f'does: {evidence.sentence}'
             )
-        return self._status(
+        return self.status(
             'Gravity compensation',
             level,
             message,
@@ -260,7 +253,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
         conflict = self._controller.conflict
         level = ERROR if conflict.startswith('cross-check') else OK
         message = 'the two models agree' if level is OK else conflict
-        return self._status(
+        return self.status(
             'Cross-check',
             level,
             message,
@@ -272,7 +265,7 @@ class FeedforwardDiagnostics(NodeDiagnostics):
         )
 
     def _contact_status(self) -> DiagnosticStatus:
-        watch, names = self._contact, self._controller.description.joint_names
+        watch, names = self._external, self._controller.description.joint_names
         monitor = watch.monitor
         mass, unexplained = monitor.load_mass()
         level, message = OK, 'no contact'
@@ -323,15 +316,15 @@ class FeedforwardDiagnostics(NodeDiagnostics):
                 for name, torque in zip(names, monitor.load)
             }
         )
-        return self._status('Contact', level, message, pairs)
+        return self.status('Contact', level, message, pairs)
 
     def _wrench_status(self) -> DiagnosticStatus:
-        wrench = self._contact.wrench()
+        wrench = self._external.present_wrench()
         if wrench is None:
-            return self._status('External wrench', OK, 'not known (see Contact)', {})
+            return self.status('External wrench', OK, 'not known (see Contact)', {})
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
         deviations = np.sqrt(np.diag(wrench.covariance))
-        return self._status(
+        return self.status(
             'External wrench',
             WARN if wrench.singular else OK,
             wrench.sentence(),
@@ -343,9 +336,9 @@ class FeedforwardDiagnostics(NodeDiagnostics):
             },
         )
 
-    def _arm(self) -> DiagnosticStatus:
+    def _limits(self) -> DiagnosticStatus:
         description = self._controller.description
-        return self._status(
+        return self.status(
             'Arm',
             OK,
             f'{description.name} ({description.inertial_set}, hand {description.hand})',

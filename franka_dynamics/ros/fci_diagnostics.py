@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 
-from .diagnostics import diagnostic_array, ERROR, NodeDiagnostics, OK, PublicationTimes, WARN
+from .diagnostics import ERROR, OK, PublicationTimes, StatusPublisher, WARN
 from ..control.cycle_result import Durations
 from ..control.feedforward import FeedforwardController
 from ..fci.connection import FciReading
@@ -19,14 +19,15 @@ from ..fci.torque_loop import LoopState, TorqueLoop
 _CYCLE_S = 1e-3
 
 
-class FciDiagnostics(NodeDiagnostics):
+class FciDiagnostics(StatusPublisher):
     """Publishes the loop's state, its periods, lost packets and the models' differences."""
 
     def __init__(
         self, node: Any, loop: TorqueLoop, controller: FeedforwardController, preflight: Preflight
     ) -> None:
+        super().__init__(node, controller.description.name)
         self.times = PublicationTimes()
-        self._node, self._loop, self._controller = node, loop, controller
+        self._loop, self._controller = loop, controller
         self._preflight = preflight
         self._periods, self._answers = Durations(1 << 14), Durations(1 << 14)
         self._arrival: float | None = None
@@ -34,7 +35,6 @@ class FciDiagnostics(NodeDiagnostics):
         self._lost = self._unanswered = 0
         self._difference: ModelDifference | None = None
         self.refused = 0
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
 
     def note_cycle(self, reading: FciReading, arrival: float, answered: float | None) -> None:
         """
@@ -74,12 +74,10 @@ class FciDiagnostics(NodeDiagnostics):
             f'{self._unanswered} states between them were not answered'
         )
 
-    def publish(self) -> None:
+    def publish_all(self) -> None:
         """Publish all statuses."""
-        statuses = [self._link(), self._start_check()]
-        if self._difference is not None:
-            statuses.append(self._model(self._difference))
-        self._publisher.publish(diagnostic_array(self._node, statuses))
+        models = [] if self._difference is None else [self._model(self._difference)]
+        self.publish(self._link(), self._start_check(), *models)
 
     def _link(self) -> DiagnosticStatus:
         loop, reading = self._loop, self._reading
@@ -93,7 +91,7 @@ class FciDiagnostics(NodeDiagnostics):
                     'commands received by the robot [%]': 100.0 * reading.received,
                 }
             )
-        return self._status(
+        return self.status(
             'FCI',
             level,
             loop.reason,
@@ -116,7 +114,7 @@ class FciDiagnostics(NodeDiagnostics):
         level = {PreflightVerdict.REFUSED: ERROR, PreflightVerdict.NO_EVIDENCE: WARN}.get(
             result.verdict, OK
         )
-        return self._status(
+        return self.status(
             'Check at rest',
             level,
             result.sentence,
@@ -132,7 +130,7 @@ class FciDiagnostics(NodeDiagnostics):
         }
         refusal = self._preflight.model_refusal
         checked = self._controller.crosscheck
-        return self._status(
+        return self.status(
             'Model',
             ERROR if refusal else OK,
             refusal or difference.sentence(),

@@ -176,7 +176,7 @@ class FciNode(Node):
             self.get_logger().info(self._diagnostics.summary())
             return 0
         except FciError as error:
-            self._diagnostics.publish()
+            self._diagnostics.publish_all()
             print(f'{error.fault}: {error}', file=sys.stderr)
             return REFUSED
         except BaseException as error:
@@ -223,7 +223,7 @@ class FciNode(Node):
         """Do what takes longer than a cycle may; return for how long nothing will be due [s]."""
         self._live.apply(self._apply_settings)
         self._controller.check_models(self._lock)
-        return self._diagnostics.times.run(self._diagnostics.publish)
+        return self._diagnostics.times.run(self._diagnostics.publish_all)
 
     def _at_rest(self) -> bool:
         """Ask the loop to end, and return whether it has."""

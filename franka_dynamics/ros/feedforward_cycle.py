@@ -12,8 +12,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .contact_watch import ContactWatch
 from .diagnostics import FeedforwardDiagnostics
+from .external_watch import ExternalWatch
 from .messages import effort_message, JointReading, trajectory_message
 from .node_settings import contact_limits_from
 from .qos import PUBLISHER_QOS, qos_overriding_options
@@ -61,7 +61,7 @@ class FeedforwardCycle:
     Raises
     ------
     SettingsError, FrameError
-        As ContactWatch and TermPublishers.
+        As ExternalWatch and TermPublishers.
 
     """
 
@@ -80,20 +80,16 @@ class FeedforwardCycle:
         self._latency = Durations()
         # These first, because they may refuse (no friction model, a frame that does not exist).
         frame = parameters['frame']
-        self._contact = ContactWatch(
+        frame = int(frame) if frame.isdigit() else frame
+        self._external = ExternalWatch(
             controller,
             contact_limits_from(parameters),
             parameters['effort_friction'],
-            int(frame) if frame.isdigit() else frame,
+            frame,
             parameters['tool_center'],
         )
         self._terms = TermPublishers(
-            node,
-            controller,
-            parameters['frame'],
-            parameters['reference_frame'],
-            parameters['effort_friction'],
-            parameters['tool_center'],
+            node, controller, frame, parameters['reference_frame'], self._external
         )
         self._command_publisher, self._feedforward_publisher, self._trajectory_publisher = (
             node.create_lifecycle_publisher(
@@ -116,7 +112,7 @@ class FeedforwardCycle:
         self._state_watch = StateWatch(node, node.watch_group)
         self._missing_states = MissingStates(node)
         self._diagnostics = FeedforwardDiagnostics(
-            node, controller, self._latency, self.command_watch, self._contact
+            node, controller, self._latency, self.command_watch, self._external
         )
         self._state_log, self._clock_log = StateLog(node, controller), ClockLog(node)
         self._references = ReferenceReports(node, controller)
@@ -254,12 +250,12 @@ class FeedforwardCycle:
             return
         if self._terms.has_listeners:
             self._terms.publish(cycle, reading.stamp_message)
-        if self._contact.listening and self._contact.run(cycle):
+        if self._external.listening and self._external.run(cycle):
             self._diagnostics.publish_contact()
 
     def _refresh_subscribers(self) -> None:
         self._terms.refresh()
-        self._contact.listen(self._diagnostics.listened_to)
+        self._external.listen(self._diagnostics.listened_to)
 
     def publish_command(self, torque: Array) -> None:
         """Publish a torque [N m], unless a keeper took over: then this is silent from now on."""
@@ -323,7 +319,7 @@ class FeedforwardCycle:
     def run_beside(self) -> float:
         """Do what takes longer than a cycle may; return as `run_due`. For the other thread."""
         self.controller.check_models(self._lock)
-        return self._diagnostics.times.run(self._diagnostics.publish)
+        return self._diagnostics.times.run(self._diagnostics.publish_all)
 
     def _check_silence(self) -> None:
         now = time.monotonic()

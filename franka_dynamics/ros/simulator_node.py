@@ -14,7 +14,6 @@ import sys
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import rclpy
 from rclpy.experimental import EventsExecutor
@@ -23,7 +22,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from .diagnostics import diagnostic_array, ERROR, OK, PublicationTimes, status, WARN
+from .diagnostics import ERROR, OK, PublicationTimes, StatusPublisher, WARN
 from .messages import stamp_from_seconds, state_message
 from .node_process import INPUT_AT_FAULT, run_node, StopRequest
 from .node_settings import load_arm
@@ -31,6 +30,7 @@ from .parameter_tables import table
 from .parameters import declare, values
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .realtime import OFF
+from .statuses import SIMULATED_ARM
 from ..arm import ArmDescription
 from ..control.cycle_result import Durations
 from ..control.limits import finite_command
@@ -86,7 +86,7 @@ class SimulatorNode(Node):
             if parameters['publish_clock']
             else None
         )
-        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._diagnostics = StatusPublisher(self, self._names[0])
         commands = self.create_subscription(
             Float64MultiArray, COMMAND_TOPIC, self._on_command, PUBLISHER_QOS, **options
         )
@@ -266,29 +266,22 @@ class SimulatorNode(Node):
             )
         self._at_stops = at_stops
         self._diagnostics.publish(
-            diagnostic_array(
-                self,
-                [
-                    status(
-                        self.get_fully_qualified_name().lstrip('/'),
-                        'Simulated arm',
-                        ERROR if ran_away else WARN if braked or at_stops else OK,
-                        ran_away or ('the brakes are closed' if braked else 'the brakes are open'),
-                        self._names[0],
-                        {
-                            'braked': braked,
-                            'joints at their stops': ', '.join(at_stops) or 'none',
-                            'simulated time [s]': float(self._simulation.time),
-                            'step rate [Hz]': rate,
-                            'steps commanded': self._steps_commanded,
-                            'steps without a new command': self._missed,
-                            'behind real time [ms]': 1e3 * self._slipped,
-                            'commands refused': self._refused,
-                            'round trip p50 [us]': 1e6 * self._latency.percentile(50),
-                            'round trip p99 [us]': 1e6 * self._latency.percentile(99),
-                        },
-                    )
-                ],
+            self._diagnostics.status(
+                SIMULATED_ARM,
+                ERROR if ran_away else WARN if braked or at_stops else OK,
+                ran_away or ('the brakes are closed' if braked else 'the brakes are open'),
+                {
+                    'braked': braked,
+                    'joints at their stops': ', '.join(at_stops) or 'none',
+                    'simulated time [s]': float(self._simulation.time),
+                    'step rate [Hz]': rate,
+                    'steps commanded': self._steps_commanded,
+                    'steps without a new command': self._missed,
+                    'behind real time [ms]': 1e3 * self._slipped,
+                    'commands refused': self._refused,
+                    'round trip p50 [us]': 1e6 * self._latency.percentile(50),
+                    'round trip p99 [us]': 1e6 * self._latency.percentile(99),
+                },
             )
         )
 

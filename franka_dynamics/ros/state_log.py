@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 
-from .diagnostics import OK, status, WARN
+from .diagnostics import OK, StatusPublisher, WARN
 from .messages import stamp_from_seconds
 from .qos import REFERENCE_STATE_QOS
 from ..control.cycle_result import Mode
@@ -24,7 +23,7 @@ _LOG_PERIOD_S = 1.0
 _BAD = (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
 
 
-class ReferenceReports:
+class ReferenceReports(StatusPublisher):
     """
     Publishes every station of every reference, and logs it.
 
@@ -38,10 +37,9 @@ class ReferenceReports:
     """
 
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
-        self._node, self._controller = node, controller
+        super().__init__(node, controller.description.name, TOPIC, REFERENCE_STATE_QOS)
+        self._logger, self._controller = node.get_logger(), controller
         self._progress = ReferenceProgress()
-        # No lifecycle publisher: that a stop has interrupted a motion is told all the same.
-        self._publisher = node.create_publisher(DiagnosticArray, TOPIC, REFERENCE_STATE_QOS)
 
     @property
     def counts(self) -> dict[ReferenceState, int]:
@@ -79,10 +77,6 @@ class ReferenceReports:
                 )
             )
 
-    def destroy(self) -> None:
-        """Take the topic down."""
-        self._node.destroy_publisher(self._publisher)
-
     def _state(self) -> tuple[float, Any]:
         latest = self._controller.latest
         return (0.0, None) if latest is None else latest[:2]
@@ -107,26 +101,16 @@ class ReferenceReports:
                 text += f', {event.remaining:.3g} s before it'
             text += f': {event.reason}' if event.reason else ''
             bad = event.state in _BAD
-            message = DiagnosticArray(
-                status=[
-                    status(
-                        self._node.get_fully_qualified_name().lstrip('/'),
-                        'Reference',
-                        WARN if bad else OK,
-                        text,
-                        self._controller.description.name,
-                        pairs,
-                    )
-                ]
+            self.publish(
+                self.status('Reference', WARN if bad else OK, text, pairs),
+                stamp=stamp_from_seconds(event.stamp),
             )
-            message.header.stamp = stamp_from_seconds(event.stamp)
-            self._publisher.publish(message)
             if event.state is ReferenceState.REFUSED:
-                self._node.get_logger().warning(text, throttle_duration_sec=_LOG_PERIOD_S)
+                self._logger.warning(text, throttle_duration_sec=_LOG_PERIOD_S)
             elif bad:
-                self._node.get_logger().warning(text)
+                self._logger.warning(text)
             else:
-                self._node.get_logger().info(text)
+                self._logger.info(text)
 
 
 # A simulated clock that has not moved for this long [s] stands still.

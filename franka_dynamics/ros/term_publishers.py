@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -14,19 +14,11 @@ from numpy.typing import NDArray
 import pinocchio as pin
 from sensor_msgs.msg import JointState
 
+from .external_watch import ExternalWatch
 from .messages import effort_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from ..control.cycle_result import Cycle
-from ..control.external_torque import (
-    ExternalTorque,
-    friction_in_effort,
-    IntervalObserver,
-    MomentumObserver,
-    TorqueResidual,
-)
-from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import FeedforwardController
-from ..control.terms import TermModel
 from ..dynamics.model import frame_index
 from ..errors import shortened
 
@@ -44,12 +36,12 @@ class TermPublishers:
         Whose `~/` the topics are in.
     controller : FeedforwardController
         Whose cycles are published.
-    frame, reference_frame : str
+    frame : int or str
         Of the Jacobian and the pose.
-    effort_friction : str
-        One of control.external_torque.EFFORT_FRICTION.
-    tool_center : sequence of float
-        Where the external wrench acts in `frame` [m].
+    reference_frame : str
+        Of the Jacobian.
+    external : ExternalWatch
+        Of the controller's cycles.
 
     Raises
     ------
@@ -62,26 +54,20 @@ class TermPublishers:
         self,
         node: Any,
         controller: FeedforwardController,
-        frame: str,
+        frame: int | str,
         reference_frame: str,
-        effort_friction: str,
-        tool_center: Sequence[float],
+        external: ExternalWatch,
     ) -> None:
-        self._controller = controller
+        self._controller, self._external = controller, external
         description = controller.description
         self._names = list(description.joint_names)
-        self._frame: int | str = int(frame) if frame.isdigit() else frame
-        self._frame_index = frame_index(self._frame, description.n)
+        self._frame = frame
+        self._frame_index = frame_index(frame, description.n)
         self._reference_frame = reference_frame
         self.base_frame = base_frame_id(self._names[0])  # which all torques carry
         self._square = [f'{row}/{column}' for row in self._names for column in self._names]
         self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         self._wrench_names = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
-        self._effort_friction = effort_friction
-        self._tool_center = tuple(tool_center)
-        self._estimated_terms: TermModel | None = None
-        self._observed: tuple[Cycle | None, ExternalTorque | None] = (None, None)
-        self._estimated: tuple[Cycle | None, ExternalWrench | None] = (None, None)
         terms: dict[str, tuple[type, Callable[[Cycle, Time], Any]]] = {
             'gravity': (JointState, lambda cycle, stamp: self._effort(stamp, cycle.gravity)),
             'coriolis': (JointState, lambda cycle, stamp: self._effort(stamp, cycle.coriolis)),
@@ -89,10 +75,16 @@ class TermPublishers:
                 JointState,
                 lambda cycle, stamp: self._effort(stamp, cycle.inertia),
             ),
-            'external_torque': (JointState, self._external),
+            'external_torque': (
+                JointState,
+                lambda cycle, stamp: self._effort(stamp, external.torque(cycle)),
+            ),
             'external_wrench': (WrenchStamped, self._wrench),
             'external_wrench_covariance': (JointState, self._wrench_covariance),
-            'residual_torque': (JointState, self._residual),
+            'residual_torque': (
+                JointState,
+                lambda cycle, stamp: self._effort(stamp, external.residual(cycle)),
+            ),
             'mass_matrix': (JointState, self._mass_matrix),
             'coriolis_matrix': (JointState, self._coriolis_matrix),
             'jacobian': (JointState, self._jacobian),
@@ -110,7 +102,6 @@ class TermPublishers:
             )
             for name, (kind, make) in terms.items()
         ]
-        self._renew_estimators()  # which refuses a tool centre that is none
         self._node = node
         self._subscribed: list[tuple[Any, Callable[[Cycle, Time], Any]]] = []
         self._given_up: set[str] = set()  # topics whose terms could not be computed
@@ -160,12 +151,8 @@ class TermPublishers:
             None if torque is None else effort_message(stamp, self._names, torque, self.base_frame)
         )
 
-    def _external(self, cycle: Cycle, stamp: Time) -> JointState | None:
-        external = self._observe(cycle)
-        return None if external is None else self._effort(stamp, external.torque)
-
     def _wrench(self, cycle: Cycle, stamp: Time) -> WrenchStamped | None:
-        estimate = self._estimate_wrench(cycle)
+        estimate = self._external.wrench(cycle)
         if estimate is None:
             return None
         message = WrenchStamped()
@@ -176,54 +163,10 @@ class TermPublishers:
         return message
 
     def _wrench_covariance(self, cycle: Cycle, stamp: Time) -> JointState | None:
-        estimate = self._estimate_wrench(cycle)
+        estimate = self._external.wrench(cycle)
         if estimate is None:
             return None
         return effort_message(stamp, self._wrench_names, estimate.covariance, self.base_frame)
-
-    def _observe(self, cycle: Cycle) -> ExternalTorque | None:
-        """Return the external torque where the cycle ends an interval; asked once a cycle."""
-        if cycle.effort is None:
-            return None
-        self._renew_estimators()
-        if cycle is not self._observed[0]:
-            external = self._observer.update(cycle.stamp, cycle.q, cycle.dq, cycle.effort)
-            self._observed = cycle, external
-        return self._observed[1]
-
-    def _estimate_wrench(self, cycle: Cycle) -> ExternalWrench | None:
-        external = self._observe(cycle)
-        if external is None:
-            return None
-        if cycle is not self._estimated[0]:
-            # At the state of the stamp: the torque is late, the Jacobian need not be.
-            estimate = self._wrench_estimator.estimate(cycle.q, external.torque)
-            self._estimated = cycle, estimate
-        return self._estimated[1]
-
-    def _residual(self, cycle: Cycle, stamp: Time) -> JointState | None:
-        if cycle.effort is None:
-            return None
-        self._renew_estimators()
-        return self._effort(
-            stamp, self._plain_residual.update(cycle.stamp, cycle.q, cycle.dq, cycle.effort)
-        )
-
-    def _renew_estimators(self) -> None:
-        """Begin anew with the present payload and gravity where these have changed."""
-        terms = self._controller.terms
-        if terms is not self._estimated_terms:
-            self._estimated_terms = terms
-            friction = friction_in_effort(
-                self._effort_friction,
-                self._controller.description,
-                self._controller.settings.profile,
-            )
-            self._observer = IntervalObserver(
-                MomentumObserver(terms.true, friction=friction), len(self._names)
-            )
-            self._wrench_estimator = WrenchEstimator(terms.true, self._frame, self._tool_center)
-            self._plain_residual = TorqueResidual(terms.true, friction)
 
     def _mass_matrix(self, cycle: Cycle, stamp: Time) -> JointState:
         return effort_message(

@@ -29,7 +29,6 @@ from .closed_loop import FER, Loop, MUJOCO
 KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
 GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
 GAZEBO = Settings(target='gz_ros2_control')
-ARMS = ('fer', 'fr3', 'fr3v2')
 
 
 # The first torque. ----------------------------------------------------------------------------
@@ -196,26 +195,25 @@ def running(**supervision):
     return feed(controller, 0.0, 30)
 
 
-def feed(controller, start, count, q=FER.home, dq=None):
+def feed(controller, start, count, q=FER.home):
     for k in range(count):
         now = start + 1e-3 * k
-        controller.cycle(10.0 + now, q, np.zeros(7) if dq is None else dq, now)
+        controller.cycle(10.0 + now, q, np.zeros(7), now)
         controller.stop_step(LONGEST_STEP_S)
     return controller
 
 
 @pytest.mark.parametrize(
-    ('q', 'dq', 'condition'),
+    ('q', 'condition'),
     [
-        (np.full(7, np.nan), np.zeros(7), Condition.NOT_FINITE),
-        (np.rad2deg(FER.home), np.zeros(7), Condition.OUT_OF_RANGE),
-        (FER.home + 0.1, np.zeros(7), Condition.JUMPED),
-        (FER.home, np.full(7, 100.0), Condition.JUMPED),
+        (np.full(7, np.nan), Condition.NOT_FINITE),
+        (np.rad2deg(FER.home), Condition.OUT_OF_RANGE),
+        (FER.home + 0.1, Condition.JUMPED),
     ],
 )
-def test_a_fault_of_the_sensors_is_latched_until_acknowledged(q, dq, condition):
+def test_a_fault_of_the_sensors_is_latched_until_acknowledged(q, condition):
     controller = running()
-    feed(controller, 0.03, 1, q, dq)
+    feed(controller, 0.03, 1, q)
     feed(controller, 0.04, 200)
     assert controller.conflict.startswith(condition.value)
     assert controller.mode is Mode.SILENT
@@ -324,10 +322,9 @@ def moving(name, target='mujoco', **simulation):
     return loop
 
 
-@pytest.mark.parametrize('name', ARMS)
-@pytest.mark.parametrize(('target', 'compensation'), [('mujoco', False), ('fci', True)])
-def test_a_moving_arm_is_braked_to_rest_before_the_stop(name, target, compensation):
-    loop = moving(name, target, gravity_compensation=compensation)
+@pytest.mark.parametrize(('name', 'target'), [('fer', 'mujoco'), ('fr3', 'fci'), ('fr3v2', 'fci')])
+def test_a_moving_arm_is_braked_to_rest_before_the_stop(name, target):
+    loop = moving(name, target, gravity_compensation=target == 'fci')
     count = len(loop.published)
     before = float(np.abs(loop.arm.data.qvel).max())
     loop.controller.disable('test')
@@ -374,8 +371,7 @@ def test_an_arm_that_is_pushed_on_is_stopped_all_the_same():
     assert loop.controller.mode is Mode.STOPPING
 
 
-@pytest.mark.parametrize('every', [6, 10])
-def test_a_moving_arm_whose_topic_becomes_slow_is_braked(every):
+def test_a_moving_arm_whose_topic_becomes_slow_is_braked():
     # It was let go in full motion before, and coasted on.
     settings = Settings(target='fci', kp=(60.0,) * 4 + (15.0,) * 3, kd=(6.0,) * 4 + (1.0,) * 3)
     loop = Loop(settings, gravity_compensation=True).run(0.5)
@@ -386,7 +382,7 @@ def test_a_moving_arm_whose_topic_becomes_slow_is_braked(every):
     controller = loop.controller
     for k in range(2500):
         reading, torque = loop.arm.read(), None
-        if k % every == 0:
+        if k % 6 == 0:
             state = (reading.time, reading.position, reading.velocity, reading.time)
             torque = controller.cycle(*state, effort=reading.effort).command
         if torque is None:

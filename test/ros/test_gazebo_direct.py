@@ -50,19 +50,17 @@ def until_holding(probe, gazebo, direct):
     probe.until(holding, 'the direct node holding the arm')
 
 
-def test_gravity_torque_is_held_in_paused_gazebo(probe, gazebo, direct):
+def test_paused_its_start_is_added_and_held_and_another_arm_is_named(probe, gazebo, direct):
+    states = probe.collect(JointState, 'joint_states')
     until_holding(probe, gazebo, direct)
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')
     expected = start_of(load('fr3', hand='franka_hand')).torque
     np.testing.assert_array_equal([force[-1].data for force in gazebo.forces], expected)
-
-
-def test_the_start_pose_is_added_to_states_passed_on(probe, gazebo, direct):
-    states = probe.collect(JointState, 'joint_states')
-    gazebo.publish()
     probe.until(lambda: gazebo.publish() or states, 'joint states')
     assert tuple(states[-1].name) == gazebo.names
     np.testing.assert_array_equal(states[-1].position, load('fr3').home)
+    gazebo.names = tuple(name.replace('fr3', 'fer') for name in gazebo.names)
+    probe.until(lambda: gazebo.publish() or 'lacks fr3_joint1' in direct.text, 'the joint named')
 
 
 def test_a_malformed_command_leaves_the_last_forces(probe, gazebo, direct):
@@ -80,13 +78,3 @@ def test_a_malformed_command_leaves_the_last_forces(probe, gazebo, direct):
     held = start_of(load('fr3', hand='franka_hand')).torque
     for k, force in enumerate(gazebo.forces):
         assert {message.data for message in force} <= {held[k], 1.0 + k}
-
-
-def test_another_arms_states_name_the_missing_joint(probe, gazebo, direct):
-    gazebo.names = tuple(name.replace('fr3', 'fer') for name in gazebo.names)
-
-    def told() -> bool:
-        gazebo.publish()
-        return 'fr3_joint1' in direct.text
-
-    probe.until(told, 'an error naming the joint')

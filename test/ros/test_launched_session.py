@@ -7,6 +7,7 @@ By ROS's own launch where it is installed with this package; else the processes 
 file names are started with the arguments it gives them.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 import importlib.util
 import os
 from pathlib import Path
@@ -154,14 +155,23 @@ def play(*parameters):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize('robot_type', ['fer', 'fr3v2'])
-def test_the_first_commands_end_the_motion_where_it_should(probe, launched, robot_type):
-    session = launched('simulation.launch.py', robot_type=robot_type)
+def test_the_first_commands_end_the_motion_where_it_should_and_a_stop_is_told(probe, launched):
+    session = launched('simulation.launch.py', robot_type='fr3v2')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
-    status, text = play('-p', f'robot_type:={robot_type}')
+    status, text = play('-p', 'robot_type:=fr3v2')
     assert status == 0, text + session.text
     assert float(re.search(r'error at the end: (\S+) rad', text)[1]) <= TOLERANCE_RAD
     probe.until(lambda: 'finished' in session.text, "the node's own word")
+    # Then a motion of ten seconds, which is stopped in its middle.
+    with ThreadPoolExecutor(1) as pool:
+        playing = pool.submit(play, '-p', 'robot_type:=fr3v2', '-p', 'duration:=10.0')
+        probe.until(lambda: 'reference 2 following' in session.text, 'the motion is followed')
+        assert probe.transition('/feedforward', 4)  # deactivate
+        status, text = playing.result()
+    assert status == 1
+    assert re.search(
+        r'the motion was interrupted: .* \(the arm is \S+ rad, \w+ from its end\)', text
+    )
     assert set(session.end()) == {0}
 
 
@@ -169,33 +179,6 @@ def test_given_nobody_when_played_then_the_answer_is_no():
     status, text = play('-p', 'wait:=0.3')
     assert status == 1
     assert 'no joint state of this arm has come for 0.3 s' in text
-
-
-def test_a_stopped_motions_player_answers_no(probe, launched):
-    launched('simulation.launch.py', robot_type='fer')
-    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
-    player = subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics.ros.reference_player_node'],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=ROOT,
-    )
-    probe.until(
-        lambda: (
-            probe.diagnostics.get('feedforward: Command', (0, '', {}))[2].get(
-                'references following'
-            )
-            == '1'
-        ),
-        'the motion is followed',
-    )
-    assert probe.transition('/feedforward', 4)  # deactivate
-    text, _ = player.communicate(timeout=TIMEOUT_S)
-    assert player.returncode == 1
-    assert re.search(
-        r'the motion was interrupted: .* \(the arm is \S+ rad, \w+ from its end\)', text
-    )
 
 
 def test_a_patient_simulated_arm_waits_for_a_stalled_node(probe, start_arm, start_node):

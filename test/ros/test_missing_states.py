@@ -38,9 +38,3 @@ def test_the_sentence_names_topic_publishers_and_type(kinds, said):
     assert waiting.check(True, 112.0) == ''
     assert waiting.check(True, 112.2)
     assert waiting.check(False, 150.0) == ''
-
-
-def test_a_node_without_an_arm_warns(launch, probe):
-    node = launch('feedforward_node', listen_before_activation=0.0)
-    probe.until(lambda: 'no joint state on /joint_states for' in node.text, 'the warning')
-    assert 'nobody publishes there' in node.text

@@ -10,6 +10,9 @@ from std_msgs.msg import String
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import DescriptionError, SettingsError, UrdfError
+from franka_dynamics.ros.model_source import resolve_model
+from franka_dynamics.ros.parameter_tables import table
 from franka_dynamics.urdf.writer import write_urdf
 
 FER = load('fer')
@@ -26,45 +29,21 @@ def describe(probe):
     return lambda text: publisher.publish(String(data=text))
 
 
-def settle(probe, arm, start_node, **parameters):
-    gravity = probe.collect(JointState, '/feedforward/gravity')
-    start_node(target='mujoco', **parameters)
-    arm.until(lambda: gravity, 'a gravity torque')
-    return gravity
-
-
-def test_a_robot_descriptions_torques_are_those_of_the_arm(
+def test_a_description_that_comes_late_gives_torques_and_a_change_of_it_stops(
     probe, arm, start_node, describe, commands
 ):
-    describe(write_urdf(FER))
-    gravity = settle(probe, arm, start_node, model_source='robot_description')
+    node = start_node(target='mujoco', model_source='robot_description')
+    gravity = probe.collect(JointState, '/feedforward/gravity')
+    probe.until(lambda: probe.count_subscribers('robot_description') > 0, 'it is waited for')
+    assert node.running
+    urdf = write_urdf(FER)
+    describe(urdf)
+    arm.until(lambda: gravity, 'a gravity torque')
     np.testing.assert_allclose(
         gravity[-1].effort, NewtonEulerModel(FER).gravity(FER.home), rtol=0, atol=ATOL_NM
     )
-    arm.until(lambda: commands, 'a command')
-
-
-def test_a_robot_description_that_comes_late_is_waited_for(probe, arm, start_node, describe):
-    node = start_node(target='mujoco', model_source='robot_description')
-    count = 0
-
-    def subscribed():
-        nonlocal count
-        count = probe.count_subscribers('robot_description')
-        return count > 0
-
-    probe.until(subscribed, 'the node waits for it')
-    assert node.running
-    describe(write_urdf(FER))
-    arm.wait_for_listener()
-
-
-def test_a_changed_robot_description_stops_the_arm(probe, arm, start_node, describe, commands):
-    urdf = write_urdf(FER)
-    describe(urdf)
-    settle(probe, arm, start_node, model_source='robot_description')
     describe(urdf)  # the same once more is no change
-    arm.until(lambda: len(commands) > 100, 'commands go on')
+    arm.until(lambda: len(commands) > 100, 'commands')
     describe(urdf.replace('<robot ', '<!-- another --><robot ', 1))
     arm.until(
         lambda: probe.says('feedforward: Command', 'robot_description has changed'),
@@ -80,31 +59,34 @@ def heavier(text):
 
 
 @pytest.mark.parametrize(
-    ('parameters', 'change', 'status', 'sentence'),
+    ('changes', 'sentence'),
     [
-        ({'urdf_file': '/nowhere.urdf'}, None, 1, 'but model_source is description'),
+        ({'urdf_file': '/nowhere.urdf'}, 'but model_source is description'),
+        ({'model_source': 'urdf_file'}, 'but urdf_file is empty'),
         (
             {'model_source': 'urdf_file', 'urdf_file': '/nowhere.urdf'},
-            None,
-            1,
             'urdf_file /nowhere.urdf cannot be read: No such file or directory.',
         ),
         (
+            {'model_source': 'robot_description', 'inertial_set': 'gaz2019'},
+            'inertials are those of the URDF; leave inertial_set empty',
+        ),
+        (
             {'model_source': 'robot_description', 'robot_description_timeout': 0.5},
-            None,
-            1,
             '/robot_description did not arrive within 0.5 s',
         ),
-        ({'model_source': 'robot_description'}, heavier, 1, 'fer_joint4'),
     ],
 )
-def test_a_model_source_at_fault_is_refused_by_name(
-    start_node, describe, commands, parameters, change, status, sentence
-):
-    if change is not None:
-        describe(change(write_urdf(FER)))
-    node = start_node(target='mujoco', **parameters)
-    assert node.wait() == status
-    assert sentence in node.text
+def test_a_model_source_at_fault_is_refused_by_name(probe, changes, sentence):
+    values = {spec.name: spec.default for spec in table('feedforward')} | changes
+    with pytest.raises((SettingsError, DescriptionError, UrdfError), match=sentence):
+        resolve_model(probe, values, lambda: False)
+
+
+def test_a_description_of_another_arm_is_refused_by_its_link(start_node, describe, commands):
+    describe(heavier(write_urdf(FER)))
+    node = start_node(target='mujoco', model_source='robot_description')
+    assert node.wait() == 1
+    assert 'fer_joint4' in node.text
     assert 'Traceback' not in node.text
     assert not commands

@@ -56,9 +56,14 @@ def test_a_motion_before_it_finished_says_nothing(play):
         play(('accepted', False), ('finished', False), ('refused', True))
 
 
-def test_the_node_repeats_the_mark_of_a_motion(node_world):
+@pytest.fixture(scope='module')
+def world(node_world):
     world = node_world(robot_type='fer', target='fci')
     world.arm.until(lambda: len(world.commands) > 50, 'commands')
+    return world
+
+
+def test_the_node_repeats_the_mark_of_a_motion(world):
     told = world.probe.collect(DiagnosticArray, '/feedforward/reference_state', reliable=True)
     references = world.probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     world.probe.until(lambda: references.get_subscription_count() > 0, 'a listener')
@@ -75,9 +80,7 @@ def test_the_node_repeats_the_mark_of_a_motion(node_world):
     assert (pairs['state'], pairs['frame_id']) == ('refused', 'x' * 64)
 
 
-def test_a_value_of_another_type_is_refused_in_words(node_world):
-    world = node_world(robot_type='fer', target='fci')
-    world.arm.until(lambda: len(world.commands) > 50, 'commands')
+def test_a_value_of_another_type_is_refused_in_words(world):
     with NodeClient('feedforward') as client:
         assert client.set('scale', '1') == 1.0
         assert client.set('kp', '[1, 2, 3, 4, 5, 6, 7.5]') == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]

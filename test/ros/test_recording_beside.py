@@ -17,7 +17,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.recordings.recording import read_recording
 
-from .conftest import TIMEOUT_S
+from .conftest import LOCKSTEP, PATIENT, Probe, TIMEOUT_S
 
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
@@ -39,12 +39,14 @@ def motion_file(path, joint_names=FER.joint_names):
     return path
 
 
-@pytest.fixture
-def holding(start_arm, start_node, probe):
+@pytest.fixture(scope='module')
+def holding(launch_for_module):
     """Start a simulated arm and the node that holds it."""
-    start_arm()
-    start_node(target='mujoco', kp=[50.0] * 7, kd=[5.0] * 7)
+    launch_for_module('simulator_node', **LOCKSTEP)
+    launch_for_module('feedforward_node', **PATIENT, target='mujoco', kp=[50.0] * 7, kd=[5.0] * 7)
+    probe = Probe()
     probe.until(lambda: probe.says('simulator: Simulated arm', 'open'), 'the brakes to open')
+    probe.close()
 
 
 def test_a_recording_with_a_motion_ends_with_it(holding, tmp_path):

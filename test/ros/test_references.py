@@ -15,7 +15,7 @@ from franka_dynamics.ros.messages import request_message
 
 FER = load('fer')
 NAMES = list(FER.joint_names)
-COMMAND = 'feedforward: Command'
+COMMAND, CARRIER = 'feedforward: Command', 'feedforward: Gravity compensation'
 
 
 @pytest.fixture(scope='module')
@@ -123,3 +123,24 @@ def test_a_stream_of_positions_alone_gets_its_m_ddq(world):
     world.probe.until(found, 'M ddq of the stream')
     world.arm.until(lambda: not np.any(inertia[-1].effort), 'rest after the stream')
     assert world.probe.set_parameter('/feedforward', 'stream_period', 0.0).successful
+
+
+# Last: the arm is somewhere else afterwards.
+def test_a_falling_arm_that_its_target_should_carry_warns(world):
+    # One joint state every millisecond of a fall from rest, from the independent model.
+    model = NewtonEulerModel(FER)
+    fall = -np.linalg.solve(model.mass_matrix(FER.home), model.gravity(FER.home))
+
+    def told():
+        for k in range(25):
+            dq = fall * 1e-3 * k
+            world.arm.send(
+                1,
+                position=list(FER.home + 0.5 * fall * (1e-3 * k) ** 2),
+                velocity=list(dq),
+                effort=[1e-3] * 7,
+            )
+        return world.probe.says(CARRIER, 'should carry the arm, but nobody does')
+
+    world.probe.until(told, 'the warning')
+    assert world.probe.diagnostics[CARRIER][0] == 1
