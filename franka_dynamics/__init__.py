@@ -66,47 +66,4 @@ if TYPE_CHECKING:  # for editors and type checkers
 
 __version__ = '0.2.0'
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'arm': (
-            'ArmDescription',
-            'LinkInertia',
-            'available_arms',
-            'available_hands',
-            'available_sets',
-            'load',
-            'load_hand',
-        ),
-        'arm.arm_file_writer': ('save',),
-        'arm.sampling': ('random_arm', 'sample_states'),
-        'batch.batch_model': ('BatchModel',),
-        'codegen.equations': ('customised_equations',),
-        'dynamics.body_tree': ('BodyTree',),
-        'dynamics.closed_chain': ('ClosedChain',),
-        'dynamics.derivatives': ('differentiate', 'linearize'),
-        'dynamics.lagrangian': ('LagrangianModel',),
-        'dynamics.model': ('DynamicsModel', 'GRAVITY'),
-        'dynamics.newton_euler': ('NewtonEulerModel',),
-        'dynamics.pinocchio_model': ('PinocchioModel as Model',),
-        'dynamics.product_of_exponentials': ('ExponentialsModel',),
-        'dynamics.regressor': ('parameter_names', 'parameter_vector', 'torque_regressor'),
-        'dynamics.space_inertia': ('space_inertias',),
-        'errors': ('FrankaDynamicsError',),
-        'identification.base_parameters': ('base_parameters',),
-        'identification.energy_regressors': ('energy_regressors',),
-        'identification.identify': ('identify',),
-        'identification.payload': ('identify_payload',),
-        'identification.options': ('IdentificationOptions',),
-        'mesh.mesh': ('mesh_inertia',),
-        'mesh.mesh_file': ('load_mesh',),
-        'recordings.preprocessing': ('prepare', 'SignalOptions'),
-        'recordings.recording': ('read_recording', 'Recording', 'write_recording'),
-        'urdf.document': ('read_urdf',),
-        'urdf.importer': ('import_urdf',),
-        'urdf.writer': ('write_mjcf', 'write_urdf'),
-        'validation.agreement': ('compare_formulations',),
-        'validation.comparison': ('compare',),
-        'validation.crosscheck': ('crosscheck',),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

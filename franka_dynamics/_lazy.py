@@ -4,43 +4,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 import sys
 from typing import Any
 
 
-def lazy_exports(
-    package: str,
-    homes: Mapping[str, Sequence[str]],
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """
     Return `__getattr__`, `__dir__` and `__all__` of a package.
 
-    What `dir` lists, and so what an editor or a Python prompt completes, is what is promised:
-    modules are not, whether they have been imported or not.
+    What it offers is what its `if TYPE_CHECKING:` imports, for editors and type checkers: there is
+    no second list. What `dir` lists, and so what an editor or a Python prompt completes, is what
+    is promised: modules are not, whether they have been imported or not.
 
     Parameters
     ----------
     package : str
-        The package's `__name__`.
-    homes : mapping of str to sequence of str
-        Modules, relative to the package, and the names that each lends to it; 'name as other'
-        offers a name under another. A name must differ from those of the package's own modules,
+        The package's `__name__`. A name that it offers must differ from those of its own modules,
         because importing such a module would put the module in its place.
 
     """
-    places = {}
-    for module, names in homes.items():
-        for entry in names:
-            name, _, other = entry.partition(' as ')
-            places[other or name] = (module, name)
+    source = Path(str(sys.modules[package].__file__)).read_text(encoding='utf-8')
+    places = {
+        alias.asname: (f'.{node.module}', alias.name)
+        for guarded in ast.parse(source).body
+        if isinstance(guarded, ast.If)
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
 
     def load(name: str) -> Any:
         if name not in places:
             raise AttributeError(f'module {package!r} has no attribute {name!r}')
         module, attribute = places[name]
-        value = getattr(import_module(f'{package}.{module}'), attribute)
+        value = getattr(import_module(module, package), attribute)
         setattr(sys.modules[package], name, value)  # later look-ups do not come here
         return value
 

@@ -15,10 +15,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .batch_model import BatchModel as BatchModel
     from .traced_model import TracedModel as TracedModel
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'batch_model': ('BatchModel',),
-        'traced_model': ('TracedModel',),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

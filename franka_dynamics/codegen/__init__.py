@@ -20,26 +20,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .plan import find_plan as find_plan
     from .plan import Plan as Plan
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'emit': (
-            'c_header',
-            'count_operations',
-            'operation_count',
-            'OperationCount',
-            'Origin',
-            'python_module',
-        ),
-        'equations': (
-            'customised_equations',
-            'Equations',
-            'Parameters',
-            'Quantity',
-        ),
-        'plan': (
-            'find_plan',
-            'Plan',
-        ),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

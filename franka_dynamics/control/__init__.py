@@ -25,35 +25,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .supervision import SupervisionLimits as SupervisionLimits
     from .terms import TermModel as TermModel
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'contact': (
-            'Contact',
-            'ContactLimits',
-            'ContactMonitor',
-        ),
-        'external_torque': (
-            'MomentumObserver',
-            'TorqueResidual',
-        ),
-        'feedforward': ('FeedforwardController',),
-        'gravity_monitor': ('GravityState',),
-        'limits': ('TorqueLimiter',),
-        'reference': (
-            'ReferencePoint',
-            'Trajectory',
-        ),
-        'planning': ('TrajectoryRequest',),
-        'settings': (
-            'Settings',
-            'target_profile',
-            'TargetProfile',
-        ),
-        'supervision': (
-            'StateSupervisor',
-            'SupervisionLimits',
-        ),
-        'terms': ('TermModel',),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

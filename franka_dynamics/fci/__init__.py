@@ -16,12 +16,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .torque_loop import LoopState as LoopState
     from .torque_loop import TorqueLoop as TorqueLoop
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'connection': ('FciConnection', 'FciReading'),
-        'model_difference': ('compare_models', 'ModelDifference'),
-        'sources': ('CommandSource', 'FeedforwardSource'),
-        'torque_loop': ('LoopState', 'TorqueLoop'),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

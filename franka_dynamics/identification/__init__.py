@@ -21,27 +21,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .torque_model import TorqueModel as TorqueModel
     from .verdict import Score as Score
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'bags': ('Bag',),
-        'base_parameters': ('BaseParameters',),
-        'excitation': (
-            'Excitation',
-            'optimise',
-        ),
-        'excitation_problem': (
-            'ExcitationLimits',
-            'ExcitationProblem',
-        ),
-        'fourier_trajectory': ('FourierTrajectory',),
-        'identify': ('Identification',),
-        'options': ('IdentificationOptions',),
-        'payload': (
-            'identify_payload',
-            'PayloadEstimate',
-        ),
-        'torque_model': ('TorqueModel',),
-        'verdict': ('Score',),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

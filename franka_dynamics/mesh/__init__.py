@@ -18,17 +18,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .solid_check import MeshDefects as MeshDefects
     from .solid_check import require_solid as require_solid
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'mesh': (
-            'mesh_inertia',
-            'mesh_volume',
-            'motion_derivative',
-            'TriangleMesh',
-            'vertex_derivatives',
-        ),
-        'mesh_file': ('load_mesh', 'MeshFile'),
-        'solid_check': ('find_defects', 'MeshDefects', 'require_solid'),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

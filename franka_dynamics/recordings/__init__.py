@@ -20,26 +20,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .replay import predicted_torque as predicted_torque
     from .replay import recorded_terms as recorded_terms
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'plausibility': ('suspicions',),
-        'preprocessing': (
-            'Motion',
-            'prepare',
-            'SignalOptions',
-        ),
-        'recording': (
-            'read_recording',
-            'Recording',
-            'write_recording',
-        ),
-        'replay': (
-            'fit',
-            'Fit',
-            'fit_all',
-            'predicted_torque',
-            'recorded_terms',
-        ),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

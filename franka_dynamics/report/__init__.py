@@ -14,16 +14,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .table import plain as plain
     from .table import Table as Table
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'elements': ('page',),
-        'table': (
-            'Cell',
-            'Head',
-            'json_text',
-            'plain',
-            'Table',
-        ),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -11,10 +11,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .dynamics import RprMasses as RprMasses
     from .kinematics import RprKinematics as RprKinematics
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'dynamics': ('RprDynamics', 'RprMasses'),
-        'kinematics': ('RprKinematics',),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -13,17 +13,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .mujoco_model import build_mujoco as build_mujoco
     from .mujoco_model import build_spec as build_spec
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'arm_simulation': (
-            'ArmSimulation',
-            'Push',
-            'SimulationSettings',
-        ),
-        'mujoco_model': (
-            'build_mujoco',
-            'build_spec',
-        ),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

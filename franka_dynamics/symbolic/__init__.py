@@ -23,13 +23,4 @@ except ImportError as error:
         "Derivations in letters need sympy: pip install 'franka_dynamics[symbolic]'."
     ) from error
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'chain': (
-            'chain_of',
-            'Kinematics',
-        ),
-        'derivations': ('equations',),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

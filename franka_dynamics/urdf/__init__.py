@@ -20,28 +20,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .writer import write_urdf as write_urdf
     from .xacro_writer import robot_text as robot_text
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'document': (
-            'parse_urdf',
-            'read_urdf',
-            'UrdfDocument',
-        ),
-        'importer': (
-            'detect_arm',
-            'import_urdf',
-            'ImportedArm',
-        ),
-        'serial_chain': (
-            'find_chains',
-            'read_chain',
-            'SerialChain',
-        ),
-        'writer': (
-            'write_mjcf',
-            'write_urdf',
-        ),
-        'xacro_writer': ('robot_text',),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

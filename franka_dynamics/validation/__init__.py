@@ -23,33 +23,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .urdf_check import UrdfModel as UrdfModel
     from .urdf_check import UrdfVerdict as UrdfVerdict
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'agreement': (
-            'Agreement',
-            'compare_formulations',
-        ),
-        'comparison': (
-            'compare',
-            'Comparison',
-        ),
-        'source': ('read_pair',),
-        'crosscheck': (
-            'build',
-            'consensus',
-            'CrosscheckReport',
-            'evaluate',
-        ),
-        'fault_search': (
-            'FaultSearch',
-            'search_faults',
-        ),
-        'torque_effect': ('Difference',),
-        'urdf_check': (
-            'model_from_urdf',
-            'UrdfModel',
-            'UrdfVerdict',
-        ),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

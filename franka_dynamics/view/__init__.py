@@ -12,10 +12,4 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .window import Playback as Playback
     from .window import Window as Window
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        'scene': ('ArmScene', 'ViewState'),
-        'window': ('Playback', 'Window'),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)
