@@ -136,7 +136,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     compared('base parameters', found.regressor(*states) @ found.values())
     equations = customised_equations(tree, Quantity.INVERSE_DYNAMICS, GRAVITY)
     print(
-        'generated equations: {} multiplications, {} additions'.format(*operation_count(equations))
+        'generated equations: {} multiplications, {} additions'.format(
+            *operation_count(equations.program)
+        )
     )
     compared('a batch', BatchModel(tree).inverse_dynamics(*states))
     if arguments.plot:

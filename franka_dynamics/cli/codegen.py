@@ -262,13 +262,20 @@ def _friction(arm: ArmDescription) -> FrictionCode:
 def _counts(title: str, listed: list[Equations], others: Iterable[tuple[Any, ...]] = ()) -> Table:
     from ..codegen.emit import operation_count
 
-    rows = [(each.quantity.value, *operation_count(each)) for each in listed]
+    rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
     return Table(title, ('equations', 'multiplications', 'additions'), [*rows, *others])
 
 
 def _of_paper(arm: ArmDescription) -> Iterator[tuple[Any, ...]]:
     """Yield what Gautier and Khalil 1990 print for any such robot, and for this one."""
-    from ..codegen.emit import CLASSICAL, GENERAL, general_robot, MINIMUM, printed, SIMPLIFIED
+    from ..codegen.table1 import (
+        CLASSICAL,
+        GENERAL,
+        general_robot,
+        MINIMUM,
+        printed,
+        SIMPLIFIED,
+    )
 
     inertia = SIMPLIFIED if arm.inertial_set == SIMPLIFIED else GENERAL
     wrench = ', with rotors and terminal wrench' if inertia == SIMPLIFIED else ''

@@ -8,7 +8,6 @@ from .._lazy import lazy_exports
 
 if TYPE_CHECKING:  # for editors and type checkers
     from .emit import c_header as c_header
-    from .emit import count_operations as count_operations
     from .emit import operation_count as operation_count
     from .emit import OperationCount as OperationCount
     from .emit import Origin as Origin

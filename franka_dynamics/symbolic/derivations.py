@@ -14,6 +14,7 @@ from .chain import chain_of, Kinematics, position
 from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, JointKind
 from ..codegen.chain import build_chain
+from ..codegen.emit import operation_count
 from ..codegen.equations import outputs_of, parameter_names, parameter_values, Quantity
 from ..codegen.expression import Graph
 from ..codegen.plan import plain_plan
@@ -118,9 +119,7 @@ def equations(description: ArmDescription) -> list[Section]:
         for result in program.results
         for place in result.places
     )
-    texts = [formula.value for formula in (*lines, *results)]
-    products, sums = (sum(str(text).count(sign) for text in texts) for sign in ('*', ' + '))
-    differences = sum(str(text).count(' - ') for text in texts)
+    multiplications, additions = operation_count(program)
     return [
         Section(
             f'{description.name}, set {description.inertial_set}, hand {description.hand}: '
@@ -135,7 +134,7 @@ def equations(description: ArmDescription) -> list[Section]:
         ),
         Section('what depends on these numbers alone', (), before),
         Section(
-            f'{len(lines)} lines, {products} multiplications, {sums + differences} additions',
+            f'{len(lines)} lines, {multiplications} multiplications, {additions} additions',
             ('q_i: position of joint i; dq_i: its velocity.',),
             lines,
         ),
