@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .typed_file import Angles, FieldError, NotNegative, OneOf, Positive, Vector
+from .typed_file import Angles, FieldError, NotNegative, OneOf, Positive, Sizes, Vector
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
@@ -35,33 +35,59 @@ class Axis(str, Enum):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cylinder:
-    """A homogeneous cylinder along an axis [m]; exactly one of mass [kg] and density [kg/m^3]."""
+class Homogeneous:
+    """A solid about its `center` [m]; exactly one of `mass` [kg] and `density` [kg/m^3]."""
+
+    center: Vector = field(default_factory=lambda: np.zeros(3))
+    mass: Positive | None = None
+    density: Positive | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a body of no mass, or of two."""
+        if (self.mass is None) == (self.density is None):
+            raise FieldError((), 'needs exactly one of mass [kg] and density [kg/m^3]')
+
+    def _link(self, volume: float, moments: Array) -> LinkInertia:
+        """Return the inertia of a volume [m^3] with some moments about its centre [m^2]."""
+        mass = (self.density or 0.0) * volume if self.mass is None else self.mass
+        return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cylinder(Homogeneous):
+    """A homogeneous cylinder along an axis of its frame [m]."""
 
     radius: Positive
     length: Positive
     axis: Axis
-    center: Vector = field(default_factory=lambda: np.zeros(3))
-    mass: Positive | None = None
-    density: Positive | None = None
 
     def link(self) -> LinkInertia:
-        """Return its inertia about the frame's origin."""
-        return LinkInertia.from_cylinder(**{**vars(self), 'axis': self.axis.value})
+        """
+        Return its inertia about the frame's origin.
+
+        m r^2/2 along the axis and m (3 r^2 + l^2)/12 across it, moved by Steiner (Busellato 2023,
+        section 2.1, corrected).
+        """
+        across = (3.0 * self.radius**2 + self.length**2) / 12.0
+        along = [one == self.axis for one in Axis]
+        moments = np.where(along, 0.5 * self.radius**2, across)
+        return self._link(np.pi * self.radius**2 * self.length, moments)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Box:
-    """A homogeneous box of a size along the frame's axes [m]; mass or density as a cylinder's."""
+class Box(Homogeneous):
+    """A homogeneous box of a size along its frame's axes [m]."""
 
-    size: Vector
-    center: Vector = field(default_factory=lambda: np.zeros(3))
-    mass: Positive | None = None
-    density: Positive | None = None
+    size: Sizes
 
     def link(self) -> LinkInertia:
-        """Return its inertia about the frame's origin."""
-        return LinkInertia.from_box(**vars(self))
+        """
+        Return its inertia about the frame's origin.
+
+        m (y^2 + z^2)/12 and so on, moved by Steiner (Busellato 2023, section 2.1).
+        """
+        squares = np.square(self.size)
+        return self._link(float(np.prod(self.size)), (squares.sum() - squares) / 12.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,7 +115,6 @@ class Body:
         if self.primitive is not None:
             if given:
                 raise FieldError((given[0],), 'stands beside a primitive, which says it already')
-            self.primitive.link()
             return
         for name in ('mass', 'inertia'):
             if name not in given:

@@ -13,25 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InertiaError
 from ..spatial import rigid_transform
 
-_AXES = ('x', 'y', 'z')
-
-
-def _require_positive(**quantities: float) -> None:
-    for name, value in quantities.items():
-        if not 0.0 < value < np.inf:
-            raise InertiaError(f'The {name} of a body is {value}; it must be positive and finite.')
-
-
-def _mass_of(mass: float | None, density: float | None, volume: float) -> float:
-    if mass is not None and density is None:
-        _require_positive(mass=mass)
-        return mass
-    if mass is None and density is not None:
-        _require_positive(density=density)
-        return density * volume
-    raise InertiaError('A body needs exactly one of mass [kg] and density [kg/m^3].')
-
-
 # Order in which this project writes the six elements of a symmetric tensor.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # The ten parameters of a link in the one order they have everywhere, in the letters of Gautier
@@ -65,13 +46,6 @@ def steiner(mass: float, offset: ArrayLike) -> NDArray[np.float64]:
     """Return m (|c|^2 1 - c c^T): what moving the reference point by `offset` [m] adds."""
     c = np.asarray(offset, dtype=float)
     return mass * (c @ c * np.eye(3) - np.outer(c, c))
-
-
-def _vector3(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    vector = np.asarray(values, dtype=float)
-    if vector.shape != (3,):
-        raise InertiaError(f'{name} needs shape (3,), along x, y and z; got {vector.shape}.')
-    return vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +123,9 @@ class LinkInertia:
             read as xx, xy, xz, yy, yz, zz.
 
         """
-        center = _vector3(center_of_mass, 'A centre of mass')
+        center = np.asarray(center_of_mass, dtype=float)
+        if center.shape != (3,):
+            raise InertiaError(f'A centre of mass needs shape (3,); got {center.shape}.')
         tensor = np.asarray(inertia, dtype=float)
         tensor = tensor_from_six(tensor) if tensor.ndim == 1 else tensor
         if tensor.shape != (3, 3):
@@ -158,91 +134,6 @@ class LinkInertia:
                 f'{", ".join(TENSOR_ORDER)}; got {tensor.shape}.'
             )
         return cls(mass, mass * center, tensor + steiner(mass, center))
-
-    @classmethod
-    def from_cylinder(
-        cls,
-        radius: float,
-        length: float,
-        *,
-        axis: str = 'z',
-        center: ArrayLike = (0.0, 0.0, 0.0),
-        mass: float | None = None,
-        density: float | None = None,
-    ) -> LinkInertia:
-        """
-        Return a homogeneous solid cylinder.
-
-        Parameters
-        ----------
-        radius, length : float
-            [m].
-        axis : str
-            'x', 'y' or 'z': the axis of the link frame that the cylinder lies along.
-        center : array_like, shape (3,)
-            Its centre in the link frame [m].
-        mass, density : float
-            Exactly one of the two: [kg], or [kg/m^3] with m = density pi r^2 l.
-
-        Returns
-        -------
-        LinkInertia
-            About the frame's origin: m r^2/2 along the axis and m (3 r^2 + l^2)/12 across it,
-            moved from the centre by Steiner (Busellato 2023, section 2.1, corrected).
-
-        Raises
-        ------
-        InertiaError
-            If a dimension, the mass or the density is not positive and finite.
-
-        """
-        _require_positive(radius=radius, length=length)
-        if axis not in _AXES:
-            raise InertiaError(f"A cylinder's axis is 'x', 'y' or 'z'; got {axis!r}.")
-        moments = np.full(3, (3.0 * radius**2 + length**2) / 12.0)
-        moments[_AXES.index(axis)] = 0.5 * radius**2
-        kilograms = _mass_of(mass, density, np.pi * radius**2 * length)
-        return cls.from_center_of_mass(kilograms, center, np.diag(kilograms * moments))
-
-    @classmethod
-    def from_box(
-        cls,
-        size: ArrayLike,
-        *,
-        center: ArrayLike = (0.0, 0.0, 0.0),
-        mass: float | None = None,
-        density: float | None = None,
-    ) -> LinkInertia:
-        """
-        Return a homogeneous solid box whose sides are parallel to the link frame's axes.
-
-        Parameters
-        ----------
-        size : array_like, shape (3,)
-            Its sides along x, y and z [m].
-        center : array_like, shape (3,)
-            Its centre in the link frame [m].
-        mass, density : float
-            Exactly one of the two: [kg], or [kg/m^3] with m = density x y z.
-
-        Returns
-        -------
-        LinkInertia
-            About the frame's origin: m (y^2 + z^2)/12 and so on about the centre, moved by
-            Steiner (Busellato 2023, section 2.1).
-
-        Raises
-        ------
-        InertiaError
-            If a side, the mass or the density is not positive and finite.
-
-        """
-        sides = _vector3(size, "A box's size")
-        _require_positive(x=sides[0], y=sides[1], z=sides[2])
-        kilograms = _mass_of(mass, density, float(np.prod(sides)))
-        squares = sides**2
-        moments = kilograms * (squares.sum() - squares) / 12.0
-        return cls.from_center_of_mass(kilograms, center, np.diag(moments))
 
     @property
     def center_of_mass(self) -> NDArray[np.float64]:

@@ -34,54 +34,41 @@ class FaultLocation:
     wrenches: Array
 
     @property
-    def frame_link(self) -> int | None:
-        """The first link from the base whose frame differs, counted from 1."""
-        return _first(self.frames, self.tolerance)
-
-    @property
-    def twist_link(self) -> int | None:
-        """The first link from the base whose twist differs, counted from 1."""
-        return _first(self.twists, self.tolerance)
-
-    @property
-    def wrench_link(self) -> int | None:
-        """The first link from the tip whose wrench differs, counted from 1."""
-        place = _first(self.wrenches[::-1], self.tolerance)
-        return None if place is None else len(self.wrenches) + 1 - place
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every link's frame, twist and wrench is within the tolerance."""
-        return self.frame_link is self.twist_link is self.wrench_link is None
+    def origin(self) -> tuple[str, int] | None:
+        """Where a difference comes from: a frame, twist or wrench, and its link, from 1."""
+        # From the base to the tip; a twist needs its frame, which is named where both differ.
+        moving = [
+            (link, kind)
+            for kind, values in (('frame', self.frames), ('twist', self.twists))
+            if (link := _first(values, self.tolerance)) is not None
+        ]
+        if moving:
+            link, kind = min(moving)
+            return kind, link
+        from_tip = _first(self.wrenches[::-1], self.tolerance)
+        return None if from_tip is None else ('wrench', len(self.wrenches) + 1 - from_tip)
 
     @property
     def link(self) -> int | None:
         """The link that the difference comes from, counted from 1, or None."""
-        moving = [link for link in (self.frame_link, self.twist_link) if link is not None]
-        return min(moving) if moving else self.wrench_link
+        return None if self.origin is None else self.origin[1]
 
     def sentence(self, quantities: Sequence[str] = ()) -> str:
         """Return where this formulation departs; `quantities` are those in which it does."""
-        what = f' (it differs in {", ".join(quantities)})' if quantities else ''
-        place = self.link
-        if place is None:
+        if self.origin is None:
             return (
                 f'{self.formulation}: frames, twists and wrenches of all links agree; the '
                 f'difference arises where it assembles {", ".join(quantities)}.'
             )
-        if self.frame_link is None and self.twist_link is None:
-            return (
-                f'{self.formulation}: frames and twists agree; the first link from the tip '
-                f'whose wrench differs is link {place}, by {self.wrenches[place - 1]:.2g}'
-                f'{what}.'
-            )
-        # A twist needs its frame: where both differ at one link, the frame is named.
-        kind, values = (
-            ('frame', self.frames) if self.frame_link == place else ('twist', self.twists)
-        )
+        kind, link = self.origin
+        what = f' (it differs in {", ".join(quantities)})' if quantities else ''
+        agree, end = ('frames and twists agree; ', 'tip') if kind == 'wrench' else ('', 'base')
+        size = {'frame': self.frames, 'twist': self.twists, 'wrench': self.wrenches}[kind][
+            link - 1
+        ]
         return (
-            f'{self.formulation}: the first link from the base whose {kind} differs is link '
-            f'{place}, by {values[place - 1]:.2g}{what}.'
+            f'{self.formulation}: {agree}the first link from the {end} whose {kind} differs is '
+            f'link {link}, by {size:.2g}{what}.'
         )
 
 
@@ -159,7 +146,7 @@ class Agreement:
     @property
     def passed(self) -> bool:
         """Whether every pair agrees in every quantity and link; a NaN never does."""
-        return self.largest <= self.tolerance and all(fault.agrees for fault in self.faults)
+        return self.largest <= self.tolerance and all(fault.link is None for fault in self.faults)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -169,7 +156,7 @@ class Agreement:
         odd = [
             fault.sentence(self.odd_quantities(i))
             for i, fault in enumerate(self.faults)
-            if not fault.agrees or self.odd_quantities(i)
+            if fault.link or self.odd_quantities(i)
         ]
         if len(odd) > 1:
             odd.append(

@@ -15,11 +15,11 @@ from franka_dynamics.arm import (
     available_hands,
     available_sets,
     JointKind,
-    LinkInertia,
     load,
     load_hand,
     ViscousCoulombFriction,
 )
+from franka_dynamics.arm.bodies import Cylinder
 from franka_dynamics.errors import DescriptionError, UnknownArmError
 
 VALID = {
@@ -164,10 +164,11 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
         ('LINK.primitive', CYLINDER, 'LINK.mass stands beside a primitive'),
         ('LINK', {'primitive': {**CYLINDER, 'radius': -0.1}}, 'radius is -0.1; it must be positi'),
         ('LINK', {'primitive': {**CYLINDER, 'mass': 1.0}}, 'exactly one of mass [kg] and density'),
+        ('LINK', {'primitive': {**CYLINDER, 'density': 0}}, 'density is 0; it must be positive'),
         ('LINK', {'primitive': {**CYLINDER, 'shape': 'cone'}}, "is 'cone'; it must be cylinder o"),
         ('LINK', {'primitive': {**CYLINDER, 'axis': 'w'}}, "axis is 'w'; it must be x or y or z"),
         ('LINK', {'primitive': {**CYLINDER, 'size': [1, 1, 1]}}, 'size is not a known field'),
-        ('LINK', {'primitive': FLAT_BOX}, 'The y of a body is 0.0; it must be positive'),
+        ('LINK', {'primitive': FLAT_BOX}, 'primitive.size is 0; it must be positive'),
         ('inertial_sets.guess.links', [NO_MASS | {'first_moment': [0, 0, 0]}], '2 joints and 1 l'),
     ],
 )
@@ -251,8 +252,9 @@ def test_an_unknown_set_or_hand_lists_those_there_are():
 
 def test_a_primitive_is_loaded_as_the_shape_of_that_density(tmp_path):
     file = write(tmp_path, changed('LINK', {'primitive': {**CYLINDER, 'center': [0.1, 0.0, 0.2]}}))
-    assert load(file).links[0] == LinkInertia.from_cylinder(
-        0.1, 0.5, axis='z', center=(0.1, 0.0, 0.2), density=100.0
+    assert (
+        load(file).links[0]
+        == Cylinder(radius=0.1, length=0.5, axis='z', center=(0.1, 0.0, 0.2), density=100.0).link()
     )
 
 

@@ -17,9 +17,10 @@ from franka_dynamics.arm import (
     LinkInertia,
     load,
 )
+from franka_dynamics.arm.bodies import Box
 from franka_dynamics.errors import DescriptionError, InertiaError, JointVectorError
 
-UNIT = LinkInertia.from_box((0.1, 0.1, 0.1), mass=1.0)
+UNIT = Box(size=(0.1, 0.1, 0.1), mass=1.0).link()
 
 
 def two_joints(**changes):

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm import load
+from franka_dynamics.arm.bodies import Box, Cylinder
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -118,9 +119,9 @@ def test_mujoco_of_the_same_solids_agrees_with_the_closed_form():
 )
 def test_b11_from_the_errata_numbers_is_the_stated_one(size, expected, decimals):
     links = (
-        LinkInertia.from_cylinder(0.03, 0.2, axis='x', center=(0.1, 0, 0), mass=1.3),
-        LinkInertia.from_box(size, center=(0, 0, 0.15), mass=1.1),
-        LinkInertia.from_cylinder(0.025, 0.4, axis='y', center=(0, -0.2, 0), mass=0.9),
+        Cylinder(radius=0.03, length=0.2, axis='x', center=(0.1, 0, 0), mass=1.3).link(),
+        Box(size=size, center=(0, 0, 0.15), mass=1.1).link(),
+        Cylinder(radius=0.025, length=0.4, axis='y', center=(0, -0.2, 0), mass=0.9).link(),
     )
     rpr = RprDynamics(
         RprKinematics(d0=0.3, a1=0.2, d2bar=0.25, a3=0.4), RprMasses.from_links(*links)
@@ -132,7 +133,7 @@ def test_b11_from_the_errata_numbers_is_the_stated_one(size, expected, decimals)
 
 
 def test_an_unsymmetric_link_is_refused_by_the_closed_form():
-    skew = LinkInertia.from_box((0.1, 0.1, 0.1), center=(0.0, 0.05, 0.1), mass=1.0)
+    skew = Box(size=(0.1, 0.1, 0.1), center=(0.0, 0.05, 0.1), mass=1.0).link()
     with pytest.raises(DescriptionError, match="needs link 2's centre of mass on z of its frame"):
         RprDynamics.from_description(replace(ARM, links=(ARM.links[0], skew, ARM.links[2])))
 

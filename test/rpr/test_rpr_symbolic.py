@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia
+from franka_dynamics.arm.bodies import Box
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
@@ -86,7 +86,7 @@ def test_both_readings_of_the_box_are_boxes_of_that_size():
         (rpr.BOX_AS_PRINTED, (0.3, 0.05, 0.06)),
     ):
         value = float(form.subs({letter: numbers[str(letter)] for letter in form.free_symbols}))
-        expected = LinkInertia.from_box(size, mass=mass).inertia[0, 0]
+        expected = Box(size=size, mass=mass).link().inertia[0, 0]
         np.testing.assert_allclose(value, expected, rtol=1e-14, atol=0.0)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import Convention, LinkInertia, load, load_hand
+from franka_dynamics.arm.bodies import Box, Cylinder
 from franka_dynamics.arm.inertia import six_from_tensor, steiner, tensor_from_six
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -48,9 +49,9 @@ def rpr_report():
     D0, A1, A3 = 0.3, 0.2, 0.4
     q, dq, ddq = np.array([0.4, 0.05, 0.7]), np.array([0.8, -0.3, 1.1]), np.array([1.0, -2.0, 3.0])
     (s1, c1), (s3, c3), D = (np.sin(q[0]), np.cos(q[0])), (np.sin(q[2]), np.cos(q[2])), 0.3 + q[1]
-    cylinder = LinkInertia.from_cylinder(R3, H3, axis='y', center=(0, -H3 / 2, 0), mass=M3)
-    box = LinkInertia.from_box((A2, B2, C2), center=(0, 0, A2 / 2), mass=M2)  # as printed
-    first = LinkInertia.from_cylinder(R1, H1, axis='x', center=(H1 / 2, 0, 0), mass=M1)
+    cylinder = Cylinder(radius=R3, length=H3, axis='y', center=(0, -H3 / 2, 0), mass=M3).link()
+    box = Box(size=(A2, B2, C2), center=(0, 0, A2 / 2), mass=M2).link()  # as printed
+    first = Cylinder(radius=R1, length=H1, axis='x', center=(H1 / 2, 0, 0), mass=M1).link()
     arm = replace(load('rpr'), links=(first, box, cylinder), friction=None)
     model, closed = NewtonEulerModel(arm), RprDynamics.from_description(arm)
     frames = model.frames(q)
@@ -180,7 +181,7 @@ def rpr_report():
                 f'2.1 moment across cylinder {number}',
                 mass * (3 * radius**2 + length**2) / 2,
                 mass * (3 * radius**2 + length**2) / 12,
-                LinkInertia.from_cylinder(radius, length, axis='x', mass=mass).inertia[1, 1],
+                Cylinder(radius=radius, length=length, axis='x', mass=mass).link().inertia[1, 1],
                 by,
             )
             for number, radius, length, mass, by in (
@@ -192,7 +193,7 @@ def rpr_report():
             "2.1 the box's axes, a2 along z2 by p_l2",
             M2 / 12 * np.diag([B2**2 + C2**2, A2**2 + C2**2, A2**2 + B2**2]),
             M2 / 12 * np.diag([A2**2 + B2**2, A2**2 + C2**2, B2**2 + C2**2]),
-            LinkInertia.from_box((C2, B2, A2), mass=M2).inertia,
+            Box(size=(C2, B2, A2), mass=M2).link().inertia,
             M2 * (A2**2 - C2**2) / 12,
         ),
         Misprint('2.1 Steiner twice', b_of(twice), b_of(central), B, 0.0527, 1e-9),
