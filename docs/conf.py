@@ -8,6 +8,7 @@ that each package offers, from their docstrings, the command line's own help, an
 """
 
 import ast
+from contextlib import suppress
 from importlib import import_module
 import inspect
 import os
@@ -47,11 +48,38 @@ _LITERAL = re.compile(r'(``[^`]*``|`[^`]*`)')
 _MARKUP = re.compile(r'([*|]|(?<=\w)_(?=\W|$))')
 
 
+# The command line and the nodes are run, not imported; reports are what verbs print.
+NOT_IMPORTED = ('cli', 'ros', 'report')
+
+
 def rooms():
-    """Return the packages that offer names, the front door first."""
-    modules = pkgutil.iter_modules(franka_dynamics.__path__)
-    inner = [f'{project}.{module.name}' for module in modules if module.ispkg]
-    return [name for name in (project, *inner) if getattr(import_module(name), '__all__', ())]
+    """Yield every package with its public names: the front door's, then each room's own."""
+    yield project, list(offered())
+    for package in pkgutil.iter_modules(franka_dynamics.__path__, f'{project}.'):
+        if package.ispkg and package.name.rpartition('.')[2] not in NOT_IMPORTED:
+            yield package.name, [one for module in modules(package.name) for one in own(module)]
+
+
+def offered():
+    """Yield the front door's names that can be imported here."""
+    for name in franka_dynamics.__all__:
+        with suppress(MissingDependencyError):  # on a host that lacks an extra
+            yield name, getattr(franka_dynamics, name)
+
+
+def modules(room):
+    """Yield the public modules of a room that can be imported here."""
+    for found in pkgutil.iter_modules(import_module(room).__path__, f'{room}.'):
+        with suppress(MissingDependencyError):
+            yield import_module(found.name)
+
+
+def own(module):
+    """Yield the public classes and functions that a module defines, with their names."""
+    for name, value in vars(module).items():
+        if not name.startswith('_') and (inspect.isclass(value) or inspect.isfunction(value)):
+            if value.__module__ == module.__name__ and value.__doc__:
+                yield name, value
 
 
 def write(name, lines):
@@ -69,18 +97,13 @@ def title(text, line='='):
 
 def write_python_pages(app):
     """Write a page for each package: its names, with their docstrings."""
-    for room in rooms():
-        package = import_module(room)
-        lines = [*title(room), *(package.__doc__ or '').strip().split('\n\n')[:1], '']
-        for name in package.__all__:
-            try:
-                value = getattr(package, name)
-            except MissingDependencyError as error:  # on a host that lacks an extra
-                lines += [f'``{name}``: not described here. {error}', '']
-                continue
+    for room, names in rooms():
+        text = (import_module(room).__doc__ or '').strip().split('\n\n')[:1]
+        lines = [*title(room), *text, '']
+        for name, value in names:
             # Found in the index where it is at home; the front door shows it a second time.
-            home = f'{getattr(value, "__module__", room)}.{getattr(value, "__qualname__", name)}'
             options = ['   :no-index:'] if room == project else []
+            home = f'{getattr(value, "__module__", room)}.{getattr(value, "__qualname__", name)}'
             if inspect.isclass(value):
                 lines += [f'.. autoclass:: {home}', '   :members:', *options, '']
             elif callable(value):

@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`import franka_dynamics` offers every name it promises and loads nothing heavy for it."""
 
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-import pkgutil
 import subprocess
 import sys
 from types import ModuleType
@@ -15,43 +12,12 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics import _lazy
-from franka_dynamics.errors import MissingDependencyError
-
-ROOMS = [name for _, name, is_package in pkgutil.iter_modules(fd.__path__) if is_package]
-# The command line and the nodes are run, not imported; reports are what verbs print.
-OFFERING = [name for name in ROOMS if name not in ('cli', 'ros', 'report')]
-
-
-def offered(package):
-    """Return a package's promised names, from its __all__."""
-    return import_module(package).__all__
 
 
 @pytest.mark.parametrize('name', sorted(fd.__all__))
 def test_the_front_door_resolves(name):
     assert getattr(fd, name) is not None
     assert name in dir(fd)
-
-
-@pytest.mark.parametrize('room', OFFERING)
-def test_every_name_of_a_room_resolves_and_is_no_module(room):
-    package = f'franka_dynamics.{room}'
-    assert offered(package)
-    for _, name, _ in pkgutil.iter_modules(import_module(package).__path__):
-        assert name not in offered(package), 'importing the module would hide what is offered'
-    for name in offered(package):
-        assert not isinstance(getattr(import_module(package), name), ModuleType)
-
-
-@pytest.mark.parametrize('room', OFFERING)
-def test_completion_lists_what_is_promised_and_no_module(room):
-    package = import_module(f'franka_dynamics.{room}')
-    for _, name, _ in pkgutil.iter_modules(package.__path__):
-        with suppress(MissingDependencyError):  # of a library that is not installed here
-            import_module(f'franka_dynamics.{room}.{name}')
-    assert [name for name in dir(package) if not name.startswith('__')] == offered(
-        package.__name__
-    )
 
 
 def test_an_unknown_name_is_an_attribute_error():

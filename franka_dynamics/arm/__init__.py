@@ -33,8 +33,3 @@ __all__ = [
     'load',
     'load_hand',
 ]
-
-
-def __dir__() -> list[str]:
-    """List what is promised and not the modules, as the lazy packages do."""
-    return [*__all__, *(name for name in globals() if name.startswith('__'))]

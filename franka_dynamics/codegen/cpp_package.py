@@ -16,7 +16,7 @@ from .emit import c_header, identifier, Origin
 from .equations import customised_equations, parameter_values, Parameters, Quantity
 from ..arm import ArmDescription
 from ..arm.friction import MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
-from ..dynamics import GRAVITY
+from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError, FrictionError
 from ..resources import share_directory
 from ..typing import Array

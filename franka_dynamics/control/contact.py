@@ -28,7 +28,7 @@ from .external_torque import (
 from .external_wrench import relative_deviation
 from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
-from ..dynamics import GRAVITY
+from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array

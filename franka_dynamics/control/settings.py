@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .parameter_schema import check, ParameterSpec, specs
 from ..arm import ArmDescription, LinkInertia
-from ..dynamics import GRAVITY
+from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError
 
 

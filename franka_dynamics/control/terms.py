@@ -13,7 +13,7 @@ from ..arm import ArmDescription
 from ..arm.friction import FrictionModel, LinearFriction, MaxwellSlipFriction
 from ..arm.friction_state import FrictionState
 from ..arm.slip_states import slip_states
-from ..dynamics import GRAVITY
+from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array

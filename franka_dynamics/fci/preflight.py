@@ -21,7 +21,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.sampling import sample_states
 from ..control.settings import Settings
 from ..control.terms import TermModel
-from ..dynamics import GRAVITY
+from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 

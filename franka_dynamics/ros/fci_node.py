@@ -41,7 +41,7 @@ from ..control.control_law import ControlLaw
 from ..control.planning import follow_request
 from ..control.settings import Settings
 from ..control.supervision import SupervisionLimits
-from ..dynamics import GRAVITY
+from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import (
     CommandRefusedError,

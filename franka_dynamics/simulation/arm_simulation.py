@@ -13,7 +13,7 @@ from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction
 from ..arm.friction_state import FrictionState
-from ..dynamics import GRAVITY
+from ..dynamics.model import GRAVITY
 from ..errors import SettingsError
 from ..typing import Array
 

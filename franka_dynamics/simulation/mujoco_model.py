@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, Convention, JointKind
-from ..dynamics import GRAVITY
+from ..dynamics.model import GRAVITY
 from ..errors import MissingDependencyError
 
 if TYPE_CHECKING:

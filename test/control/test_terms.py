@@ -9,7 +9,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
-from franka_dynamics.dynamics import GRAVITY
+from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 FER = load('fer')

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from franka_dynamics.report import Cell, page, Table
-from franka_dynamics.report.elements import heading, paragraph, picture
+from franka_dynamics.report.elements import heading, page, paragraph, picture
+from franka_dynamics.report.table import Cell, Table
 
 VOID = {'meta', 'img'}
 HOSTILE = '<script>alert("&")</script>'

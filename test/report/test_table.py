@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from franka_dynamics.report import Cell, Head, json_text, plain, Table
+from franka_dynamics.report.table import Cell, Head, json_text, plain, Table
 
 HOSTILE = 'a [red]name[/] \\[bold] with [/nothing] and <b>&</b>'
 

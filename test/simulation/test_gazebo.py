@@ -14,7 +14,7 @@ import yaml
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.arm.shapes import load_shapes
-from franka_dynamics.dynamics import GRAVITY
+from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.resources import share_directory

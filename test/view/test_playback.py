@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics import GRAVITY as GRAVITY_VECTOR
+from franka_dynamics.dynamics.model import GRAVITY as GRAVITY_VECTOR
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.view.scene import CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED
