@@ -91,38 +91,11 @@ def arm_file_text(
     )
 
 
-def save(
-    description: ArmDescription,
-    path: str | Path,
-    *,
-    source: str | None = None,
-    title: str | None = None,
-    notes: str = '',
-    friction_source: str = '',
-) -> None:
+def save(description: ArmDescription, path: str | Path, **words: str) -> None:
     """
-    Write an arm file that `load` reads back number for number.
+    Write an arm file, which appears complete or not at all.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm.
-    path : str or Path
-        The file, which appears complete or not at all.
-    source, title, notes, friction_source : str
-        As for `arm_file_text`.
-
-    Raises
-    ------
-    DescriptionError
-        If its friction model has no form in YAML.
-    OutputError
-        If the file cannot be written.
-
+    `words` are the source, title, notes and friction_source of `arm_file_text`, whose errors it
+    raises, and OutputError if the file cannot be written.
     """
-    write_text(
-        path,
-        arm_file_text(
-            description, source=source, title=title, notes=notes, friction_source=friction_source
-        ),
-    )
+    write_text(path, arm_file_text(description, **words))

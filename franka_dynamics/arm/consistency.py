@@ -85,13 +85,7 @@ def nearest_physical(link: LinkInertia, box: ArrayLike, *, name: str = 'the link
     """
     if link.is_physical():
         return link
-    half_widths = np.asarray(box, dtype=float)
-    if half_widths.shape != (10,) or not np.isfinite(half_widths).all() or half_widths.min() < 0:
-        raise InertiaError(
-            'A rounding box needs ten half-widths, none of them negative; got '
-            f'{half_widths.tolist()}.'
-        )
-    printed = link.parameters()
+    half_widths, printed = np.asarray(box, dtype=float), link.parameters()
     moved = _solve(link.pseudo_inertia(), half_widths)
     if moved is not None:
         repaired = LinkInertia.from_parameters(printed + half_widths * np.clip(moved, -1.0, 1.0))

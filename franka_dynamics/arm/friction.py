@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,30 +21,6 @@ class FrictionModel(Protocol):
 
     def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] to be added to the rigid-body torque, shape of dq."""
-        ...
-
-
-@runtime_checkable
-class LinearFriction(Protocol):
-    """
-    A friction model that is linear in its coefficients: tau_f = sum of coefficient times term.
-
-    `coefficients` and `deviations` are of shape (p, n); `deviations`, the coefficients' standard
-    deviations, is None where they are not known.
-    """
-
-    @property
-    def deviations(self) -> Array | None:
-        """Standard deviations of the coefficients, where they are known."""
-        ...
-
-    @property
-    def coefficients(self) -> Array:
-        """The coefficients, shape (p, n), in the order of `terms`."""
-        ...
-
-    def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """Return the terms at dq [rad/s] of shape (..., n), shape (..., p, n)."""
         ...
 
 
@@ -264,6 +240,8 @@ class MaxwellSlipFriction:
         return self.torque(dq, middle_slip_states(q, self.reach))
 
 
+# tau_f = sum of coefficient times term, with the coefficients' deviations where they are known.
+LinearFriction = ViscousCoulombFriction | MaxwellSlipFriction
 # By the names that arm files have for them.
 FRICTION_MODELS: dict[str, type] = {
     'sigmoid': SigmoidFriction,

@@ -40,8 +40,7 @@ class ImportUrdf(NewFile):
     def run(self) -> int:
         """Write the file and say what became of the URDF; 1 if the readings differ."""
         from ..arm import load
-        from ..arm.arm_file_writer import arm_file_text
-        from ..files import write_text
+        from ..arm.arm_file_writer import save
         from ..urdf.document import read_urdf
         from ..urdf.importer import import_urdf
         from ..validation.pinocchio_urdf import largest_difference, largest_flange_difference
@@ -58,10 +57,7 @@ class ImportUrdf(NewFile):
             prefix=self.arm_prefix,
             convention=Convention(self.convention),
         )
-        write_text(
-            self.output,
-            arm_file_text(arm.description, source=f'imported from {self.urdf.name}'),
-        )
+        save(arm.description, self.output, source=f'imported from {self.urdf.name}')
         for note in arm.notes:
             say(console, note, 'note')
         say(
@@ -82,11 +78,12 @@ class ImportUrdf(NewFile):
         torque = largest_difference(text, named, arm.mount)
         pose = largest_flange_difference(text, named, arm.mount, arm.tip)
         passed = torque <= TOLERANCE and pose <= TOLERANCE
-        verdict = 'pass' if passed else 'MISMATCH'
+        why = '' if passed else '; angles written with few digits make nearly parallel axes'
         say(
             console,
-            f"{verdict}: against Pinocchio's own reading of the URDF, flange poses differ "
-            f'by up to {pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
-            f'(tolerance {TOLERANCE:.0e}).',
+            "against Pinocchio's own reading of the URDF, flange poses differ by up to "
+            f'{pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
+            f'(tolerance {TOLERANCE:.0e}){why}.',
+            'pass' if passed else 'MISMATCH',
         )
         return 0 if passed else 1

@@ -64,11 +64,10 @@ class AxisSequence:
 @dataclass(frozen=True, eq=False)
 class RecoveredRows:
     """
-    DH rows of a chain, and how far their axes are from the chain's own.
+    DH rows of a chain.
 
     `base` is frame {0} in the chain's base frame; `frames`, shape (n, 4, 4), are the DH frames
-    there with all joints at zero. `deviation` is the largest angle [rad] and distance [m] between
-    an axis and the one that the rows reproduce: rounding in the URDF that no DH row can hold.
+    there with all joints at zero.
     """
 
     convention: Convention
@@ -76,7 +75,6 @@ class RecoveredRows:
     rows: tuple[DHRow, ...]
     flange: DHRow
     frames: Array
-    deviation: tuple[float, float]
 
 
 def lines_of(chain: SerialChain) -> list[Line]:
@@ -218,7 +216,6 @@ def recover_rows(
         tuple(rows[:-1]),
         rows[-1],
         np.array(poses),
-        _deviation(chain, convention, base, poses),
     )
 
 
@@ -268,20 +265,3 @@ def _tidy(angle: float) -> float:
     step = math.pi / 4.0
     nearest = round(angle / step) * step
     return nearest + 0.0 if abs(angle - nearest) < _ANGLE_NOISE else angle
-
-
-def _deviation(
-    chain: SerialChain,
-    convention: Convention,
-    base: Array,
-    poses: list[Array],
-) -> tuple[float, float]:
-    carriers = poses if convention is Convention.MODIFIED else [base, *poses[:-1]]
-    angle = distance = 0.0
-    for joint, carrier in zip(chain.joints, carriers):
-        z, direction = carrier[:3, 2], joint.direction
-        angle = max(angle, float(np.linalg.norm(np.cross(z, direction))))
-        if joint.kind is JointKind.REVOLUTE:
-            between = joint.frame[:3, 3] - carrier[:3, 3]
-            distance = max(distance, float(np.linalg.norm(between - (between @ z) * z)))
-    return angle, distance

@@ -23,8 +23,6 @@ from ..spatial import inverse_transform
 IMPORTED = 'imported'
 _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
 _TIP_NAMES = ('flange', 'tool0', 'tool_flange')
-# Angles of a text with 15 digits are off by 1e-15; more is worth a sentence.
-_SAID_DEVIATION = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +105,7 @@ def import_urdf(
         names,
         chain.mount,
         tip,
-        (*notes, *_misfits(chain, rows, description), *chain.notes),
+        (*notes, *_misfits(chain, description), *chain.notes),
     )
 
 
@@ -179,7 +177,7 @@ def _links(chain: SerialChain, rows: RecoveredRows) -> tuple[LinkInertia, ...]:
     )
 
 
-def _misfits(chain: SerialChain, rows: RecoveredRows, description: ArmDescription) -> list[str]:
+def _misfits(chain: SerialChain, description: ArmDescription) -> list[str]:
     notes = [
         f'joint {joint.name} has no limits; none are assumed.'
         for joint in chain.joints
@@ -190,12 +188,6 @@ def _misfits(chain: SerialChain, rows: RecoveredRows, description: ArmDescriptio
         f'{sentence}; simulator and node will refuse it.'
         for sentence in description.inconsistencies()
     ]
-    angle, distance = rows.deviation
-    if angle > _SAID_DEVIATION or distance > _SAID_DEVIATION:
-        notes.append(
-            f'nearly parallel axes, which the rows make parallel, are up to {angle:.2g} '
-            f'rad and {distance:.2g} m off: angles written with few digits.'
-        )
     return notes
 
 

@@ -62,10 +62,6 @@ class UrdfVerdict:
         """Return gravity in the arm's base frame [m/s^2], given it in the URDF's root frame."""
         return self.mount[:3, :3].T @ np.asarray(gravity, dtype=float)
 
-    def sentences(self) -> tuple[str, ...]:
-        """Return what the URDF is, then every finding, then the notes."""
-        return (self.summary(), *map(str, self.findings), *self.notes)
-
     def summary(self) -> str:
         """Return the verdict in one sentence."""
         if not self.passed:
