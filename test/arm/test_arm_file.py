@@ -258,22 +258,6 @@ def test_a_primitive_is_loaded_as_the_shape_of_that_density(tmp_path):
     )
 
 
-def test_only_primitives_need_no_inertia_about(tmp_path):
-    content = changed('inertial_sets.guess.inertia_about')
-    content['inertial_sets']['guess']['links'] = [{'primitive': CYLINDER}] * 2
-    assert load(write(tmp_path, content)).links[0].mass == pytest.approx(
-        100.0 * np.pi * 0.1**2 * 0.5, rel=1e-15
-    )
-
-
-def test_a_tensor_of_three_rows_is_that_of_six_numbers(tmp_path):
-    rows = [[0.1, 0.01, 0.02], [0.01, 0.2, 0.03], [0.02, 0.03, 0.2]]
-    six = [0.1, 0.01, 0.02, 0.2, 0.03, 0.2]
-    from_rows = load(write(tmp_path, changed('LINK.inertia', rows))).links[0]
-    from_six = load(write(tmp_path, changed('LINK.inertia', six))).links[0]
-    assert from_rows == from_six
-
-
 def test_both_inertia_references_describe_the_same_body(tmp_path):
     about_center = load(write(tmp_path, VALID)).links[0]
     content = changed('inertial_sets.guess.inertia_about', 'frame_origin')
@@ -312,31 +296,6 @@ def test_a_shipped_set_without_its_hand_has_no_hands_mass_left(arm, inertial_set
     np.testing.assert_allclose(
         listed.links[-1].mass - bare.links[-1].mass, expected, rtol=0.0, atol=1e-15
     )
-
-
-@pytest.mark.parametrize('hand', ['franka_hand', 'hand_ledezma2021'])
-def test_a_hand_put_on_and_off_leaves_the_arm_as_before(hand):
-    bare = load('fer')
-    carried = load_hand(hand).expressed_in(bare.flange_transform())
-    with_hand = load('fer', hand=hand)
-    assert with_hand.hand == hand
-    np.testing.assert_allclose(
-        (with_hand.links[-1] - carried).parameters(),
-        bare.links[-1].parameters(),
-        rtol=0.0,
-        atol=1e-15,
-    )
-
-
-def test_frankas_hand_weighs_its_three_bodies_712_6_g():
-    hand = load_hand('franka_hand')
-    np.testing.assert_allclose(hand.mass, 0.6544 + 2 * 0.0291, rtol=1e-15, atol=0.0)
-    # The fingers mirror each other, so the centre of mass leaves the hand's plane only by its own.
-    cos = np.cos(np.pi / 4)
-    hand_xy = 0.6544 * np.array(
-        [-0.0000376 * cos + 0.0119128 * cos, 0.0000376 * cos + 0.0119128 * cos]
-    )
-    np.testing.assert_allclose(hand.first_moment[:2], hand_xy, rtol=0.0, atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -45,31 +45,6 @@ def test_only_link_2_of_the_table_has_a_margin_below_zero():
     assert [margin.joint for margin in found] == [f'fer_joint{i}' for i in range(1, 8)]
 
 
-def test_link_4_of_franka_descriptions_fer_misses_by_1_1e_3():
-    found = margins(load('fer', 'franka_description'))
-    assert [margin.physical for margin in found].index(False) == 3
-    np.testing.assert_allclose(found[3].triangle, -1.1e-3, rtol=0.0, atol=5e-6)
-
-
-@pytest.mark.parametrize(
-    ('arm', 'inertial_set'), [('fer', 'gaz2019'), ('fr3', 'franka_description')]
-)
-def test_margins_of_sets_of_real_bodies_are_positive(arm, inertial_set):
-    for margin in margins(load(arm, inertial_set)):
-        assert margin.physical
-        assert margin.pseudo_inertia > 0.0 and margin.triangle > 0.0 and margin.mass > 0.0
-
-
-@needs_solver
-def test_the_tables_repaired_link_2_is_physical_within_rounding():
-    link = table_link()
-    repaired = nearest_physical(link, np.full(10, ROUNDING))
-    assert not link.is_physical()
-    assert repaired.is_physical()
-    assert repaired.triangle_margin() > 0.0
-    assert np.abs(repaired.parameters() - link.parameters()).max() <= ROUNDING
-
-
 @needs_solver
 def test_another_solver_finds_no_nearer_repair_of_link_2():
     from scipy.optimize import minimize
@@ -124,17 +99,6 @@ def test_a_box_without_a_real_body_is_refused_by_its_link():
         nearest_physical(table_link(), np.full(10, 1e-6), name='link X')
 
 
-def test_a_physical_link_is_returned_by_the_repair_itself():
-    link = load('fer').links[0]
-    assert nearest_physical(link, np.full(10, ROUNDING)) is link
-
-
-@pytest.mark.parametrize('box', [np.full(9, ROUNDING), np.full(10, -1.0), np.full(10, np.nan)])
-def test_given_a_malformed_box_when_repaired_then_it_is_refused(box):
-    with pytest.raises(InertiaError, match='ten half-widths, none of them negative'):
-        nearest_physical(table_link(), box)
-
-
 @needs_solver
 @pytest.mark.parametrize('hand', ['as_listed', 'none', 'franka_hand'])
 def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
@@ -150,26 +114,6 @@ def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
         '(eigenvalue -1.8e-05 of its pseudo-inertia)'
     )
     assert arm.repairs[0].endswith('within the rounding of 5e-05')
-
-
-@needs_solver
-def test_mujoco_builds_the_table_repaired_and_not_as_printed():
-    mujoco = pytest.importorskip('mujoco')
-
-    def build(link):
-        spec = mujoco.MjSpec()
-        body = spec.worldbody.add_body(
-            mass=link.mass,
-            ipos=link.center_of_mass,
-            explicitinertial=True,
-            fullinertia=link.inertia_at_center_of_mass[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)],
-        )
-        body.add_joint()
-        return spec.compile()
-
-    with pytest.raises(ValueError, match='inertia must satisfy'):
-        build(table_link())
-    build(load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING).links[1])
 
 
 @needs_solver

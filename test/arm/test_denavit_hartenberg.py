@@ -56,24 +56,6 @@ def test_a_stack_of_transforms_holds_the_single_ones(convention):
     np.testing.assert_array_equal(stack[2, 3], row.transform(convention, thetas[2, 3]))
 
 
-@pytest.mark.parametrize('theta', [0.0, 0.7, -2.5])
-def test_a_row_is_the_matrix_printed_in_the_derivation(theta):
-    a, d, alpha = 0.0825, 0.384, -np.pi / 2
-    c, s, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
-    printed = [
-        [c, -s, 0, a],
-        [s * ca, c * ca, -sa, -d * sa],
-        [s * sa, c * sa, ca, d * ca],
-        [0, 0, 0, 1],
-    ]
-    np.testing.assert_allclose(
-        DHRow(a=a, d=d, alpha=alpha).transform(Convention.MODIFIED, theta),
-        printed,
-        rtol=0.0,
-        atol=ATOL,
-    )
-
-
 @pytest.mark.parametrize(
     ('alpha', 'expected'),
     [(0.0, (1.0, 0.0)), (np.pi / 2, (0.0, 1.0)), (np.pi, (-1.0, 0.0)), (-np.pi / 2, (0.0, -1.0))],
@@ -82,14 +64,6 @@ def test_a_row_is_the_matrix_printed_in_the_derivation(theta):
 def test_a_quarter_turn_of_twist_has_exact_zeros(convention, alpha, expected):
     matrix = DHRow(alpha=alpha).transform(convention)
     assert (matrix[2, 2], matrix[2, 1]) == expected
-
-
-@pytest.mark.parametrize('convention', Convention)
-def test_a_quarter_turn_of_theta_has_exact_zeros(convention):
-    # Busellato 2023's T_1^2 has whole numbers only, its d2 apart.
-    matrix = DHRow(alpha=-np.pi / 2, theta=np.pi / 2).transform(convention, d_offset=0.35)
-    rotation = matrix[:3, :3]
-    np.testing.assert_array_equal(rotation, np.round(rotation))
 
 
 @pytest.mark.parametrize('field', ['a', 'alpha', 'd', 'theta'])

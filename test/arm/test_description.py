@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ArmDescription: what belongs together, what is refused, and what a payload changes."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -89,14 +87,6 @@ def test_a_nan_in_a_joint_vector_is_refused_naming_the_joint():
         two_joints().joint_vector([0.0, np.nan], 'dq')
 
 
-def test_fr3_velocity_bounds_in_mid_range_are_the_plain_limits():
-    arm = load('fr3')
-    middle = 0.5 * (arm.limit('lower') + arm.limit('upper'))
-    lower, upper = arm.velocity_bounds(middle)
-    np.testing.assert_array_equal(upper, [2.62, 2.62, 2.62, 2.62, 5.26, 4.18, 5.26])
-    np.testing.assert_array_equal(lower, -upper)
-
-
 def test_fr3_velocity_bounds_near_limits_are_frankas_formula():
     arm = load('fr3')
     q_max, q_min = arm.limit('upper'), arm.limit('lower')
@@ -138,14 +128,6 @@ def test_the_last_link_carries_a_payload_at_the_flange():
     assert loaded.hand == 'load'
 
 
-def test_joint_transforms_of_a_stack_equal_the_single_ones():
-    arm = load('rpr')
-    q = np.random.default_rng(0).uniform(-0.3, 0.3, (4, 3))
-    stacked = arm.joint_transforms(q)
-    for step, single in zip(stacked, arm.joint_transforms(q[2])):
-        np.testing.assert_array_equal(np.broadcast_to(step, (4, 4, 4))[2], single)
-
-
 def test_franka_descriptions_link_4_is_named_with_its_margin():
     # Publicly known: its principal moments break the triangle inequality by 1.1e-3.
     sentences = load('fer', 'franka_description').inconsistencies()
@@ -161,20 +143,3 @@ def test_an_unphysical_set_is_refused_with_purpose_and_fix():
         r'.*fer_joint2.*repair: nearest_within_rounding',
     ):
         load('fer', 'ledezma2021').require_physical('the simulator')
-
-
-@pytest.mark.parametrize(
-    ('arm', 'inertial_set'),
-    [('fer', 'gaz2019'), ('fr3', 'franka_description'), ('rpr', 'aluminium')],
-)
-def test_a_default_set_is_physical(arm, inertial_set):
-    description = load(arm)
-    assert description.inertial_set == inertial_set
-    description.require_physical('anything')
-
-
-def test_mapping_the_links_leaves_all_else_as_it_was():
-    arm = two_joints()
-    doubled = arm.map_links(lambda link: link + link)
-    assert [link.mass for link in doubled.links] == [2.0, 2.0]
-    assert replace(doubled, links=arm.links).joints == arm.joints

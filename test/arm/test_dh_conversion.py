@@ -19,7 +19,7 @@ ATOL = 1e-11  # of max(1, |tau|); a hundred times the largest seen
 
 
 @pytest.mark.parametrize('convention', list(Convention))
-@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('seed', range(3))
 def test_a_reversed_joint_reverses_its_torque(convention, seed):
     rng = np.random.default_rng(seed)
     arm = random_arm(rng, convention=convention)
@@ -58,7 +58,7 @@ def test_friction_of_a_reversed_joint_is_odd():
     )
 
 
-@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('seed', range(3))
 def test_rows_made_modified_keep_torques_and_flange(seed):
     rng = np.random.default_rng(seed)
     arm = random_arm(rng, convention=Convention.STANDARD)

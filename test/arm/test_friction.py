@@ -21,10 +21,6 @@ def test_the_fers_friction_is_gazs_formula():
     np.testing.assert_allclose(load('fer').friction.torque(dq), expected, rtol=0.0, atol=ATOL_NM)
 
 
-def test_sigmoid_friction_at_rest_is_exactly_zero():
-    np.testing.assert_array_equal(SigmoidFriction(A, SLOPE, D).torque(np.zeros(7)), np.zeros(7))
-
-
 @pytest.mark.parametrize('sign', [-1.0, 1.0])
 def test_sigmoid_friction_saturates_at_a_huge_velocity(sign):
     # The direct formula overflows in exp here, which pytest would turn into an error.
@@ -40,18 +36,6 @@ def test_coulomb_friction_away_from_zero_has_the_exact_sign():
     np.testing.assert_allclose(
         torque, [0.4 * 0.5 + 0.5 + 0.1, -6.0 * 0.5 - 3.0 - 0.2], rtol=0.0, atol=ATOL_NM
     )
-
-
-def test_coulomb_friction_at_rest_leaves_only_the_offset():
-    model = ViscousCoulombFriction([0.4, 6.0], [0.5, 3.0], [0.1, -0.2])
-    np.testing.assert_array_equal(model.torque([0.0, 0.0]), [0.1, -0.2])
-
-
-def test_friction_without_offset_never_drives_the_joint():
-    model = ViscousCoulombFriction([0.4], [0.5], [0.0])
-    dq = np.linspace(-1.0, 1.0, 201)[:, None]
-    assert (model.torque(dq) * dq >= 0.0).all()
-    assert (model.torque(dq)[dq != 0.0] != 0.0).all()
 
 
 def test_a_friction_model_keeps_values_if_their_array_changes():

@@ -9,7 +9,6 @@ from franka_dynamics.arm import load, load_hand
 from franka_dynamics.arm.arm_file import alias_note
 from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.arm.payload import payload_array, payload_parameter_file, read_payload
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError, InertiaError
 from franka_dynamics.recordings.recording import read_recording, write_recording
@@ -139,11 +138,3 @@ def test_given_a_bad_payload_file_when_read_then_one_sentence(text, sentence, tm
     path.write_text(text)
     with pytest.raises(DescriptionError, match=f'payload.yaml: .*{sentence}'):
         read_payload(str(path))
-
-
-def test_describe_shows_a_payload_on_the_last_link(capsys):
-    assert main(['arm', 'show', '--arm', 'panda', '--payload', '1.0,0,0,0']) == 0
-    captured = capsys.readouterr()
-    assert '1.73552' in captured.out  # 0.735522 kg and 1 kg
-    assert 'panda is the fer' in captured.err
-    assert main(['arm', 'show', '--payload', '1.0']) == INPUT_AT_FAULT

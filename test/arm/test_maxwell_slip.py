@@ -55,7 +55,7 @@ def integrated_slip(reach, joint, time):
         (time[0], time[-1]),
         [0.0],
         t_eval=time,
-        max_step=2e-4,
+        max_step=5e-4,
         method='RK23',
         rtol=1e-6,
         atol=1e-9,
@@ -68,17 +68,9 @@ def test_sampled_slip_states_agree_with_the_integrated_equation(element, joint):
     time = np.arange(0.0, 2.6, 1e-3)  # past the first turn of either joint
     states = slip_states(positions(time), REACH)
     expected = integrated_slip(REACH[element], joint, time)
-    # scipy overshoots |z| = 1 by a step of 0.2 ms: at most 0.09 rad/s * 2e-4 s / 4 mrad = 0.0045
+    # scipy overshoots |z| = 1 by a step of 0.5 ms: at most 0.09 rad/s * 5e-4 s / 4 mrad = 0.011
     # (a turn between two samples costs the recursion less).
     np.testing.assert_allclose(states[:, element, joint], expected, rtol=0.0, atol=0.02)
-
-
-def test_slip_states_are_alike_at_rates_without_a_turn_between():
-    time = np.linspace(0.0, 1.0, 2001)
-    q = np.where(time < 0.5, time, 1.0 - time)[:, None]  # turns at a sample of both rates
-    np.testing.assert_allclose(
-        slip_states(q[::100], REACH), slip_states(q, REACH)[::100], rtol=0.0, atol=1e-12
-    )
 
 
 def test_work_of_a_closed_loop_is_the_hysteresis_area():
@@ -86,12 +78,12 @@ def test_work_of_a_closed_loop_is_the_hysteresis_area():
     # 4 a (A - d) per cycle (the loop's parallelogram, worked out by hand).
     amplitude, slip, reach = 0.02, 0.3, 0.004
     q = np.concatenate(
-        [np.linspace(-amplitude, amplitude, 40001), np.linspace(amplitude, -amplitude, 40001)[1:]]
+        [np.linspace(-amplitude, amplitude, 4001), np.linspace(amplitude, -amplitude, 4001)[1:]]
     )[:, None]
     q = np.concatenate([q, q[1:]])  # the second cycle is periodic
     z = slip_states(q, [reach])[:, 0, 0]
     work = slip * np.sum(0.5 * (z[1:] + z[:-1]) * np.diff(q[:, 0])[:])
-    first = slip * np.sum((0.5 * (z[1:] + z[:-1]) * np.diff(q[:, 0]))[:80000])
+    first = slip * np.sum((0.5 * (z[1:] + z[:-1]) * np.diff(q[:, 0]))[:8000])
     assert work - first == pytest.approx(4.0 * slip * (amplitude - reach), rel=1e-6)
 
 
@@ -150,15 +142,6 @@ def test_a_gap_makes_the_state_unknown_again(gap):
     state.follow(0.099 + gap, np.full(2, 0.5))
     np.testing.assert_array_equal(state.slip_bounds[0], -1.0)
     np.testing.assert_array_equal(state.slip_bounds[1], 1.0)
-
-
-def test_given_encoder_noise_at_rest_when_followed_then_z_stays():
-    rng = np.random.default_rng(1)
-    state = FrictionState(MODEL, relaxed=True)
-    for step in range(5000):
-        state.follow(1e-3 * step, rng.normal(0.0, 1e-5, 2))
-    # 1e-5 rad of noise is 0.0025 of the small reach; eight deviations between two samples.
-    assert np.abs(state.slip_state).max() < 8 * np.sqrt(2.0) * 1e-5 / REACH[0]
 
 
 @pytest.mark.parametrize(

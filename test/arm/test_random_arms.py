@@ -23,22 +23,3 @@ def test_links_of_random_arms_are_physical():
         assert arm.inconsistencies() == ()
         assert all(link.mass > 0.5 for link in arm.links)
         assert all(joint.rotor_inertia > 0.0 for joint in arm.joints)
-
-
-def test_given_a_seed_when_drawn_twice_then_the_arm_is_the_same():
-    first, again, other = (random_arm(np.random.default_rng(seed)) for seed in (1, 1, 2))
-    assert first.joints == again.joints
-    assert first.links == again.links
-    assert first.joints != other.joints
-
-
-def test_given_wishes_when_drawn_then_they_are_kept():
-    arm = random_arm(
-        np.random.default_rng(0),
-        joints=3,
-        convention=Convention.STANDARD,
-        kinds=(JointKind.PRISMATIC,),
-    )
-    assert arm.n == 3
-    assert arm.convention is Convention.STANDARD
-    assert {joint.kind for joint in arm.joints} == {JointKind.PRISMATIC}

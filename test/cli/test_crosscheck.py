@@ -110,14 +110,6 @@ def test_torques_of_a_black_box_list_the_candidates(tmp_path, capsys):
     assert json.loads(result.read_text())['suspects'][0]['parameter'] == 'gravity y'
 
 
-def test_torques_of_the_arm_itself_exit_with_0(tmp_path, capsys):
-    arm = load('rpr')
-    states = sample_states(arm, 6, 0)
-    tau = np.array([PinocchioModel(arm).inverse_dynamics(*state) for state in zip(*states)])
-    assert main(['arm', 'explain', '--arm', 'rpr', torque_file(tmp_path, tau=tau)]) == 0
-    assert '1.' not in words(capsys.readouterr().out).split('rms.')[1]
-
-
 @pytest.mark.parametrize(
     ('changes', 'sentence'),
     [
@@ -134,38 +126,3 @@ def test_a_torque_file_at_fault_is_refused_in_one_sentence(tmp_path, capsys, cha
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1
-
-
-def write_single_array(path):
-    with path.open('wb') as file:
-        np.save(file, np.zeros(3))
-
-
-@pytest.mark.parametrize(
-    'write',
-    [
-        lambda path: path.write_text('q, dq'),
-        lambda path: path.write_bytes(b''),
-        write_single_array,
-    ],
-)
-def test_a_torque_file_that_is_no_npz_archive_is_refused(tmp_path, capsys, write):
-    path = tmp_path / 'box.npz'
-    write(path)
-    assert main(['arm', 'explain', str(path)]) == 2
-    assert 'is no NumPy .npz file' in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    'options',
-    [
-        ('--states', '0'),
-        ('--states', 'many'),
-        ('--seed', '-1'),
-        ('--random', '0'),
-        ('--repair', 'guess'),
-    ],
-)
-def test_an_option_out_of_range_prints_its_usage(options, capsys):
-    assert main(['arm', 'check', *options]) == 2
-    assert options[0] in capsys.readouterr().err

@@ -26,11 +26,6 @@ def test_the_fers_rows_and_published_numbers_are_printed(capsys):
     assert 'total mass of the moving links 16.0621 kg' in out
 
 
-def test_an_unphysical_set_is_warned_of_with_its_link(capsys):
-    out = printed(capsys, '--set', 'franka_description')
-    assert 'warning: the link behind fer_joint4 is not physical' in out
-
-
 def test_frame_space_prints_the_origins_at_the_pose(capsys):
     out = printed(capsys, '--frame', 'space', '--q', 'zero')
     assert 'origins in {S} at q = (0, 0, 0, 0, 0, 0, 0)' in out

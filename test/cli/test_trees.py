@@ -14,7 +14,6 @@ from franka_dynamics.errors import UrdfError
 from franka_dynamics.validation import pinocchio_urdf
 from franka_dynamics.validation.pinocchio_urdf import compare_tree, PinocchioUrdf
 
-INPUT_AT_FAULT = 2
 ATOL = 1e-12  # N m, of torques up to 60; measured 2e-14
 
 
@@ -125,17 +124,3 @@ def test_given_a_tree_when_crosschecked_then_it_passes(file, tmp_path, capsys):
 def test_given_a_joint_that_is_none_when_read_then_it_is_named(change, sentence):
     with pytest.raises(UrdfError, match=sentence):
         tree_from_urdf(two_arms().replace(*change))
-
-
-def test_options_of_arms_beside_a_tree_when_run_then_refused(file, capsys):
-    for command in (
-        ['base-parameters', '--tree', str(file), '--set', 'gaz2019'],
-        ['base-parameters', '--tree', str(file), '--arm', 'fer'],
-        ['base-parameters', '--tree', str(file), '--hand', 'as_listed'],
-        ['codegen', '--tree', str(file), '--friction'],
-        ['codegen', '--tree', str(file), '--arm', 'fer'],
-        ['codegen', '--tree', str(file), '--hand', 'none'],
-        ['crosscheck', '--tree', str(file), '--report', 'page.html'],
-    ):
-        assert main(command) == INPUT_AT_FAULT
-        assert '--' in capsys.readouterr().err

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The committed descriptions are the generator's, and every reader takes them without a word."""
 
-from pathlib import Path
 import shutil
 import subprocess
 import warnings
@@ -167,18 +166,3 @@ def test_joints_of_mjcf_rub_where_asked():
     assert not mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf')).dof_damping.any()
     with pytest.raises(DescriptionError, match='fer has no friction that MJCF can hold'):
         robot_text('fer', 'mjcf', friction=True)
-
-
-def test_a_hand_in_mjcf_is_carried_by_the_last_body():
-    mujoco = pytest.importorskip('mujoco')
-    model = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf', hand='franka_hand'))
-    np.testing.assert_allclose(
-        model.body('fr3_link7').mass[0],
-        load('fr3', hand='franka_hand').links[-1].mass,
-        rtol=0.0,
-        atol=1e-15,
-    )
-
-
-def test_the_urdf_folder_lies_beside_config_in_share():
-    assert Path(share_directory() / 'urdf').is_dir()

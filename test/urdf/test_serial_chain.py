@@ -94,16 +94,6 @@ def test_a_held_joint_stands_at_its_limit_nearest_zero():
     )
 
 
-def test_a_tool_frame_is_where_the_rows_put_the_flange():
-    description = load('fer')
-    pose = np.eye(4)
-    for step in (*description.joint_transforms(np.zeros(7)), description.flange_transform()):
-        pose = pose @ step
-    np.testing.assert_allclose(
-        read_chain(FER, NAMES).tool_frames['fer_link8'], pose, rtol=0.0, atol=1e-15
-    )
-
-
 @pytest.mark.parametrize(
     ('text', 'names', 'sentence'),
     [

@@ -19,7 +19,7 @@ COMBINATIONS = [
     (arm, inertial_set, hand)
     for arm in SHIPPED
     for inertial_set in physical_sets(arm)
-    for hand in ('none', *(available_hands() if arm != 'rpr' else ()))
+    for hand in ('none', *(available_hands() if arm == 'fr3' else ()))
 ]
 
 

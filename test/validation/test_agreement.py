@@ -22,7 +22,7 @@ from franka_dynamics.validation.crosscheck import (
 )
 
 
-@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('seed', range(3))
 def test_all_formulations_agree_on_a_random_arm(seed):
     rng = np.random.default_rng(seed)
     agreement = compare_formulations(random_arm(rng), gravity=rng.normal(size=3) * 9.81, count=20)
@@ -91,17 +91,6 @@ def test_a_formulation_that_returns_nan_fails_and_alone_is_named():
     assert 'gravity, inverse_dynamics, forward_dynamics' in agreement.findings[0]
 
 
-def test_formulations_that_all_return_nan_fail():
-    class Faulty(LagrangianModel):
-        def gravity(self, q):
-            return np.full(np.shape(q), np.nan)
-
-    arm = load('fer')
-    agreement = compare_formulations(arm, count=2, models={'a': Faulty(arm), 'b': Faulty(arm)})
-    assert not agreement.passed
-    assert len(agreement.findings) == 3
-
-
 def test_of_only_two_that_differ_neither_is_the_culprit_alone():
     arm = load('fer')
     other = arm.map_links(lambda link: replace(link, mass=1.1 * link.mass))
@@ -117,12 +106,6 @@ def test_of_only_two_that_differ_neither_is_the_culprit_alone():
 def test_a_set_that_is_not_physical_is_warned_of_with_its_link():
     agreement = compare_formulations(load('fer', 'ledezma2021'), count=5)
     assert any('fer_joint2 is not physical' in sentence for sentence in agreement.warnings)
-
-
-def test_the_progress_callback_hears_of_every_quantity():
-    calls = []
-    compare_formulations(load('fer'), count=2, progress=lambda: calls.append(1))
-    assert len(calls) == len(QUANTITIES)
 
 
 def test_a_wrong_wrench_behind_right_torques_fails_and_is_named():

@@ -188,17 +188,6 @@ def test_the_other_formulations_run_without_pinocchio():
     subprocess.run([sys.executable, '-c', code], check=True)
 
 
-@pytest.mark.parametrize('own', OWN)
-def test_an_arm_of_one_joint_keeps_the_shapes(own):
-    arm = random_arm(np.random.default_rng(1), joints=1)
-    model = own(arm)
-    assert model.frames([0.1]).shape == (2, 4, 4)
-    assert model.jacobian([0.1]).shape == (6, 1)
-    assert model.mass_matrix([0.1]).shape == (1, 1)
-    assert model.kinetic_energy([0.1], [0.2]).shape == ()
-    assert model.potential_energy([[0.1], [0.2]]).shape == (2,)
-
-
 @pytest.mark.parametrize('own', [ExponentialsModel, LagrangianModel])
 def test_a_link_without_mass_but_with_moments_is_refused(own):
     arm = load('fer')

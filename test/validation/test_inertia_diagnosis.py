@@ -72,10 +72,9 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize('seed', range(2))
 @pytest.mark.parametrize('words', MADE)
-def test_a_known_error_pattern_is_named_as_such_and_certain(words, seed):
-    known = random_link(seed)
+def test_a_known_error_pattern_is_named_as_such_and_certain(words):
+    known = random_link(0)
     pattern = likeliest_error_pattern(MADE[words](known), known, {'the next': random_link(99)})
     assert words in pattern.cause
     assert pattern.certain
