@@ -60,7 +60,7 @@ class BaseParameterTable(ArmOrTree):
         """Print the table; exit 1 if other states do not confirm it."""
         import numpy as np
 
-        from ..dynamics import GRAVITY
+        from ..dynamics.model import GRAVITY
         from ..errors import SettingsError
         from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
@@ -150,9 +150,10 @@ def _print_summary(console: Console, found: BaseParameters, rank: int, lost: flo
     from ..identification.base_parameters import upper_bound
 
     names = found.standard_names
-    console.print(f'no effect: {", ".join(names[k] for k in found.no_effect) or "none"}')
-    console.print(
-        f'only as a part of others: {", ".join(names[k] for k in found.regrouped) or "none"}'
+    say(console, f'no effect: {", ".join(names[k] for k in found.no_effect) or "none"}')
+    say(
+        console,
+        f'only as a part of others: {", ".join(names[k] for k in found.regrouped) or "none"}',
     )
     bound = ''
     if isinstance(found.description, ArmDescription):

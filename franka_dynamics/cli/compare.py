@@ -142,7 +142,8 @@ def _print_differences(console: Console, found: Sequence[Difference], arguments:
         style = 'red' if one.has_effect else 'dim'
         say(console, f'- {one}', style=style)
     if len(shown) < len(found):
-        console.print(
+        say(
+            console,
             f'- and {len(found) - len(shown)} more with less effect; '
             '--all-differences prints them, --json FILE writes them',
             style='dim',

@@ -78,7 +78,8 @@ def _check_formulations(arguments: Check, console: Console) -> int:
             progress=lambda: bar.advance(task),
         )
     found = margins(description)
-    console.print(
+    say(
+        console,
         f'{agreement.arm}, set {agreement.inertial_set}, hand {agreement.hand}: '
         f'{agreement.states} states, seed {agreement.seed}',
     )
@@ -97,7 +98,7 @@ def _print_verdict(agreement: Agreement, console: Console) -> None:
     for sentence in agreement.warnings:
         say(console, sentence, 'warning')
     for sentence in agreement.findings:
-        console.print(sentence, style='red')
+        say(console, sentence, style='red')
     say(
         console,
         f'largest difference of any two {agreement.largest:.1e}, tolerance '
@@ -125,15 +126,13 @@ def _check_tree(arguments: Check, tree: Path, console: Console) -> int:
         count=arguments.states or _STATES,
         seed=arguments.seed,
     )
-    console.print(
+    say(
+        console,
         f'{tree}: {len(found.joints)} joints, {found.states} states; from Pinocchio: '
         f'recursion {found.recursion:.1e}, regressor {found.regressor:.1e} N m (torques up to '
         f'{found.largest:.0f}); M from its transpose {found.symmetry:.1e} kg m^2',
-        soft_wrap=True,
     )
-    console.print(
-        f'{"pass" if found.passed else "MISMATCH"}: tolerance {found.tolerance:.0e}',
-    )
+    say(console, f'tolerance {found.tolerance:.0e}', 'pass' if found.passed else 'MISMATCH')
     if arguments.json:
         content = {**asdict(found), 'passed': found.passed}
         write_json(arguments.json, content)
@@ -174,7 +173,7 @@ def _check_random(arguments: Check, count: int, console: Console) -> int:
                 }
             )
             if not agreement.passed:
-                console.print(f'seed {seed}: {" ".join(agreement.findings)}', style='red')
+                say(console, f'seed {seed}: {" ".join(agreement.findings)}', style='red')
     failed = sum(not result['passed'] for result in results)
     # A NaN of any arm is to be seen, which Python's own max could pass over.
     largest = float(np.max([result['largest'] for result in results]))

@@ -171,7 +171,7 @@ def _now_try(console: Console, arguments: Demo, folder: Path) -> None:
     """Print commands that work on this machine as they stand, whatever is on the path."""
     command, arm = this_command(), arguments.arm_as_given()
     bag, arm_file = (shlex.quote(str(folder / name)) for name in ('plant_bag', 'arm.yaml'))
-    console.print('now try', style='bold')
+    say(console, 'now try', style='bold')
     for line in (
         f'sim {arm}',
         f'bag replay {bag} {arm}',
@@ -179,4 +179,4 @@ def _now_try(console: Console, arguments: Demo, folder: Path) -> None:
         f'arm check {arm}',
         'doctor',
     ):
-        console.print(f'  {command} {line}', soft_wrap=True)
+        say(console, f'  {command} {line}')

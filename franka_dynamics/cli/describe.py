@@ -109,13 +109,13 @@ def _print(
     from ..report.arm import arm_tables
 
     console = terminal()
-    console.print(f'{description.name}, set {description.inertial_set}, hand {description.hand}')
-    console.print(f'source: {description.source}')
+    say(console, f'{description.name}, set {description.inertial_set}, hand {description.hand}')
+    say(console, f'source: {description.source}')
     for sentence in description.repairs:
         say(console, sentence, 'note')
     for sentence in description.inconsistencies():
         say(console, sentence, 'warning')
     console.print(*arm_tables(description, rows, q, arguments.about))
-    console.print(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
+    say(console, f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     if arguments.plot:
-        console.print(f'picture: {arguments.plot}', soft_wrap=True)
+        say(console, f'picture: {arguments.plot}')

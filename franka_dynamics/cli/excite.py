@@ -98,13 +98,13 @@ class Plan(ExcitationLimits, BagNames, RepairableArm):
         time = np.linspace(0.0, self.period, round(self.period * _POINTS_PER_S) + 1)
         text = joint_trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
         write_text(self.output, text)
-        console.print(
+        say(
+            console,
             f'trajectory: {self.output}; play it with\n'
             f'  {this_command()} node play {shlex.quote(str(self.output))}\n'
             'or, where ROS 2 is installed, with\n  ros2 topic pub --once '
             '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
             f'"$(cat {shlex.quote(str(self.output))})"',
-            soft_wrap=True,
         )
         if len(text) > LONGEST_ARGUMENT:
             say(
@@ -117,7 +117,7 @@ class Plan(ExcitationLimits, BagNames, RepairableArm):
             from ..report.excitation import plot_excitation
 
             plot_excitation(_problem(arm, self), found.trajectory, self.plot)
-            console.print(f'picture: {self.plot}')
+            say(console, f'picture: {self.plot}')
         status = 0 if identifiable else 1
         if self.rehearse:
             return _rehearse(console, arm, found, self.rehearse, self) or status
@@ -133,7 +133,8 @@ def _optimise(console: Console, arm: ArmDescription, arguments: Plan) -> tuple[E
         raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
     with progress_bar(console) as bar:
         problem = replace(_problem(arm, arguments), known=_known(arm, arguments, bar))
-        console.print(
+        say(
+            console,
             f'planning: {arguments.draws} random motions, then at most {arguments.iterations} '
             f'steps from the best, about {_seconds(arm, arguments):.0f} s of one processor',
         )
@@ -224,7 +225,8 @@ def _print(
         )
     seconds = repetitions * arguments.period
     beside = f', and the {len(arguments.given)} given bags' if arguments.given else ''
-    console.print(
+    say(
+        console,
         f'Of what is not known before (masses to 100 %, all else in proportion) at most '
         f'{found.left_open.max():.0%} is left open by {repetitions} repetitions '
         f'of {arguments.period:g} s ({seconds / 60.0:.1f} minutes){beside}: {said}. The '
@@ -270,7 +272,8 @@ def _rehearse(
     from ..simulation.play import play
 
     truth = load(arguments.arm, arguments.inertial_set, hand=arguments.rehearse_hand)
-    console.print(
+    say(
+        console,
         f'rehearsal: {_PERIODS} periods on the simulated arm with {arguments.rehearse_hand} ...',
     )
     settings = SimulationSettings(
@@ -282,11 +285,12 @@ def _rehearse(
     )
     recording = play(truth, found.trajectory.at, _PERIODS * arguments.period, settings)
     write_recording(recording, folder / 'bag')
-    console.print(f'bag: {folder / "bag"}')
+    say(console, f'bag: {folder / "bag"}')
     # White torque noise sampled at 200 Hz, of which the low-pass keeps 3 of 100 Hz.
     noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
     bound = _NOISE_FACTOR * noise
-    console.print(
+    say(
+        console,
         f'the answer is no unless E of what was left out is at most {bound:.3f} N m: '
         f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
         "which is room for the shape of friction and the filter's ends",

@@ -14,7 +14,7 @@ import numpy as np
 from ._arm_options import RepairableArm
 from ._options import gravity_option, json_option
 from ._recording_options import progress_bar
-from ._say import terminal, write_json
+from ._say import say, terminal, write_json
 from ..errors import RecordingError
 from ..options import option
 
@@ -50,18 +50,20 @@ class Explain(RepairableArm):
             verdict = search_faults(
                 arm, states, torque, gravity=self.gravity, progress=lambda: bar.advance(task)
             )
-        console.print(
+        say(
+            console,
             f'{self.torques}: {len(torque)} states; the torques differ from {arm.name} '
             f'({arm.inertial_set}, hand {arm.hand}) by {verdict.difference:.3g} N m rms.',
         )
         for place, candidate in enumerate(verdict.candidates[:_SHOWN], start=1):
-            console.print(f'{place}. {candidate}')
-        console.print(
+            say(console, f'{place}. {candidate}')
+        say(
+            console,
             f'Of {verdict.parameters} parameters these torques show {verdict.rank} combinations; '
             f'they show nothing of {", ".join(verdict.unidentifiable) or "none"}.',
         )
         for group in verdict.groups:
-            console.print(f'Small changes of these are one to torque: {", ".join(group)}.')
+            say(console, f'Small changes of these are one to torque: {", ".join(group)}.')
         if self.json:
             # Programs read the candidates under the name that they had at first.
             data = asdict(verdict)

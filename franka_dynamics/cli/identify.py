@@ -21,7 +21,7 @@ from ._recording_options import (
     progress_bar,
     RecordingOptions,
 )
-from ._say import terminal, write_json
+from ._say import say, terminal, write_json
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
@@ -113,20 +113,21 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions):
             read = {note.bag for note in result.recorded.notes}
             motions = (bag.motion(result.model) for bag in (*bags, *tests) if bag.path in read)
             write_text(self.report, identification_page(result, motions))
-            console.print(f'page: {self.report}')
+            say(console, f'page: {self.report}')
         refused = _refusal(self, result)
         if refused:
-            console.print(refused, style='red')
+            say(console, refused, style='red')
             return 1
         if self.output:
             write_text(self.output, identified_arm_text(result, self.payload))
             count = len(result.recorded.bags)
-            console.print(
+            say(
+                console,
                 f'arm file: {self.output} (set {IDENTIFIED}, fitted to '
                 f'{f"all {count} bags" if count > 1 else "all of the bag"})',
             )
         else:
-            console.print('no arm file was written: name one with --output')
+            say(console, 'no arm file was written: name one with --output')
         return 0
 
 

@@ -73,10 +73,10 @@ class IdentifyPayload(RecordingOptions, ArmOptions):
         if self.output:
             comment = f'Identified by franka-dynamics from {", ".join(self.loaded)}'
             write_text(self.output, payload_parameter_file(found.payload, comment))
-            console.print(f'parameter file: {self.output}')
+            say(console, f'parameter file: {self.output}')
         if self.desk:
             write_text(self.desk, desk_json(found.payload, 'identified'))
-            console.print(f'for Desk: {self.desk}')
+            say(console, f'for Desk: {self.desk}')
         return 0
 
 
@@ -119,12 +119,14 @@ def _print(console: Console, found: PayloadEstimate, arm: ArmDescription) -> Non
         )
     )
     if not found.inertia_shown:
-        console.print(
+        say(
+            console,
             'The motion does not show the inertia; the payload is given as a point '
             'mass. Move the wrist faster to see it.',
         )
     elif abs(found.payload - found.values).max() > 1e-9:
-        console.print(
+        say(
+            console,
             'The estimate belongs to no real body; the payload is the likeliest one that does.',
         )
     if arm.rated_load is not None and found.payload[0] > arm.rated_load:

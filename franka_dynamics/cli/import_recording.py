@@ -97,11 +97,11 @@ class Import(BagNames):
             warnings = faults(recording, arm, torque=False) if raw else suspicions(recording, arm)
             bar.add_task(f'writing {bag}', total=None)
             write_recording(recording, bag, storage=self.storage)
-        console.print(
+        say(
+            console,
             f'{bag}: {len(recording)} messages in {recording.duration:.2f} s on '
             f'{recording.topic}, joints {recording.joint_names[0]} ... '
             f'{recording.joint_names[-1]}',
-            soft_wrap=True,
         )
         for sentence in recording.remarks:
             say(console, sentence, 'note')

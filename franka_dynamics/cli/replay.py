@@ -114,12 +114,12 @@ class Replay(RecordingOptions):
         _print(console, recording, motion, fits, warnings, mounted, self.all)
         if found is not None:
             for line in contact_lines(found, fits[0].arm, recording.joint_names):
-                console.print(line, soft_wrap=True)
+                say(console, line)
             if self.learn is not None:
                 write_text(self.learn, contact_parameters(found, recording.source))
-                console.print(
+                say(
+                    console,
                     f"this arm's thresholds: {self.learn}; give it to the node by --params-file",
-                    soft_wrap=True,
                 )
         if self.json:
             data = replay_as_data(recording, motion, fits, warnings, mounted)
@@ -128,9 +128,9 @@ class Replay(RecordingOptions):
             write_json(self.json, data)
         if not self.no_plots:
             _plot(self.output, recording, motion, fits)
-            console.print(f'plots: {self.output}/torques.png, errors.png')
+            say(console, f'plots: {self.output}/torques.png, errors.png')
         if self.require is not None and fits[0].whole.whole > self.require:
-            console.print(f'E is above the required {self.require:g} N m', style='red')
+            say(console, f'E is above the required {self.require:g} N m', style='red')
             return 1
         return 0
 
@@ -180,14 +180,15 @@ def _print(
     from ..report.replay import joint_table, replay_table, verdict
 
     options = motion.options
-    console.print(verdict(fits, motion), style='bold')
-    console.print(mounted.sentence)
+    say(console, verdict(fits, motion), style='bold')
+    say(console, mounted.sentence)
     for sentence in warnings:
         say(console, sentence, 'warning')
     shown = fits if every else fits[:_SHOWN]
     for inertial_set, sentence in _inconsistencies(shown):
         say(console, f'{inertial_set}: {sentence}', 'warning')
-    console.print(
+    say(
+        console,
         f'{recording.source}, {recording.topic}: {len(recording)} messages in '
         f'{recording.duration:.1f} s; compared are {len(motion)} samples at {options.rate:g} Hz, '
         f'cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end',
@@ -196,7 +197,8 @@ def _print(
         say(console, sentence, 'note')
     console.print(replay_table(shown), joint_table(shown, recording.joint_names))
     if len(shown) < len(fits):
-        console.print(
+        say(
+            console,
             f'{len(fits) - len(shown)} more were tried and fit worse; --all prints them, --json '
             'FILE writes them',
         )

@@ -18,7 +18,7 @@ from ._arm_options import (
 )
 from ._interrupts import until_interrupted
 from ._options import folder_option
-from ._say import terminal
+from ._say import say, terminal
 from ..arm import ArmDescription
 from ..options import option
 
@@ -141,9 +141,10 @@ def _run(
         },
         {'feedforward/command': 'effort_controller/commands'},
     )
-    console.print(
+    say(
+        console,
         f'{arguments.arm}, target {arguments.target}, '
-        f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it.'
+        f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it.',
     )
     end = None if arguments.duration is None else time.monotonic() + arguments.duration
 
@@ -164,20 +165,19 @@ def _run(
     except NodeEndedError as error:
         if not unasked():
             return 0
-        console.print(f'{error}', style='red')
+        say(console, f'{error}', style='red')
         return 1
     return 0
 
 
 def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     """Write an arm that the model is not, and return the simulator's parameters for it."""
-    from ..arm.arm_file_writer import arm_file_text
+    from ..arm.arm_file_writer import save
     from ..arm.payload import payload_array
-    from ..files import write_text
     from ..simulation.model_trial import draw_plant
 
     plant = draw_plant(arm)
-    write_text(folder / 'plant.yaml', arm_file_text(plant.arm, source='drawn about its model'))
+    save(plant.arm, folder / 'plant.yaml', source='drawn about its model')
     settings = plant.settings
     return {
         'robot_type': str(folder / 'plant.yaml'),
@@ -191,14 +191,14 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
 
 def _show_commands(console: Console, arguments: Sim) -> None:
     command, arm = this_command(), arguments.arm_as_given()
-    console.print('The node holds the arm. Meanwhile, in another terminal:')
+    say(console, 'The node holds the arm. Meanwhile, in another terminal:')
     for line in (
         'node monitor',
         'node set scale 0.5',
         f'identify plan {arm} --output excitation.yaml',
         f'bag record {arm} --with excitation.yaml',
     ):
-        console.print(f'  {command} {line}', soft_wrap=True)
+        say(console, f'  {command} {line}')
 
 
 def _watch(
@@ -212,5 +212,5 @@ def _watch(
     from ..view.window import Window
 
     with Window(arm, arguments.host, arguments.port) as window:
-        console.print(f'open {window.address} in a browser')
+        say(console, f'open {window.address} in a browser')
         watch(window, arm, 'joint_states', 'feedforward', go_on)

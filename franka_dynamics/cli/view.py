@@ -123,5 +123,5 @@ def _play(
 
 def _serve(console: Console, address: str, work: Callable[[Callable[[], bool]], None]) -> None:
     with until_interrupted() as go_on:
-        console.print(f'open {address} in a browser; Ctrl-C ends')
+        say(console, f'open {address} in a browser; Ctrl-C ends')
         work(go_on)
