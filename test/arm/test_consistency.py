@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Margins of physical consistency, and the nearest consistent parameters within a rounding."""
 
-from dataclasses import replace
 from importlib.util import find_spec
 import subprocess
 import sys
@@ -16,12 +15,10 @@ from franka_dynamics.arm.consistency import (
     margins,
     nearest_physical,
     NEAREST_WITHIN_ROUNDING,
-    repaired,
 )
 from franka_dynamics.control.parameter_schema import specs
 from franka_dynamics.errors import DescriptionError, InertiaError, MissingDependencyError
 from franka_dynamics.ros.node_settings import load_arm
-from franka_dynamics.simulation.mujoco_model import build_mujoco
 from franka_dynamics.urdf.xacro_writer import robot_text
 
 ROUNDING = 5e-5  # half of the table's fourth decimal
@@ -126,14 +123,6 @@ def test_the_table_is_written_only_repaired_and_says_so(kind):
 
 
 @needs_solver
-def test_the_table_is_simulated_only_repaired():
-    pytest.importorskip('mujoco')
-    with pytest.raises(InertiaError, match='cannot be used for the simulator'):
-        build_mujoco(load('fer', 'ledezma2021'))
-    build_mujoco(load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING))
-
-
-@needs_solver
 def test_a_nodes_parameter_repairs_the_table_it_loads():
     values = {spec.name: spec.default for spec in specs('arm')}
     values['inertial_set'] = 'ledezma2021'
@@ -228,8 +217,3 @@ def test_a_set_without_a_repair_does_not_import_the_solver():
         "sys.exit('cvxpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, '-c', code]).returncode == 0
-
-
-def test_repairing_a_physical_arm_keeps_its_former_repairs():
-    arm = replace(load('fer'), repairs=('first',))
-    assert repaired(arm).repairs == ('first',)

@@ -11,7 +11,6 @@ from franka_dynamics.arm import (
     DHRow,
     Joint,
     JointKind,
-    JointLimits,
     LinkInertia,
     load,
 )
@@ -60,21 +59,6 @@ def test_base_and_home_of_a_description_are_read_only():
     for array in (arm.base, arm.home):
         with pytest.raises(ValueError, match='read-only'):
             array[0] = 1.0
-
-
-@pytest.mark.parametrize(
-    ('limits', 'sentence'),
-    [
-        ({'lower': 1.0, 'upper': -1.0}, 'lower position limit 1.0 .* upper limit -1.0'),
-        ({'lower': float('nan')}, 'lower position limit nan'),
-        ({'velocity': -1.0}, 'velocity limit of a joint is -1.0'),
-        ({'effort': float('nan')}, 'effort limit of a joint is nan'),
-        ({'velocity_offset': 0.2}, 'belong together'),
-    ],
-)
-def test_contradicting_limits_are_refused_in_one_sentence(limits, sentence):
-    with pytest.raises(DescriptionError, match=sentence):
-        JointLimits(**limits)
 
 
 def test_a_joint_vector_of_another_length_lists_the_joints():

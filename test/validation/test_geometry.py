@@ -110,12 +110,6 @@ def test_another_flange_is_named_by_its_numbers(attributes, expected):
     np.testing.assert_allclose(list(numbers.values()), list(expected.values()), atol=1e-12)
 
 
-def test_a_flange_beside_its_row_is_named():
-    _, (found,) = compare(edited(FER, "joint[@name='fer_link8_joint']/origin", xyz='0 0.01 0.107'))
-    assert (found.place, found.parameter) == ('flange', 'a')
-    np.testing.assert_allclose(found.second, 0.01, rtol=0.0, atol=1e-12)
-
-
 def test_another_kind_of_joint_is_named():
     _, found = compare(edited(FER, "joint[@name='fer_joint3']", type='prismatic'))
     kinds = [one for one in found if one.parameter == 'kind']
