@@ -43,7 +43,6 @@ SLOWEST_FILES = (
     'identification/test_identify.py',
     'cli/test_identify.py',
     'ros/test_fci_guards.py',
-    'simulation/test_model_trial.py',
     'ros/test_examples.py',
     'ros/test_launched_session.py',
     'identification/test_executors.py',

@@ -62,6 +62,7 @@ def test_vibration_has_its_rms_in_every_band():
         assert (rms[4:] < 0.15).all()  # 12 of 87 N m
 
 
+@pytest.mark.long
 def test_an_identified_model_follows_better_than_a_published_one(monkeypatch):
     # Half of the recording, and a third of the motions that it is the best of.
     monkeypatch.setattr(model_trial, 'PERIODS', 1)
