@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm import load
+from franka_dynamics.arm.bodies import Box
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import c_header, operation_count, Origin
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
@@ -30,7 +31,7 @@ from franka_dynamics.resources import share_directory
 
 GRAVITY = (0.0, 0.0, -9.81)
 # A waist of 25 kg that turns about the vertical; its moments are chosen here.
-WAIST = LinkInertia.from_box((0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0)
+WAIST = Box(size=(0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0).link()
 
 
 def shoulder(side: float) -> np.ndarray:
