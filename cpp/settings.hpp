@@ -82,9 +82,6 @@ inline const char * refuse_payload(const Settings & s) noexcept
   if (mass < 0.0) {
     return "payload: a mass cannot be negative";
   }
-  if (!(s.max_payload >= 0.0 && s.max_payload <= kMostMass)) {
-    return "max_payload must be within 0 and 100 kg";
-  }
   if (mass == 0.0) {
     const bool empty = std::all_of(
       s.payload.begin(), s.payload.end(), [](double x) {return x == 0.0;});
@@ -134,12 +131,7 @@ inline const char * refuse(const Settings & s) noexcept
       return "max_tracking_error must not be negative";
     }
   }
-  if (!(s.scale >= 0.0 && s.scale <= 1.0)) {
-    return "scale must be within 0 and 1";
-  }
-  if (!(s.ramp_time >= 0.0 && s.ramp_time <= 10.0)) {
-    return "ramp_time must be within 0 and 10 s";
-  }
+@BOUNDS@
   double length = 0.0;
   for (double g : s.gravity_vector) {
     length += g * g;

@@ -10,7 +10,6 @@ import math
 import re
 
 import numpy as np
-import yaml
 
 from .emit import c_header, identifier, Origin
 from .equations import customised_equations, parameter_values, Parameters, Quantity
@@ -18,6 +17,7 @@ from ..arm import ArmDescription
 from ..arm.friction import MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError, FrictionError
+from ..parameter_schema import ParameterSpec, specs
 from ..resources import share_directory
 from ..typing import Array
 
@@ -82,6 +82,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
         'SET': description.inertial_set,
         'JOINTS': '[' + ', '.join(description.joint_names) + ']',
         'DECLARATIONS': '\n'.join(_declarations()),
+        'BOUNDS': '\n'.join(_bounds()),
     }
     folder = share_directory() / 'cpp'
     files = {
@@ -104,17 +105,27 @@ _KINDS = {
 }
 
 
+def _shared() -> list[ParameterSpec]:
+    """Return the parameters that the Python node has too."""
+    return [spec for spec in (*specs('torque'), *specs('motion')) if spec.name not in _NOT_HERE]
+
+
 def _declarations() -> Iterator[str]:
-    """Yield the declarations of the parameters that the Python node has too, from its schema."""
-    for group in ('torque', 'motion'):
-        path = share_directory() / 'config' / 'parameters' / f'{group}.yaml'
-        schema = yaml.safe_load(path.read_text(encoding='utf-8'))[group]
-        terms = {f'terms.{name}': entry for name, entry in schema.pop('terms', {}).items()}
-        for name, entry in (terms | schema).items():
-            if name not in _NOT_HERE:
-                # JSON's literals are C++'s, but for the brackets.
-                default = json.dumps(entry['default_value']).translate(_BRACES)
-                yield f'  auto_declare<{_KINDS[entry["type"]]}>("{name}", {default});'
+    """Yield the declarations of these parameters."""
+    for spec in _shared():
+        # JSON's literals are C++'s, but for the brackets.
+        default = json.dumps(spec.default).translate(_BRACES)
+        yield f'  auto_declare<{_KINDS[spec.kind]}>("{spec.name}", {default});'
+
+
+def _bounds() -> Iterator[str]:
+    """Yield the checks of those that have a range."""
+    for spec in _shared():
+        if spec.minimum is not None and spec.maximum is not None:
+            low, high, unit = spec.minimum, spec.maximum, f' {spec.unit}'.rstrip()
+            yield f'  if (!(s.{spec.name} >= {low} && s.{spec.name} <= {high})) {{'
+            yield f'    return "{spec.name} must be within {low:g} and {high:g}{unit}";'
+            yield '  }'
 
 
 def _filled(text: str, words: dict[str, str]) -> str:

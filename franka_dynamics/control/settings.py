@@ -11,10 +11,10 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from .parameter_schema import check, ParameterSpec, specs
 from ..arm import ArmDescription, LinkInertia
 from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError
+from ..parameter_schema import check, ParameterSpec, specs
 
 
 class Start(str, Enum):

@@ -33,8 +33,8 @@ from ..control.cycle_result import Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
-from ..control.parameter_schema import specs
 from ..errors import FrankaDynamicsError, LeaseError
+from ..parameter_schema import specs
 
 NODE_NAME = 'feedforward'
 _IDLE_S = 0.1

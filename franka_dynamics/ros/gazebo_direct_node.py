@@ -31,8 +31,8 @@ from .parameters import declare, values
 from .qos import PUBLISHER_QOS, STATE_QOS
 from .serialized import JointStateReader
 from ..control.limits import finite_command
-from ..control.parameter_schema import specs
 from ..errors import CommandRefusedError, JointStateError
+from ..parameter_schema import specs
 from ..simulation.gazebo import start_of
 
 STATE_TOPIC, COMMAND_TOPIC = 'gazebo/joint_states', 'effort_controller/commands'

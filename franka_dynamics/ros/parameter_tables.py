@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from ..control.parameter_schema import ParameterSpec, specs
+from ..parameter_schema import ParameterSpec, specs
 
 LIVE = ('torque', 'motion')  # files of what may change while a node commands
 # Of a node that drives a robot over FCI: both are the robot's own.

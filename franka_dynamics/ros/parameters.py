@@ -29,8 +29,8 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.parameter import Parameter
 
 from .parameter_tables import constraints
-from ..control.parameter_schema import check, ParameterSpec
 from ..errors import FrankaDynamicsError, SettingsError, shortened
+from ..parameter_schema import check, ParameterSpec
 
 
 def declare(node: Any, table: Sequence[ParameterSpec]) -> None:

@@ -16,8 +16,8 @@ from franka_dynamics.arm.consistency import (
     nearest_physical,
     NEAREST_WITHIN_ROUNDING,
 )
-from franka_dynamics.control.parameter_schema import specs
 from franka_dynamics.errors import DescriptionError, InertiaError, MissingDependencyError
+from franka_dynamics.parameter_schema import specs
 from franka_dynamics.ros.node_settings import load_arm
 from franka_dynamics.urdf.xacro_writer import robot_text
 

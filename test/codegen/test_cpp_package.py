@@ -13,10 +13,10 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.limits import TorqueLimiter
-from franka_dynamics.control.parameter_schema import specs
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import DescriptionError, SettingsError
+from franka_dynamics.parameter_schema import specs
 
 from .cpp_core import ATOL, compiled, needs_compiler, packed
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from ..errors import SettingsError, shortened
-from ..resources import share_directory
+from .errors import SettingsError, shortened
+from .resources import share_directory
 
 _UNIT = re.compile(r'\[([^]]+)\]')
 _WHILE_INACTIVE = 'franka_dynamics::while_inactive<>'
