@@ -186,7 +186,6 @@ def customised_equations(
     wrench_frame: WrenchFrame = WrenchFrame.SPACE,
     search: bool = False,
     classical: bool = False,
-    plan: Plan | None = None,
     columns: Sequence[int] | None = None,
     slopes: bool = False,
 ) -> Equations:
@@ -219,8 +218,6 @@ def customised_equations(
     classical : bool
         Whether the ten parameters of each link are used as they are, instead of base
         parameters: for comparison, for it costs more.
-    plan : Plan, optional
-        How to write them: what an earlier search found.
     columns : sequence of int, optional
         Which of the 10 n columns a regressor has, in this order; all if not given.
     slopes : bool
@@ -247,18 +244,17 @@ def customised_equations(
         return graph, outputs_of(quantity, graph, chain, candidate, frame, columns)
 
     classical = classical or quantity is Quantity.REGRESSOR
-    if plan is None:
-        chain = build_chain(description, gravity)
-        free = {'movable_tip': not terminal_wrench, 'classical': classical}
-        if search and quantity in _SEARCHED:
-            plan = find_plan(
-                chain,
-                lambda one: [output.value for output in written(one)[1]],
-                turnable_tip=not at_run_time and not terminal_wrench,
-                **free,
-            )
-        else:
-            plan = plain_plan(chain, **free)
+    chain = build_chain(description, gravity)
+    free = {'movable_tip': not terminal_wrench, 'classical': classical}
+    if search and quantity in _SEARCHED:
+        plan = find_plan(
+            chain,
+            lambda one: [output.value for output in written(one)[1]],
+            turnable_tip=not at_run_time and not terminal_wrench,
+            **free,
+        )
+    else:
+        plan = plain_plan(chain, **free)
     graph, outputs = written(plan)
     known = form(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('f', 'm') if terminal_wrench else ())), known.shape

@@ -7,14 +7,13 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import Convention, load
+from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch import batch_model, exchange
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.errors import JointVectorError
 
 from .quantities import ARGUMENTS
-from ..codegen.arms import random_arm
 
 ARM = load('rpr')
 METHODS = {
@@ -138,17 +137,6 @@ def test_arrays_of_numpy_may_be_mixed_with_anothers():
     memory = np.empty_like(q)
     model.coriolis(q, dq, Held(memory))
     np.testing.assert_array_equal(memory, model.coriolis(q, dq))
-
-
-def test_a_regressor_in_standard_frames_is_exchanged_as_well():
-    arm = random_arm(2, convention=Convention.STANDARD)
-    model = BatchModel(arm)
-    states = [np.array(x) for x in sample_states(arm, 3)]
-    expected = model.regressor(*states)
-    np.testing.assert_array_equal(model.regressor(*map(Held, states)).array, expected)
-    memory = np.empty_like(expected)
-    model.regressor(*map(Held, states), Held(memory))
-    np.testing.assert_array_equal(memory, expected)
 
 
 @pytest.mark.parametrize('shape', [(0, 3), (2, 0, 3)])

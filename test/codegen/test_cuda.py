@@ -116,18 +116,6 @@ def test_single_precision_is_single_throughout(source):
     assert 1e-8 < error < 1e-2
 
 
-def test_every_number_is_of_the_chosen_type(source):
-    _, path = source
-    kernels = path.read_text().split('#endif\n')[-1]
-    assert 'double' not in kernels
-    import re
-
-    for number in re.finditer(r'(?<![\w.])\d+\.\d*', kernels):
-        if kernels[: number.start()].rsplit('\n', 1)[-1].startswith('//'):
-            continue
-        assert kernels[: number.start()].endswith('real('), number[0]
-
-
 @needs_nvcc
 @pytest.mark.parametrize('real', ['double', 'float'])
 def test_nvcc_makes_kernels_of_it(source, tmp_path, real):

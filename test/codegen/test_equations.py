@@ -142,8 +142,7 @@ def test_given_a_terminal_wrench_when_run_then_joints_carry_it(name, frame):
 
 def test_one_arm_searched_twice_gives_the_same_code():
     first, second = (customised_equations(load('rpr'), search=True) for _ in range(2))
-    again = customised_equations(load('rpr'), plan=first.plan)
-    assert len({python_function(each.program) for each in (first, second, again)}) == 1
+    assert python_function(first.program) == python_function(second.program)
 
 
 def test_nothing_is_searched_unless_it_is_asked_for(monkeypatch):
