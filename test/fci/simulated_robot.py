@@ -124,6 +124,11 @@ class FrankaSim:
         data = self._record.read_bytes()
         return np.frombuffer(data[: len(data) // _ROW_BYTES * _ROW_BYTES]).reshape(-1, 7)
 
+    def is_given(self, joint, torque):
+        """Return whether the last torque that reached it is this one, on one joint."""
+        torques = self.torques()
+        return len(torques) > 0 and torques[-1, joint] == torque
+
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()

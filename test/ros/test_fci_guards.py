@@ -98,7 +98,7 @@ def test_a_command_out_of_range_and_a_second_publisher_stop(robots, start_fci, p
     # The collision thresholds have reached the robot, those given and the defaults.
     assert 'lower_torque: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]' in robot.log
     assert 'upper_force: [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]' in robot.log
-    commander.until(SMALL, lambda: robot.torques()[-1, 0] == 0.5, 'a torque')
+    commander.until(SMALL, lambda: robot.is_given(0, 0.5), 'a torque')
     refusal = 'it is not followed in part either; call ~/enable'
     commander.until([0.0] * 6 + [13.0], lambda: refusal in node.text, 'the refusal')
     # Good ones follow at once, and are not taken until somebody has looked.
@@ -107,7 +107,7 @@ def test_a_command_out_of_range_and_a_second_publisher_stop(robots, start_fci, p
     assert np.abs(torques).max() == 0.5
     np.testing.assert_allclose(torques[-1], 0.0, rtol=0.0, atol=0.0)
     assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
-    commander.until(SMALL, lambda: robot.torques()[-1, 0] == 0.5, 'again')
+    commander.until(SMALL, lambda: robot.is_given(0, 0.5), 'again')
     probe.diagnostics.clear()  # so that the next stop is told anew
     second = probe.create_publisher(Float64MultiArray, 'fci/command', 1)
     probe.until(lambda: second.get_subscription_count() > 0, 'the second is connected')
@@ -208,7 +208,7 @@ def test_after_an_exception_the_torque_ramps_to_zero(robots, probe, tmp_path):
     try:
         commander = Commander(probe)
         commander.until_controlling()
-        commander.until(10.0 * SMALL, lambda: robot.torques()[-1, 0] == 5.0, 'torque')
+        commander.until(10.0 * SMALL, lambda: robot.is_given(0, 5.0), 'torque')
         process.send_signal(signal.SIGUSR1)
         commander.until(10.0 * SMALL, lambda: process.poll() is not None, 'the end')
         assert process.returncode == 1

@@ -148,7 +148,7 @@ def test_a_stale_command_ramps_to_zero_and_is_said(robots, start_fci, probe):
     node = start_fci(robot, command_timeout=0.2)
     commander = Commander(probe)
     commander.until_controlling()
-    commander.until(0.5 * np.eye(7)[0], lambda: robot.torques()[-1, 0] == 0.5, 'torque')
+    commander.until(0.5 * np.eye(7)[0], lambda: robot.is_given(0, 0.5), 'torque')
     probe.until(lambda: probe.says(FCI, 'stale command') and probe.says(FCI, 'idle'), 'the stop')
     np.testing.assert_allclose(robot.torques()[-1], 0.0, rtol=0.0, atol=0.0)
     assert_safe(robot.torques())
