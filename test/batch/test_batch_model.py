@@ -34,7 +34,6 @@ ARMS = {
     'stanford': with_rotors(load('stanford')),
     'skew, standard': random_arm(2, convention=Convention.STANDARD),
     'one joint': random_arm(5, n=1),
-    'three joints': random_arm(6, n=3),
     'nine joints': random_arm(8, n=9),
 }
 

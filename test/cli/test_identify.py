@@ -147,10 +147,12 @@ def test_bags_named_as_unseen_decide(simulate, bag, tmp_path, capsys):
     write_recording(
         simulate(drawn_around(FER, 0), duration=20.0, friction=FRICTION, noise=0.2, seed=1), unseen
     )
-    command = ['identify', 'arm', str(bag), '--test', str(unseen), *SIMPLE]
+    command = ['identify', 'arm', str(bag), '--test', str(unseen), *SIMPLE, '--also-at']
     assert main([*command, '--output', str(out), '--json', str(figures)]) == 0
     data = json.loads(figures.read_text())
     assert data['unseen_bags'] == ['unseen']
+    assert [one['samples'] for one in data['bags']] == [883, 583]
+    assert data['scores'][0]['test_at_other_cutoffs'] == {}
     assert all(part['name'].startswith('unseen, stretch') for part in data['scores'][0]['parts'])
     printed = ' '.join(capsys.readouterr().out.split())
     assert 'On 1 unseen bag, learnt from 1, the identified arm has E =' in printed
@@ -189,19 +191,6 @@ def test_a_missed_bound_on_e_writes_no_arm_file(bag, tmp_path, capsys):
     assert 'above the required 0.01 N m' in printed
     assert 'known to 0.3% (precision 1e+05, chosen by hand' in printed
     assert ' 0%' not in printed
-
-
-def test_given_several_bags_when_identified_then_all_are_counted(simulate, bag, tmp_path, capsys):
-    other = tmp_path / 'other'
-    write_recording(
-        simulate(drawn_around(FER, 0), duration=30.0, friction=FRICTION, noise=0.2, seed=1), other
-    )
-    figures = tmp_path / 'all.json'
-    options = [*SIMPLE, '--json', str(figures), '--also-at']
-    assert main(['identify', 'arm', str(bag), str(other), *options]) == 0
-    data = json.loads(figures.read_text())
-    assert [one['samples'] for one in data['bags']] == [883, 883]
-    assert data['scores'][0]['test_at_other_cutoffs'] == {}
 
 
 def test_a_log_at_10_hz_is_identified_without_figures_at_5_hz(simulate, tmp_path, capsys):
