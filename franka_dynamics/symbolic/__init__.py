@@ -5,3 +5,12 @@ Formulas in letters: kinematics and the RPR report's forms by sympy, M, C and g 
 
 What is derived imports no formulation of dynamics/, so that it can be compared with them.
 """
+
+from ..errors import MissingDependencyError
+
+try:
+    import sympy as _sympy  # noqa: F401
+except ImportError as error:
+    raise MissingDependencyError(
+        "Derivations in letters need sympy: pip install 'franka_dynamics[symbolic]'."
+    ) from error
