@@ -32,6 +32,8 @@ import threading
 import time
 from typing import NamedTuple
 
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 import numpy as np
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -155,9 +157,9 @@ class Receiver:
                     self.numbers.append(taken[1]['publication_sequence_number'])
             time.sleep(1e-3)
 
-    def steps(self, rival: bool = False) -> tuple[float, int]:
+    def ours(self, rival: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """
-        Return the largest step, less 1 N m a message that was lost before it, and the lost.
+        Return what was heard, shape (k, 7) [N m], and how many messages were lost before each.
 
         With a rival, which began after the others, its messages are left out.
         """
@@ -175,8 +177,12 @@ class Receiver:
                 last.append(number)
             of.append(publisher)
         counted = np.array(of) < (len(last) - 1 if rival else len(last))
-        torques = np.array(self.torques)[counted]
-        steps = np.abs(np.diff(torques, axis=0)).max(axis=1) - lost[counted][1:] * _MOST_STEP
+        return np.array(self.torques[: len(of)])[counted], lost[counted]
+
+    def steps(self, rival: bool = False) -> tuple[float, int]:
+        """Return the largest step, less 1 N m a message that was lost before it, and the lost."""
+        torques, lost = self.ours(rival)
+        steps = np.abs(np.diff(torques, axis=0)).max(axis=1) - lost[1:] * _MOST_STEP
         return float(steps.max()), int(lost.sum())
 
 
@@ -361,6 +367,7 @@ def run_once(bench: Bench, target: str, event: str) -> Result:
         receiver.clear()
         if event in ('int-early', 'int-configured'):
             return end_before_commands(bench, target, event)
+        standby = stand_by(bench, target) if event.startswith('standby') else None
         node = bench.feedforward(
             target,
             file=two_arms(bench, target) if event == 'two-arms' else '',
@@ -383,14 +390,19 @@ def run_once(bench: Bench, target: str, event: str) -> Result:
                 bench.until(lambda: not np.any(receiver.torques[-1]), 'zero')
             node.send_signal(signal.SIGINT)
         else:
-            end(bench, target, event, node)
+            if standby is not None:  # it owns nothing of the topic, and goes first
+                ends = signal.SIGINT if event == 'standby-ended' else signal.SIGKILL
+                standby.send_signal(ends)
+                bench.until(lambda: standby.poll() is not None, 'the end of the one standing by')
+                require_commands(bench, node)
+            end(bench, event, node)
         gravity = event not in ('no-gravity', 'gravity-given-up')
         # The relay is noticed somewhere on the way.
         deflections = np.linspace(0.0, 0.05, 101) if event == 'relay' else [0.05]
 
         def left() -> float:
             """Return how far the last torque is from where a stop ends [N m]."""
-            last = np.array(receiver.torques[-1])
+            last = receiver.ours(rival=True)[0][-1] if event == 'relay' else receiver.torques[-1]
             return min(
                 float(np.abs(last - gravity * rest_torque(target, FER.home + q * JOINT_2)).max())
                 for q in deflections
@@ -446,7 +458,7 @@ def two_arms(bench: Bench, target: str) -> str:
     return str(file)
 
 
-def end(bench: Bench, target: str, event: str, node: subprocess.Popen) -> None:
+def end(bench: Bench, event: str, node: subprocess.Popen) -> None:
     """End the node that commands, in the way of an event."""
     receiver = bench.receiver
     if event.startswith('stop-'):
@@ -469,14 +481,27 @@ def end(bench: Bench, target: str, event: str, node: subprocess.Popen) -> None:
     elif event in ('int-running', 'no-gravity'):
         node.send_signal(signal.SIGINT)
     else:
-        if event.startswith('standby'):
-            # Refused activation or not, it owns nothing of the topic; then it goes.
-            standby = bench.feedforward(target, autostart='false')
-            time.sleep(3.0)
-            standby.send_signal(signal.SIGINT if event == 'standby-ended' else signal.SIGKILL)
-            bench.until(lambda: standby.poll() is not None, 'the end of the node that stood by')
-            require_commands(bench, node)
         node.send_signal(signal.SIGKILL)
+
+
+def stand_by(bench: Bench, target: str) -> subprocess.Popen:
+    """Start another node for the same arm, and configure it."""
+    process = bench.feedforward(
+        target, '__node:=standby', f'standby/command:={TOPIC}', autostart='false'
+    )
+    client = bench.receiver.node.create_client(ChangeState, 'standby/change_state')
+    bench.until(client.service_is_ready, 'the service')
+    request = ChangeState.Request()
+    request.transition.id = Transition.TRANSITION_CONFIGURE
+
+    def configured() -> bool:
+        client.call_async(request)  # lost where the server has not found us yet
+        time.sleep(0.5)
+        return bench.said(process, 'agree to')()
+
+    bench.until(configured, 'a configured node')
+    bench.receiver.node.destroy_client(client)
+    return process
 
 
 def require_commands(bench: Bench, node: subprocess.Popen) -> None:
@@ -506,7 +531,6 @@ def let_others_speak(bench: Bench, event: str, node: subprocess.Popen, tell) -> 
         while not bench.said(node, 'not ours')() and time.monotonic() < give_up:
             publisher.publish(Float64MultiArray(data=receiver.torques[-50]))
             time.sleep(1e-3)
-        tell('move 0.05')
         bench.until(bench.said(node, 'not ours'), 'the relay is noticed')
     elif event == 'advertised':
         publisher = others.create_publisher(JointState, STATES, 1)
@@ -518,8 +542,13 @@ def let_others_speak(bench: Bench, event: str, node: subprocess.Popen, tell) -> 
         for seconds, effort in ((2**31 - 1, 0.0), (5, 1e9)):
             point = JointTrajectoryPoint(positions=FER.home.tolist(), effort=[effort] * FER.n)
             point.time_from_start.sec = seconds
+            count = node.log.read_text().count('refused')
             publisher.publish(JointTrajectory(joint_names=FER.joint_names, points=[point]))
+            bench.until(
+                lambda count=count: node.log.read_text().count('refused') > count, 'a refusal'
+            )
             require_commands(bench, node)
+            time.sleep(1.0)  # the node's log tells one refusal a second
     others.destroy_publisher(publisher)
 
 
@@ -595,7 +624,7 @@ def change_every_2_ms(bench: Bench, done: Callable[[], bool]) -> None:
     point = JointTrajectoryPoint(positions=FER.home.tolist())
     point.time_from_start.nanosec = 200_000_000
     reference = JointTrajectory(joint_names=FER.joint_names, points=[point])
-    due, give_up, k = time.monotonic(), time.monotonic() + _TIMEOUT_S, 0
+    due, give_up, k = time.monotonic(), time.monotonic() + 5.0 * _TIMEOUT_S, 0
     while not done() and time.monotonic() < give_up:
         k += 1
         if k % 2:
