@@ -314,5 +314,6 @@ def _rehearse(
             # The hand that it was not told of is what it is to find.
             '--anyway',
             '--write-anyway',
+            '--force',
         ]
     )

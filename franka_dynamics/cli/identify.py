@@ -16,6 +16,7 @@ from ._options import (
     file_option,
     gravity_option,
     json_option,
+    NewFile,
 )
 from ._recording_options import (
     progress_bar,
@@ -39,7 +40,7 @@ _CONNECT_S = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identify(RecordingOptions, IdentificationOptions, ArmOptions):
+class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     """Identify an arm's inertias and friction from recordings of it."""
 
     bags: tuple[str, ...] = option(
@@ -88,6 +89,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions):
         from ..report.identification import identification_as_data, print_identification
         from ..report.identification_page import identification_page
 
+        self.require_new()
         console = terminal()
         start = self.load_arm()
         bags, tests = (

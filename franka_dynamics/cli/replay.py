@@ -177,7 +177,7 @@ def _print(
     mounted: MountedVerdict,
     every: bool,
 ) -> None:
-    from ..report.replay import joint_table, replay_table, verdict
+    from ..report.replay import E_IN_WORDS, joint_table, replay_table, verdict
 
     options = motion.options
     say(console, verdict(fits, motion), style='bold')
@@ -196,6 +196,7 @@ def _print(
     for sentence in motion.remarks:
         say(console, sentence, 'note')
     console.print(replay_table(shown), joint_table(shown, recording.joint_names))
+    console.print(E_IN_WORDS)
     if len(shown) < len(fits):
         say(
             console,

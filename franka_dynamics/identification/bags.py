@@ -15,8 +15,16 @@ from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import ClusterError, FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings.plausibility import faults, suspicions
-from ..recordings.preprocessing import Motion, prepare, SignalOptions, too_slow
-from ..recordings.recording import HEADER, read_recording, Recording
+from ..recordings.preprocessing import (
+    Motion,
+    prepare,
+    SignalOptions,
+    too_slow,
+    without_idle_effort,
+)
+from ..recordings.recording import HEADER, read_pieces, Recording
+
+_MOST_SAID = 10  # sentences on one bag
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +46,8 @@ class Bag:
         Rate, cut-off and trim.
     other_cutoffs : tuple of float
         Further cut-offs to report errors at [Hz].
+    at_once : int
+        Messages that are held at once; a longer bag is read, prepared and trimmed in pieces.
 
     """
 
@@ -47,19 +57,23 @@ class Bag:
     stamps: str = HEADER
     signal: SignalOptions = field(default_factory=SignalOptions)
     other_cutoffs: tuple[float, ...] = ()
+    at_once: int = 100_000
 
     @property
     def name(self) -> str:
         """The bag's name, as tables and sentences have it."""
         return Path(self.path).name
 
-    def recording(self) -> Recording:
-        """Read the bag."""
-        return read_recording(self.path, self.joint_names, topic=self.topic, stamps=self.stamps)
+    def pieces(self) -> Iterator[tuple[Recording, float]]:
+        """Read the bag, piece by piece: `read_pieces`."""
+        return read_pieces(
+            self.path, self.joint_names, self.at_once, topic=self.topic, stamps=self.stamps
+        )
 
     def motion(self, model: TorqueModel) -> Motion:
-        """Read the bag and prepare it for a model."""
-        return prepare(self.recording(), self.signal, columns=model.friction.columns)
+        """Read the bag, or the first piece of a long one, and prepare it for a model."""
+        recording, _ = next(self.pieces())
+        return prepare(recording, self.signal, columns=model.friction.columns)
 
 
 @dataclass(frozen=True)
@@ -123,27 +137,56 @@ class Summarise:
         return Summary.of(self.model, motion, self.options.folds, others, name)
 
     def _read(self, bag: Bag, name: str) -> BagResult:
-        recording, columns = bag.recording(), self.model.friction.columns
-        motion = prepare(recording, bag.signal, columns=columns)
-        remarks, others = list(motion.remarks), {}
-        for cutoff in bag.other_cutoffs:
-            if too_slow(recording, cutoff):
-                remarks.append(f'{recording.source} is too slow for figures at {cutoff:g} Hz')
-            elif cutoff != bag.signal.cutoff:
-                signal = replace(bag.signal, cutoff=cutoff)
-                others[cutoff] = prepare(recording, signal, columns=columns)
+        summary: Summary | None = None
+        remarks: dict[str, None] = {}
+        suspicions: list[str] = []
+        digest, messages, samples, begin, start_ns = sha256(), 0, 0, 0.0, 0
+        for recording, end in bag.pieces():
+            place, begin = (begin, end), end
+            start_ns = start_ns if place[0] > 0.0 else int(recording.stamp_ns[0])
+            messages += len(recording) - (place[0] > 0.0)  # pieces share a message
+            digest.update(recording.q.tobytes() + recording.effort.tobytes())
+            seconds = (int(recording.stamp_ns[0]) - start_ns) * 1e-9
+            where = f'from {seconds:.0f} s on: ' if place[0] > 0.0 else ''
+            try:
+                at_work = without_idle_effort(recording)
+                motion = prepare(at_work, bag.signal, columns=self.model.friction.columns)
+            except RecordingError as error:
+                if place == (0.0, 1.0) or (end == 1.0 and summary is None):
+                    raise
+                remarks[f'{where}{error} This piece was left out'] = None
+                continue
+            others = self._at_other_cutoffs(bag, recording, remarks)
+            one = Summary.of(self.model, motion, self.options.folds, others, name, place)
+            summary = one if summary is None else summary + one
+            remarks |= dict.fromkeys(motion.remarks)
+            suspicions += [where + sentence for sentence in self._suspicions(bag, at_work)]
+            samples += len(motion)
         note = BagNote(
             recording.source,
             recording.topic,
             recording.joint_names[0],
-            len(recording),
-            recording.duration,
-            len(motion),
+            messages,
+            (int(recording.stamp_ns[-1]) - start_ns) * 1e-9,
+            samples,
             tuple(remarks),
-            self._suspicions(bag, recording),
-            sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
+            tuple(suspicions[:_MOST_SAID]),
+            digest.hexdigest()[:16],
         )
-        return BagResult(self._summary(motion, others, name), bag.signal, note)
+        return BagResult(summary, bag.signal, note)
+
+    def _at_other_cutoffs(
+        self, bag: Bag, recording: Recording, remarks: dict[str, None]
+    ) -> dict[float, Motion]:
+        """Return a recording prepared at the other cut-offs that it is fast enough for."""
+        found = {}
+        for cutoff in bag.other_cutoffs:
+            if too_slow(recording, cutoff):
+                remarks[f'{recording.source} is too slow for figures at {cutoff:g} Hz'] = None
+            elif cutoff != bag.signal.cutoff:
+                signal = replace(bag.signal, cutoff=cutoff)
+                found[cutoff] = prepare(recording, signal, columns=self.model.friction.columns)
+        return found
 
     def _suspicions(self, bag: Bag, recording: Recording) -> tuple[str, ...]:
         """Return what looks wrong; raise RecordingError if every figure would be meaningless."""

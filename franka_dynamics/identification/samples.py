@@ -253,9 +253,10 @@ class Summary:
         folds: int,
         others: Mapping[float, Motion] | None = None,
         name: str = 'recording',
+        place: tuple[float, float] = (0.0, 1.0),
     ) -> Summary:
         """
-        Return the summary of one recording.
+        Return the summary of one recording, or of a piece of one: those of its pieces add up.
 
         Parameters
         ----------
@@ -269,10 +270,12 @@ class Summary:
             The recording prepared at other cut-offs [Hz].
         name : str
             Of the bag.
+        place : tuple of float
+            Where the piece begins and ends, as parts of the recording.
 
         """
         beside = {
-            cutoff: [QRFactors.of(model, part) for part in _stretches(other, folds)]
+            cutoff: [QRFactors.of(model, part) for part in _stretches(other, folds, place)]
             for cutoff, other in (others or {}).items()
         }
         return cls(
@@ -282,11 +285,20 @@ class Summary:
                     QRFactors.of(model, part),
                     {cutoff: factors[k] for cutoff, factors in beside.items()},
                 )
-                for k, part in enumerate(_stretches(motion, folds))
+                for k, part in enumerate(_stretches(motion, folds, place))
             ),
             QRFactors.of_windows(model, motion),
             np.abs(motion.dq).max(axis=0),
             np.abs(motion.effort).max(axis=0),
+        )
+
+    def __add__(self, other: Summary) -> Summary:
+        """Return the summary of both pieces of a recording."""
+        return Summary(
+            tuple(one + more for one, more in zip(self.stretches, other.stretches, strict=True)),
+            self.windows + other.windows,
+            np.maximum(self.fastest, other.fastest),
+            np.maximum(self.strongest, other.strongest),
         )
 
     @cached_property
@@ -361,8 +373,10 @@ def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
         last = held[-length:]
 
 
-def _stretches(motion: Motion, count: int) -> list[Motion]:
-    edges = np.linspace(0, len(motion), count + 1).round().astype(int)
+def _stretches(motion: Motion, count: int, place: tuple[float, float]) -> list[Motion]:
+    """Return what of a piece belongs to each of the whole recording's stretches."""
+    within = (np.linspace(0.0, 1.0, count + 1) - place[0]) / (place[1] - place[0])
+    edges = (np.clip(within, 0.0, 1.0) * len(motion)).round().astype(int)
     return [motion.part(slice(a, b)) for a, b in pairwise(edges)]
 
 

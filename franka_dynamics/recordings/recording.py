@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 import shutil
 import tempfile
@@ -14,10 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .rosbag import choose_topic, FIX, JOINT_STATE, JointSelection, open_bag, select_joints
+from .rosbag import (
+    choose_topic,
+    JOINT_STATE,
+    JointSelection,
+    open_bag,
+    select_joints,
+    what_to_do,
+)
 from .unclosed import REMARK, unclosed_file
 from ..arm import ArmDescription
 from ..errors import MissingDependencyError, RecordingError
+from ..typing import Array
 
 HEADER, RECEIVED = 'header', 'received'
 STAMPS = (HEADER, RECEIVED)
@@ -144,98 +153,136 @@ def read_recording(
         If rosbags is not installed.
 
     """
+    ((recording, _),) = read_pieces(path, joints, topic=topic, stamps=stamps, progress=progress)
+    return recording
+
+
+def read_pieces(
+    path: str | Path,
+    joints: ArmDescription | Sequence[str],
+    most: int | None = None,
+    *,
+    topic: str | None = None,
+    stamps: str = HEADER,
+    progress: Progress | None = None,
+) -> Iterator[tuple[Recording, float]]:
+    """
+    Yield a bag's recording in consecutive pieces, so that none need hold all of a long one.
+
+    Parameters
+    ----------
+    path, joints, topic, stamps, progress
+        As for `read_recording`, which also says what is raised.
+    most : int, optional
+        Messages in a piece; without it there is one.
+
+    Yields
+    ------
+    tuple of Recording and float
+        A piece, and the part of the bag's messages that it ends at: 1 for the last, which has the
+        remarks.
+
+    """
     if stamps not in STAMPS:
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
     names = joints.joint_names if isinstance(joints, ArmDescription) else tuple(joints)
     bag = Path(path).expanduser()
     with open_bag(bag) as (reader, deserialize):
         chosen = choose_topic(reader, bag, topic)
-        messages = _Messages(f'{bag}, {chosen}', names)
         connections = [one for one in reader.connections if one.topic == chosen]
         expected = sum(one.msgcount for one in connections)
-        for count, (connection, received_ns, data) in enumerate(
-            reader.messages(connections), start=1
-        ):
+        pieces = 1 if most is None else max(1, ceil(expected / most))
+        messages = _Messages(str(bag), chosen, names, stamps)
+        for connection, received_ns, data in reader.messages(connections):
             message = deserialize(data, connection.msgtype)
             messages.add(received_ns if stamps == RECEIVED else _header_ns(message), message)
-            if progress is not None and count % 256 == 0:
-                progress(count, expected)
-    recording = messages.recording(str(bag), chosen, expected, stamps)
-    if unclosed_file(bag) is not None:
-        recording = replace(recording, remarks=(*recording.remarks, REMARK))
+            if progress is not None and messages.seen % 256 == 0:
+                progress(messages.seen, expected)
+            if messages.seen < expected and len(messages) * pieces >= expected:
+                yield messages.piece(), messages.seen / expected
+        messages.require_all(expected)
+    remarks = [*messages.remarks(), *([REMARK] if unclosed_file(bag) is not None else [])]
     if progress is not None:
-        progress(len(recording), len(recording))
-    return recording
+        progress(expected, expected)
+    yield replace(messages.piece(), remarks=tuple(remarks)), 1.0
 
 
 class _Messages:
     """Gathers the arm's columns of one message after the other."""
 
-    def __init__(self, where: str, joint_names: tuple[str, ...]) -> None:
-        self._where, self._expected = where, joint_names
-        self._rows: list[tuple[int, int, Any]] = []  # number from 1, stamp, (fields, n)
+    def __init__(self, bag: str, topic: str, joint_names: tuple[str, ...], stamps: str) -> None:
+        self._bag, self._topic, self._where = bag, topic, f'{bag}, {topic}'
+        self._expected = joint_names
+        self._later = (
+            "use the recorder's clock with --stamps received"
+            if stamps == HEADER
+            else 'the bag was put together from several; replay them one by one'
+        )
+        self._rows: list[tuple[int, int, Array]] = []  # number from 1, stamp, (fields, n)
         self._selections: dict[tuple[str, ...], JointSelection | None] = {}
-        self._seen = 0
         self._names: tuple[str, ...] | None = None
+        self._passed_over = 0
+        self._begun = False  # whether a piece was given away
+        self.seen = 0
+
+    def __len__(self) -> int:
+        """Return how many messages the next piece has."""
+        return len(self._rows)
 
     def add(self, stamp_ns: int, message: Any) -> None:
         """Append one message, or pass it over if it is not about this arm."""
-        self._seen += 1
+        self.seen += 1
         selection = self._selection(tuple(message.name))
         if selection is None:
+            self._passed_over += 1
             return
         for field in FIELDS:
             count = len(getattr(message, field))
             if count != len(message.name):
                 raise RecordingError(
-                    f'{self._where}, message {self._seen}: {field} has {count} values for '
+                    f'{self._where}, message {self.seen}: {field} has {count} values for '
                     f'{len(message.name)} joint names; {_missing_field(field, count)}'
                 )
         state = [np.asarray(getattr(message, field))[selection.columns] for field in FIELDS]
-        self._rows.append((self._seen, stamp_ns, state))
+        self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
-    def recording(self, source: str, topic: str, expected: int, stamps: str) -> Recording:
-        """Return what was gathered, checked."""
-        if self._seen == 0:
+    def require_all(self, expected: int) -> None:
+        """Refuse a bag without messages, with fewer than its index promises, or without joints."""
+        if self.seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '
                 'compare; record again while the arm moves.'
             )
-        if self._seen != expected:
+        if self.seen != expected:
             raise RecordingError(
-                f'{self._where}: the index promises {expected} messages, but {self._seen} are '
-                f'there, so the bag is cut short or damaged. {FIX}.'
+                f'{self._where}: the index promises {expected} messages, but {self.seen} are '
+                f'there, so the bag is cut short or damaged. {what_to_do()}.'
             )
         if self._names is None:
             raise RecordingError(
-                f'{self._where}: none of the {self._seen} messages has the joints '
+                f'{self._where}: none of the {self.seen} messages has the joints '
                 f'{", ".join(self._expected)}; the first names '
                 f'{", ".join(next(iter(self._selections))) or "no joints"}. Say how the joints '
                 'are called with --joint-names, or choose another --arm or --arm-prefix.'
             )
+
+    def piece(self) -> Recording:
+        """Return what was gathered, checked; its last message also begins the next piece."""
         numbers, stamp_ns, states = zip(*self._rows)
-        q, dq, effort = np.array(states, dtype=float).swapaxes(0, 1)
-        found = Recording(
-            source,
-            topic,
-            self._names,
-            np.array(stamp_ns, dtype=np.int64),
-            np.ascontiguousarray(q),
-            np.ascontiguousarray(dq),
-            np.ascontiguousarray(effort),
-            tuple(self._remarks(topic)),
-        )
-        later = (
-            "use the recorder's clock with --stamps received"
-            if stamps == HEADER
-            else 'the bag was put together from several; replay them one by one'
-        )
-        require_sound(found, self._where, [f'message {number}' for number in numbers], later)
+        q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
+        assert self._names is not None
+        stamps = np.array(stamp_ns, dtype=np.int64)
+        found = Recording(self._bag, self._topic, self._names, stamps, q, dq, effort)
+        rows = [f'message {number}' for number in numbers]
+        if len(found) > 1 or not self._begun:
+            require_sound(found, self._where, rows, self._later)
+        self._begun = True
+        del self._rows[:-1]
         return found
 
     def _selection(self, names: tuple[str, ...]) -> JointSelection | None:
         if names not in self._selections:
-            where = f'{self._where}, message {self._seen}'
+            where = f'{self._where}, message {self.seen}'
             selection = select_joints(names, self._expected, where=where)
             if selection is not None:
                 before = self._names
@@ -249,18 +296,18 @@ class _Messages:
             self._selections[names] = selection
         return self._selections[names]
 
-    def _remarks(self, topic: str) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
+        """Yield what was read otherwise than asked for."""
         names = self._names
         if names is not None and names != self._expected:
             yield (
                 f'the joints were recorded as {names[0]} ... {names[-1]} and read as '
                 f'{self._expected[0]} ... {self._expected[-1]}'
             )
-        passed = self._seen - len(self._rows)
-        if passed:
+        if self._passed_over:
             yield (
-                f"{passed} of {self._seen} messages on {topic} name none of the arm's joints and "
-                'were passed over'
+                f'{self._passed_over} of {self.seen} messages on {self._topic} name none of the '
+                "arm's joints and were passed over"
             )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from shutil import which
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,14 @@ from ..errors import MissingDependencyError, RecordingError
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 DEFAULT_TOPIC = '/joint_states'
 _FILES = ('.mcap', '.db3', '.bag')
-FIX = (
-    'A recorder that was killed leaves such a file: try `ros2 bag reindex`, for MCAP '
-    '`mcap recover`, or record again'
-)
+_MENDERS = {'ros2': '`ros2 bag reindex`', 'mcap': '`mcap recover`'}
+
+
+def what_to_do() -> str:
+    """Return what can be done about a damaged bag, with programs that are there alone."""
+    there = [command for program, command in _MENDERS.items() if which(program)]
+    tried = f'try {" or ".join(there)}, or ' if there else ''
+    return f'A recorder that was killed leaves such a file: {tried}record again'
 
 
 @contextmanager
@@ -54,10 +59,15 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
             f'{bag} does not exist; give the folder of a rosbag2, or a single '
             f'{", ".join(_FILES)} file.'
         )
+    files = [bag] if bag.is_file() else [one for one in bag.iterdir() if one.suffix in _FILES]
+    if files and not any(one.stat().st_size for one in files):
+        raise RecordingError(
+            f'{files[0]} is empty: its recorder ended before it wrote anything; record again.'
+        )
     unclosed = unclosed_file(bag)
     if unclosed is None and bag.is_dir() and not (bag / 'metadata.yaml').is_file():
         raise RecordingError(
-            f'{bag} has no metadata.yaml, so it is no rosbag2 or was not closed. {FIX}.'
+            f'{bag} has no metadata.yaml, so it is no rosbag2 or was not closed. {what_to_do()}.'
         )
     if bag.is_file() and bag.suffix not in _FILES:
         raise RecordingError(
@@ -81,7 +91,8 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         # (TypeError from ord(b''), struct.error, apsw's own), so no narrower type would do.
         detail = ' '.join(str(error).split()) or type(error).__name__
         raise RecordingError(
-            f'{bag} cannot be read, so it is cut short or damaged ({detail.rstrip(".")}). {FIX}.'
+            f'{bag} cannot be read, so it is cut short or damaged ({detail.rstrip(".")}). '
+            f'{what_to_do()}.'
         ) from error
 
 

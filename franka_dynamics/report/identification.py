@@ -10,6 +10,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from .elements import plus_minus, rounded
+from .replay import E_IN_WORDS
 from .table import Cell, Head, plain, Table
 from ..identification.effort_scale import SCALE_NOT_SHOWN
 from ..identification.identify import Identification
@@ -392,8 +393,8 @@ def parameter_table(result: Identification) -> Table:
 def print_identification(console: Console, result: Identification) -> None:
     """Print the sentence that matters, the figures as tables, what is doubtful, the verdict."""
     console.print(headline(result))
-    for one in tables(result):
-        console.print(one)
+    console.print(*tables(result))
+    console.print(E_IN_WORDS)
     for sentence in warning_lines(result):
         console.print(f'warning: {sentence}', style='yellow', markup=False)
     for sentence in verdict(result):

@@ -91,6 +91,13 @@ def verdict(fits: Sequence[Fit], motion: Motion) -> str:
     )
 
 
+# Below tables of E.
+E_IN_WORDS = (
+    'E: root mean square over time of |measured - predicted torque|, all joints together; these '
+    'words are in docs/reference/glossary.md'
+)
+
+
 def replay_table(fits: Sequence[Fit]) -> Table:
     """Return every candidate's E [N m], in the order given."""
     friction = any(one.arm.friction is not None for one in fits)

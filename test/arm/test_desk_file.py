@@ -36,6 +36,19 @@ def test_the_file_has_every_field_of_frankas_page_in_its_type():
     np.testing.assert_array_equal(tensor, tensor.T)
 
 
+def test_it_has_the_numbers_of_frankas_own_example_in_their_places():
+    # github.com/frankaemika/external_gripper_example, a Robotiq 2F-85
+    own = {
+        'mass': 0.9,
+        'centerOfMass': [0, 0, 0.057],
+        'transformation': [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
+        'inertia': [0.002768, 0, 0, 0, 0.003149, 0, 0, 0, 0.000564],
+    }
+    payload = np.array([0.9, 0.0, 0.0, 0.057, 0.002768, 0.0, 0.0, 0.003149, 0.0, 0.000564])
+    content = json.loads(desk_json(payload, 'robotiq'))
+    assert {name: content[name] for name in own} == own
+
+
 def test_a_name_without_letters_is_refused():
     with pytest.raises(InertiaError, match='no letter or digit'):
         desk_json(np.zeros(10), '--- ')

@@ -120,6 +120,10 @@ def test_an_arm_no_better_than_published_is_not_written(no_better, tmp_path, cap
     assert 'no arm file was written; --write-anyway writes it nevertheless.' in printed
     assert main([*command, '--write-anyway']) == 0
     assert 'NOT better than the best published set' in ' '.join(out.read_text().split())
+    out.write_text('mine')
+    assert main([*command, '--write-anyway']) == INPUT_AT_FAULT
+    assert 'exists already; choose another name, or add --force' in capsys.readouterr().err
+    assert out.read_text() == 'mine'
 
 
 def test_a_payload_that_was_named_is_not_in_the_file(simulate, tmp_path):

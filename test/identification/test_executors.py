@@ -14,10 +14,10 @@ from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.identification.bags import Bag
+from franka_dynamics.identification.bags import Bag, Summarise
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.recordings.recording import read_recording, write_recording
 
 from ..arms import drawn_around
 
@@ -26,6 +26,7 @@ FER = load('fer')
 ARM = replace(FER, joints=FER.joints[:3], links=FER.links[:3], home=FER.home[:3], friction=None)
 FRICTION = ViscousCoulombFriction(np.full(3, 0.2), np.full(3, 0.3), np.full(3, 0.1))
 SIMPLE = IdentificationOptions(friction='viscous_coulomb')
+REAL = drawn_around(ARM, 0)
 
 
 @pytest.fixture(scope='module')
@@ -43,7 +44,7 @@ def paths(simulate, tmp_path_factory):
     for seed in range(3):
         found.append(folder / f'bag{seed}')
         write_recording(
-            simulate(drawn_around(ARM, 0), duration=12.0, friction=FRICTION, noise=0.2, seed=seed),
+            simulate(REAL, duration=12.0, friction=FRICTION, noise=0.2, seed=seed),
             found[-1],
         )
     return found
@@ -70,6 +71,31 @@ def assert_same(one, other):
         assert own.other_cutoffs[5.0].whole == theirs.other_cutoffs[5.0].whole
     assert one.recorded.bags == other.recorded.bags
     assert one.recorded.notes == other.recorded.notes
+
+
+def test_a_long_bag_is_summarised_piece_by_piece(paths, tmp_path):
+    recording = read_recording(paths[0], ARM)
+    quarter, idle = len(recording) // 4, recording.effort.copy()
+    idle[quarter - 10 : 2 * quarter + 10] = 0.0
+    write_recording(replace(recording, effort=idle), tmp_path / 'bag')
+    summarise = Summarise(SIMPLE.torque_model(ARM), ARM, SIMPLE)
+    whole = summarise(Bag(str(paths[0]), ARM.joint_names), 'bag')
+    for path, left_out in ((paths[0], 0), (tmp_path / 'bag', 1)):
+        pieces = summarise(Bag(str(path), ARM.joint_names, at_once=quarter + 5), 'bag')
+        assert pieces.failure is None
+        one, other = whole.note, pieces.note
+        assert (other.messages, other.duration) == (one.messages, one.duration)
+        assert 'This piece was left out' * left_out in ' '.join(other.remarks)
+        # Each of four pieces is trimmed by itself; an idle one is as if it were not there.
+        assert (0.8 - 0.3 * left_out) * one.samples < other.samples < one.samples
+        theta = summarise.model.base.values(REAL)
+        friction = np.stack([FRICTION.viscous, FRICTION.coulomb, FRICTION.offset], axis=1)
+        theta = np.concatenate([theta, friction.ravel()])
+        for stretch, alone in zip(pieces.summary.stretches, whole.summary.stretches, strict=True):
+            if not left_out:
+                assert stretch.factors.samples == pytest.approx(alone.factors.samples, rel=0.25)
+            left = stretch.factors.squares(theta).sum() / max(1, stretch.factors.samples)
+            assert left < 1.5 * alone.factors.squares(theta).sum() / alone.factors.samples
 
 
 def test_a_cluster_whose_worker_is_killed_finds_the_same_digits(cluster, here, paths):

@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.recordings.recording import read_recording, write_recording
+from franka_dynamics.recordings.recording import read_pieces, read_recording, write_recording
 from franka_dynamics.recordings.rosbag import select_joints
 
 FER = load('fer')
@@ -39,6 +39,22 @@ def test_a_written_bag_is_read_with_every_number_the_same(
     assert_same_states(actual, recording)
     assert (actual.joint_names, actual.topic) == (FER.joint_names, '/joint_states')
     assert actual.remarks == ()
+
+
+@pytest.mark.parametrize('most', [2, 7, 61, 1000])
+def test_pieces_of_a_bag_joined_are_the_bag(messages, write_joint_states, tmp_path, most):
+    gripper = {'name': ['fer_finger_joint1'], **{key: [0.0] for key in FIELDS}}
+    last = {**gripper, 'stamp_ns': messages[-1]['stamp_ns'] + 1}
+    bag = write_joint_states(tmp_path / 'bag', [*messages, last])
+    whole = read_recording(bag, FER)
+    first, *others = read_pieces(bag, FER, most)
+    ends = [end for _, end in (first, *others)]
+    assert ends == sorted(ends) and ends[-1] == 1.0
+    # Each begins with the message that the piece before ends with, so that no step is lost.
+    rows = [first[0].q, *(piece.q[1:] for piece, _ in others)]
+    np.testing.assert_array_equal(np.concatenate(rows), whole.q)
+    assert max(map(len, rows)) <= most
+    assert [one.remarks for one, _ in (first, *others)][-1] == whole.remarks
 
 
 @pytest.mark.parametrize('definition', ['what is no definition ][', 'float64 of_another_hash'])
@@ -286,7 +302,7 @@ def test_a_bag_cut_short_says_so(simulate, tmp_path, storage, kept, single_file)
     file = next(path for path in bag.iterdir() if path.suffix != '.yaml')
     data = file.read_bytes()
     file.write_bytes(data[: int(kept * len(data))])
-    with pytest.raises(RecordingError, match=r'cut short|holds no t'):
+    with pytest.raises(RecordingError, match=r'cut short|holds no t' if kept else 'is empty: its'):
         read_recording(file if single_file else bag, FER.joint_names)
 
 
@@ -297,8 +313,21 @@ def test_given_broken_metadata_when_read_then_it_says_so(simulate, tmp_path, met
     bag = tmp_path / 'bag'
     write_recording(simulate(FER, duration=2.0), bag)
     (bag / 'metadata.yaml').write_bytes(metadata)
-    with pytest.raises(RecordingError, match=r'ros2 bag reindex'):
+    with pytest.raises(RecordingError, match=r'A recorder that was killed leaves such a file: '):
         read_recording(bag, FER.joint_names)
+
+
+@pytest.mark.parametrize('there', [(), ('ros2',), ('ros2', 'mcap')])
+def test_only_tools_that_are_there_are_named(tmp_path, monkeypatch, there):
+    for name in there:
+        (tmp_path / name).write_text('#!/bin/sh\n')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path))
+    (tmp_path / 'bag.mcap').write_bytes(b'no bag')
+    with pytest.raises(RecordingError, match=r'record again\.$') as caught:
+        read_recording(tmp_path / 'bag.mcap', FER.joint_names)
+    for name in ('ros2', 'mcap'):
+        assert (f'`{name} ' in str(caught.value)) is (name in there)
 
 
 @pytest.mark.parametrize(('kept', 'single_file'), [(0.4, True), (0.7, False), (1.0, False)])
