@@ -3,7 +3,7 @@
 """
 Inverse dynamics of many states of the Franka: ours and others', in interleaved rounds.
 
-    python benchmarks/batch.py [--largest 1e7] [--threads N] [--least] [--plot FILE]
+    python benchmarks/batch.py [--largest 1e7] [--threads N] [--least]
 
 The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
@@ -21,7 +21,6 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 import importlib.util
-import os
 from pathlib import Path
 import resource
 import tempfile
@@ -164,23 +163,21 @@ def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.nda
 
 
 def main() -> None:
-    """Print the table; write the plot if asked."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument('--largest', type=float, default=1e7, help='number of states to end at')
-    parser.add_argument('--plot', metavar='FILE', help='where a plot goes (svg, png, pdf)')
     parser.add_argument('--threads', type=int, default=available_threads(), help='of all')
     parser.add_argument('--least', action='store_true', help='the shortest call, not the median')
     arguments = parser.parse_args()
     print(f'{machine()}, mujoco {mujoco.__version__}; {arguments.threads} threads.')
     print(f'frax {"is" if has_frax() else "is not"} installed.\n')
     sizes = [10**k for k in range(2, int(np.log10(arguments.largest)) + 1)]
-    medians: dict[str, list[float]] = {}
     for count in sizes:
         out = np.empty((count, 7))
         states = sample_states(load('fer'), count, seed=0)
         listed = candidates(states, out, arguments.threads)
         found, foreign = measure(listed, arguments.least)
-        if not medians:
+        if count == sizes[0]:
             print(
                 '| states | '
                 + ' | '.join(f'{name} [ns]' for name in listed)
@@ -188,34 +185,15 @@ def main() -> None:
                 '| peak memory [MiB] | others busy [cores] |'
             )
             print('|---' * (len(listed) + 5) + '|')
-        for name, values in found.items():
-            medians.setdefault(name, []).append(float(np.median(values)))
         print(
             f'| {count:,} | '
-            + ' | '.join(f'{medians[name][-1]:,.0f}' for name in listed)
+            + ' | '.join(f'{np.median(found[name]):,.0f}' for name in listed)
             + f' | {np.median(found[PARALLEL] / found[OURS]):.1f}'
             + f' | {np.median(found[OURS] / found[FILLED]):.2f}'
             + f' | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f}'
             f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |',
             flush=True,
         )
-    if arguments.plot:
-        plot(arguments.plot, sizes, medians)
-
-
-def plot(path: str, sizes: list[int], medians: dict[str, list[float]]) -> None:
-    """Draw states per second over the size of the batch."""
-    os.environ.setdefault('MPLBACKEND', 'Agg')
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7.0, 4.5), layout='constrained')
-    for name, values in medians.items():
-        axes.loglog(sizes, 1e9 / np.array(values), marker='o', label=name)
-    axes.set_xlabel('states in the batch')
-    axes.set_ylabel('states per second')
-    axes.grid(True, which='major', alpha=0.3)
-    axes.legend(fontsize='small')
-    figure.savefig(path)
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What an arm in Gazebo does: hold, track, pause, reset, processor load, real-time factors.
+What an arm in Gazebo does: hold, track, pause, reset, real-time factors.
 
 Where `gz` and `ros2` are installed, gazebo.launch.py is launched and Gazebo's physics asked;
 with --stand-in MuJoCo's physics answers behind the same messages. `make gazebo-check`.
@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 import json
-import os
 from pathlib import Path
 import shutil
 import subprocess
@@ -253,13 +251,6 @@ class Session:
             RECOVERED_RAD,
         )
 
-    def load(self, world: Any, processes: int) -> Iterator[Figure]:
-        """Keep all processors busy."""
-        (stops,) = self.counts('stops')
-        with busy(processes):
-            yield from self.hold('all processors busy', RECOVERED_RAD)
-        yield Figure('all processors busy: stops', self.counts('stops')[0] - stops, '')
-
     def paces(self, world: Any, factors: Sequence[float], usual: float) -> Iterator[Figure]:
         """Hold the arm at other real-time factors."""
         for factor in factors:
@@ -288,21 +279,7 @@ class Session:
         self.factor = usual
 
 
-@contextmanager
-def busy(count: int) -> Iterator[None]:
-    """Run processes that only compute."""
-    processes = [
-        subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(count)
-    ]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
-CHECKS = ('hold', 'track', 'pause', 'reset', 'load', 'paces')
+CHECKS = ('hold', 'track', 'pause', 'reset', 'paces')
 
 
 def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
@@ -331,8 +308,6 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
                 if name == 'hold'
                 else session.paces(world, options.factors, usual)
                 if name == 'paces'
-                else session.load(world, options.busy)
-                if name == 'load'
                 else getattr(session, name)(world)
             )
     finally:
@@ -400,13 +375,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar='S',
         help='with --stand-in: its physics waits for torques at most so long, so '
         'that a busy machine decides nothing (default: not at all)',
-    )
-    parser.add_argument(
-        '--busy',
-        type=int,
-        default=2 * (os.cpu_count() or 1),
-        metavar='N',
-        help='processes that compute beside it in the check load (default: %(default)s)',
     )
     parser.add_argument('--checks', nargs='+', choices=CHECKS, default=CHECKS)
     parser.add_argument('--json', type=Path, metavar='FILE')
