@@ -37,7 +37,7 @@ def planted(name):
         return arm, arm, (0.0, 0.5, -9.81), 'arm: gravity y', 0.5
     if name == 'sign':
         return arm, with_joint_reversed(arm, 1), GRAVITY, 'joint2: joint sign', -1.0
-    if name in ('a', 'd', 'alpha', 'theta'):
+    if name in ('d', 'alpha'):
         value = getattr(arm.joints[2].row, name) + 0.3
         return arm, with_row(arm, 2, **{name: value}), GRAVITY, f'joint3: {name}', value
     if name == 'mass':
@@ -54,9 +54,7 @@ def planted(name):
     return arm, with_link(arm, 2, faulty), GRAVITY, what, value
 
 
-@pytest.mark.parametrize(
-    'name', ['gravity', 'sign', 'a', 'd', 'alpha', 'theta', 'mass', 'center', 'tensor']
-)
+@pytest.mark.parametrize('name', ['gravity', 'sign', 'd', 'alpha', 'mass', 'center', 'tensor'])
 def test_one_fault_in_a_black_box_heads_the_candidates(name):
     arm, faulty, gravity, what, value = planted(name)
     states = sample_states(arm, STATES, 1)
