@@ -3,8 +3,8 @@
 """
 How Sphinx makes the pages: `make docs`.
 
-Three sets of pages are written anew by every build, into reference/generated: the Python names
-that each package offers, from their docstrings, the command line's own help, and the examples.
+Three sets of pages are written anew by every build, into reference/generated: each package's
+public names, from their docstrings, the command line's own help, and the examples.
 """
 
 import ast

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Whether a real body can have a link's parameters, by what margin, and the nearest ones it can.
+The nearest parameters to a link's that a real body can have.
 
 A printed table is a box: every number may be half a unit of its last decimal away. Where the
 printed numbers themselves are of no body, the nearest ones inside the box that are of one solve a
@@ -11,7 +11,7 @@ origin (Wensing, Kim, Slotine 2018, section III).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,36 +26,6 @@ REPAIRS = (NEAREST_WITHIN_ROUNDING,)
 # The repaired pseudo-inertia's smallest eigenvalue, of the rounding: enough that neither the
 # solver's last digits nor those of a URDF lead back across the border.
 _INSIDE = 1e-3
-
-
-@dataclass(frozen=True)
-class LinkMargins:
-    """
-    How far a link is from the border of what real bodies can be; negative: beyond it.
-
-    `pseudo_inertia` is the smallest eigenvalue of the pseudo-inertia (its unit mixes kg, kg m and
-    kg m^2), `triangle` the smallest A + B - C of the principal moments [kg m^2].
-    """
-
-    joint: str
-    mass: float
-    pseudo_inertia: float
-    triangle: float
-    physical: bool
-
-
-def margins(description: ArmDescription) -> tuple[LinkMargins, ...]:
-    """Return the margins of every link, from base to tip."""
-    return tuple(
-        LinkMargins(
-            joint.name,
-            link.mass,
-            link.consistency_margin(),
-            link.triangle_margin(),
-            link.is_physical(),
-        )
-        for joint, link in zip(description.joints, description.links)
-    )
 
 
 def nearest_physical(link: LinkInertia, box: ArrayLike, *, name: str = 'the link') -> LinkInertia:

@@ -61,7 +61,6 @@ class Check(ArmOrTree):
 
 def _check_formulations(arguments: Check, console: Console) -> int:
     from ._recording_options import progress_bar
-    from ..arm.consistency import margins
     from ..files import write_text
     from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
     from ..validation.agreement import compare_formulations
@@ -77,7 +76,6 @@ def _check_formulations(arguments: Check, console: Console) -> int:
             seed=arguments.seed,
             progress=lambda: bar.advance(task),
         )
-    found = margins(description)
     say(
         console,
         f'{agreement.arm}, set {agreement.inertial_set}, hand {agreement.hand}: '
@@ -85,12 +83,12 @@ def _check_formulations(arguments: Check, console: Console) -> int:
     )
     for sentence in description.repairs:
         say(console, sentence, 'note')
-    console.print(*agreement_tables(agreement, found))
+    console.print(*agreement_tables(agreement, description))
     _print_verdict(agreement, console)
     if arguments.json:
-        write_json(arguments.json, agreement_as_data(agreement, found))
+        write_json(arguments.json, agreement_as_data(agreement, description))
     if arguments.report:
-        write_text(arguments.report, agreement_page(agreement, found, _command()))
+        write_text(arguments.report, agreement_page(agreement, description, _command()))
     return 0 if agreement.passed else 1
 
 

@@ -99,8 +99,11 @@ FORMER = {
     'record': 'bag record',
     'replay': 'bag replay',
     'urdf': 'arm export',
+    **{
+        f'node {one}': f'node state {one}'
+        for one in ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
+    },
 }
-_TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 _COLUMN = 20
 
 
@@ -227,22 +230,21 @@ def _ros_named(what: str) -> Iterator[None]:
 
 def current_words(argv: list[str]) -> list[str]:
     """Return the words with a former verb replaced by what it is called now, which is said."""
-    first, second = (*argv[:2], '', '')[:2]
-    now = FORMER.get(first, '')
-    if first == 'five-bar':  # until version 0.2.0, too
+    if argv[:1] == ['five-bar']:  # until version 0.2.0, too
         raise SettingsError("'five-bar' is an example now: python examples/12_five_bar.py")
-    if first == 'node' and second in _TRANSITIONS:
-        first, now = f'node {second}', f'node state {second}'
-    elif first == 'identify' and not (second in WORDS['identify'] or second in ('-h', '--help')):
-        now = 'identify arm'
+    spellings = (' '.join(argv[:length]) for length in (1, 2))
+    former = next((one for one in spellings if one in FORMER), '')
+    now = FORMER.get(former, '')
+    if argv[:1] == ['identify'] and not {*argv[1:2]} & {*WORDS['identify'], '-h', '--help'}:
+        former, now = 'identify', 'identify arm'
     if not now:
         return argv
     print(
-        f"franka-dynamics: '{first}' is called '{now}'; the former name goes with the next "
+        f"franka-dynamics: '{former}' is called '{now}'; the former name goes with the next "
         'release.',
         file=sys.stderr,
     )
-    return [*now.split(), *argv[len(first.split()) :]]
+    return [*now.split(), *argv[len(former.split()) :]]
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from .elements import figure_of_size, heading, page, paragraph, picture
 from .table import Cell, Head, plain, Table
-from ..arm.consistency import LinkMargins
+from ..arm import ArmDescription
 from ..validation.agreement import Agreement
 
 LINK_ASPECTS = ('frames', 'twists', 'wrenches')
@@ -22,7 +22,7 @@ _SAME = (
 )
 
 
-def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> dict[str, Any]:
+def agreement_as_data(agreement: Agreement, arm: ArmDescription) -> dict[str, Any]:
     """Return everything in types that JSON has; a difference that is no number is null."""
     data = {name: getattr(agreement, name) for name in _SAME} | {
         'difference': 'largest |a - b| / max(1, |median|)',
@@ -39,20 +39,20 @@ def agreement_as_data(agreement: Agreement, margins: Sequence[LinkMargins]) -> d
         },
         'consistency': [
             {
-                'joint': margin.joint,
-                'mass': margin.mass,
-                'pseudo_inertia_eigenvalue': margin.pseudo_inertia,
-                'triangle_inequality': margin.triangle,
-                'physical': margin.physical,
+                'joint': joint,
+                'mass': link.mass,
+                'pseudo_inertia_eigenvalue': link.consistency_margin(),
+                'triangle_inequality': link.triangle_margin(),
+                'physical': link.is_physical(),
             }
-            for margin in margins
+            for joint, link in zip(arm.joint_names, arm.links)
         ],
     }
     result: dict[str, Any] = plain(data)
     return result
 
 
-def agreement_tables(agreement: Agreement, margins: Sequence[LinkMargins]) -> tuple[Table, ...]:
+def agreement_tables(agreement: Agreement, arm: ArmDescription) -> tuple[Table, ...]:
     """Return three tables: quantities by formulations, links by formulations, consistency."""
     heads = [Head(name, form='.1e') for name in agreement.formulations]
     quantities = Table(
@@ -75,10 +75,10 @@ def agreement_tables(agreement: Agreement, margins: Sequence[LinkMargins]) -> tu
             for aspect in LINK_ASPECTS
         ],
     )
-    return quantities, links, consistency_table(margins)
+    return quantities, links, consistency_table(arm)
 
 
-def consistency_table(margins: Sequence[LinkMargins]) -> Table:
+def consistency_table(arm: ArmDescription) -> Table:
     """Return every link's margins to what no real body can be."""
     return Table(
         'physical consistency (negative: no such body exists)',
@@ -90,14 +90,14 @@ def consistency_table(margins: Sequence[LinkMargins]) -> Table:
         ],
         [
             [
-                margin.joint,
-                margin.mass,
+                joint,
+                link.mass,
                 *(
-                    Cell(value, '' if margin.physical else 'bad')
-                    for value in (margin.pseudo_inertia, margin.triangle)
+                    Cell(value, '' if link.is_physical() else 'bad')
+                    for value in (link.consistency_margin(), link.triangle_margin())
                 ),
             ]
-            for margin in margins
+            for joint, link in zip(arm.joint_names, arm.links)
         ],
     )
 
@@ -166,7 +166,7 @@ def _colors(agreement: Agreement) -> list[str]:
     return [_COLORS[i % len(_COLORS)] for i in range(len(agreement.formulations))]
 
 
-def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command: str) -> str:
+def agreement_page(agreement: Agreement, arm: ArmDescription, command: str) -> str:
     """
     Return the page's HTML.
 
@@ -174,8 +174,8 @@ def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command
     ----------
     agreement : Agreement
         What was found.
-    margins : sequence of LinkMargins
-        Physical consistency of every link.
+    arm : ArmDescription
+        Of what arm.
     command : str
         The command that makes this page again.
 
@@ -185,7 +185,7 @@ def agreement_page(agreement: Agreement, margins: Sequence[LinkMargins], command
         If matplotlib is not installed.
 
     """
-    quantities, links, consistency = agreement_tables(agreement, margins)
+    quantities, links, consistency = agreement_tables(agreement, arm)
     verdict = (
         f'{"All agree" if agreement.passed else "They do not agree"}: largest difference '
         f'of any two {agreement.largest:.2e}, tolerance {agreement.tolerance:.0e}.'

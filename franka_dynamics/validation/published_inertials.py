@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
@@ -22,8 +22,9 @@ from ..arm import (
     load_hand,
 )
 from ..arm.hand_file import hand_file, NO_HAND
-from ..arm.inertia import six_from_tensor
+from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..spatial import inverse_transform, pose_from_xyz_rpy
+from ..typing import Array
 
 # Equal but for the decimals of a text: relative to the mass and the tensor, absolute [m].
 EXACT = 1e-6
@@ -259,114 +260,82 @@ def likeliest_error_pattern(
         The other links of the known set, by name: rows of a table slip.
 
     """
-    made = [(one, match(found, one.link)) for one in _error_patterns(known, neighbours)]
+    made = _written_wrongly(known, neighbours)
+    near = {cause: match(found, link) for cause, link in made.items()}
     for nearness in (Match.EXACT, Match.ROUNDED):
-        for pattern, near in made:
-            if near <= nearness and match(pattern.link, known) > nearness:
-                return pattern
+        for cause, link in made.items():
+            if near[cause] <= nearness and match(link, known) > nearness:
+                return ErrorPattern(cause, link)
     return _single_quantity(found, known)
 
 
-def _error_patterns(
+def _written_wrongly(
     known: LinkInertia, neighbours: dict[str, LinkInertia]
-) -> Iterator[ErrorPattern]:
+) -> dict[str, LinkInertia]:
+    """Return what becomes of a known link by each mistake in writing it."""
     m, c, h = known.mass, known.center_of_mass, known.first_moment
     at_center, at_origin = known.inertia_at_center_of_mass, known.inertia
     about_center = LinkInertia.from_center_of_mass
-    yield ErrorPattern(
-        'the inertia given is the one about the frame origin, but URDF means the one '
-        'about the centre of mass',
-        about_center(m, c, at_origin),
-    )
-    yield ErrorPattern(
-        'a centre-of-mass inertia is passed off as one about the frame origin (the '
-        'term m (|c|^2 1 - c c^T) is missing)',
-        LinkInertia(m, h, at_center),
-    )
-    yield ErrorPattern(
-        'the centre of mass is left out (no <origin> in <inertial>)',
-        LinkInertia(m, np.zeros(3), at_center),
-    )
-    yield ErrorPattern(
-        'the centre of mass is left out, the inertia is about the frame origin',
-        LinkInertia(m, np.zeros(3), at_origin),
-    )
-    yield ErrorPattern(
-        'the first moment m c is given as the centre of mass', about_center(m, h, at_center)
-    )
-    yield ErrorPattern(
-        'the first moment m c is given as the centre of mass, and the inertia about '
-        'the frame origin as the one about it',
-        about_center(m, h, at_origin),
-    )
-    yield from _turned(known)
-    yield from _reordered(known)
-    yield from _units(known)
-    for name, other in neighbours.items():
-        yield ErrorPattern(f'these are the figures of {name}: the rows have slipped', other)
+    return {
+        'the inertia given is the one about the frame origin, but URDF means the one about the '
+        'centre of mass': about_center(m, c, at_origin),
+        'a centre-of-mass inertia is passed off as one about the frame origin (the term '
+        'm (|c|^2 1 - c c^T) is missing)': LinkInertia(m, h, at_center),
+        'the centre of mass is left out (no <origin> in <inertial>)': LinkInertia(
+            m, np.zeros(3), at_center
+        ),
+        'the centre of mass is left out, the inertia is about the frame origin': LinkInertia(
+            m, np.zeros(3), at_origin
+        ),
+        'the first moment m c is given as the centre of mass': about_center(m, h, at_center),
+        'the first moment m c is given as the centre of mass, and the inertia about the frame '
+        'origin as the one about it': about_center(m, h, at_origin),
+        **_turned(m, c, at_center),
+        **_reordered(m, c, six_from_tensor(at_center)),
+        'the mass is in grams': about_center(1e3 * m, c, at_center),
+        'the centre of mass is in millimetres': about_center(m, 1e3 * c, at_center),
+        'the inertia is in kg mm^2': about_center(m, c, 1e6 * at_center),
+        'the inertia is in g mm^2': about_center(m, c, 1e9 * at_center),
+        **{
+            f'these are the figures of {name}: the rows have slipped': other
+            for name, other in neighbours.items()
+        },
+    }
 
 
-def _turned(known: LinkInertia) -> Iterator[ErrorPattern]:
-    """Yield axes swapped or turned around: in the tensor, in the centre of mass, in both."""
-    m, c, tensor = known.mass, known.center_of_mass, known.inertia_at_center_of_mass
-    about_center = LinkInertia.from_center_of_mass
+def _turned(m: float, c: Array, tensor: Array) -> dict[str, LinkInertia]:
+    """Return axes swapped or turned around: in the tensor, in the centre of mass, in both."""
+    about_center, found = LinkInertia.from_center_of_mass, {}
     orders = sorted(permutations(range(3)), key=lambda p: sum(a != b for a, b in zip(p, range(3))))
     for order, signs in product(orders, product((1.0, -1.0), repeat=3)):
         turn = np.diag(signs) @ np.eye(3)[list(order)]
         if np.array_equal(turn, np.eye(3)):
             continue
-        words = ' '.join(
+        axes = ' '.join(
             f'{"-" if sign < 0 else ""}{_AXES[axis]}' for axis, sign in zip(order, signs)
         )
-        new_tensor = turn @ tensor @ turn.T
-        yield ErrorPattern(
-            f'the axes of the inertia are swapped or turned (x y z taken as {words})',
-            about_center(m, c, new_tensor),
-        )
-        yield ErrorPattern(
-            f'the axes of the centre of mass are swapped or turned (x y z taken as {words})',
-            about_center(m, turn @ c, tensor),
-        )
-        yield ErrorPattern(
-            f'the axes of the link are swapped or turned (x y z taken as {words}): another frame',
-            about_center(m, turn @ c, new_tensor),
-        )
+        how, turned = f'swapped or turned (x y z taken as {axes})', turn @ tensor @ turn.T
+        found[f'the axes of the inertia are {how}'] = about_center(m, c, turned)
+        found[f'the axes of the centre of mass are {how}'] = about_center(m, turn @ c, tensor)
+        found[f'the axes of the link are {how}: another frame'] = about_center(m, turn @ c, turned)
+    return found
 
 
-def _reordered(known: LinkInertia) -> Iterator[ErrorPattern]:
-    """Yield tensors whose six elements were read in another order, or with other signs."""
-    m, c, six = (
-        known.mass,
-        known.center_of_mass,
-        six_from_tensor(known.inertia_at_center_of_mass),
-    )
-    about_center = LinkInertia.from_center_of_mass
-    for words, order in _ELEMENT_ORDERS.items():
-        yield ErrorPattern(
-            f'the elements of the inertia are in {words}', about_center(m, c, six[list(order)])
-        )
-        yield ErrorPattern(
-            f'the elements of the inertia were read as if in {words}',
-            about_center(m, c, six[np.argsort(order)]),
-        )
-    yield ErrorPattern(
-        'the products of inertia have the opposite sign',
-        about_center(m, c, six * [1.0, -1.0, -1.0, 1.0, -1.0, 1.0]),
-    )
+def _reordered(m: float, c: Array, six: Array) -> dict[str, LinkInertia]:
+    """Return tensors whose six elements were read in another order, or with other signs."""
+    orders = {
+        f'the elements of the inertia are in {words}': six[list(order)]
+        for words, order in _ELEMENT_ORDERS.items()
+    } | {
+        f'the elements of the inertia were read as if in {words}': six[np.argsort(order)]
+        for words, order in _ELEMENT_ORDERS.items()
+    }
+    orders['the products of inertia have the opposite sign'] = six * [1, -1, -1, 1, -1, 1]
     for i, j in ((a, b) for a in range(6) for b in range(a)):
         swapped = six.copy()
         swapped[[i, j]] = swapped[[j, i]]
-        names = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-        yield ErrorPattern(f'{names[j]} and {names[i]} are swapped', about_center(m, c, swapped))
-
-
-def _units(known: LinkInertia) -> Iterator[ErrorPattern]:
-    m, c, tensor = known.mass, known.center_of_mass, known.inertia_at_center_of_mass
-    about_center = LinkInertia.from_center_of_mass
-    yield ErrorPattern('the mass is in grams', about_center(1e3 * m, c, tensor))
-    yield ErrorPattern('the centre of mass is in millimetres', about_center(m, 1e3 * c, tensor))
-    yield ErrorPattern('the inertia is in kg mm^2', about_center(m, c, 1e6 * tensor))
-    yield ErrorPattern('the inertia is in g mm^2', about_center(m, c, 1e9 * tensor))
+        orders[f'i{TENSOR_ORDER[j]} and i{TENSOR_ORDER[i]} are swapped'] = swapped
+    return {cause: LinkInertia.from_center_of_mass(m, c, one) for cause, one in orders.items()}
 
 
 def _single_quantity(found: LinkInertia, known: LinkInertia) -> ErrorPattern | None:

@@ -43,10 +43,6 @@ def planted(name):
     if name == 'mass':
         faulty, value = LinkInertia.from_center_of_mass(1.5 * mass, center, tensor), 1.5 * mass
         what = 'joint3: mass'
-    elif name == 'center':
-        moved = center + (0.0, 0.1, 0.0)
-        faulty, value = LinkInertia.from_center_of_mass(mass, moved, tensor), moved[1]
-        what = 'joint3: centre of mass y'
     else:
         turned = tensor + 0.1 * np.outer((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
         faulty, value = LinkInertia.from_center_of_mass(mass, center, turned), turned[0, 0]
@@ -54,7 +50,7 @@ def planted(name):
     return arm, with_link(arm, 2, faulty), GRAVITY, what, value
 
 
-@pytest.mark.parametrize('name', ['gravity', 'sign', 'd', 'alpha', 'mass', 'center', 'tensor'])
+@pytest.mark.parametrize('name', ['gravity', 'sign', 'd', 'alpha', 'mass', 'tensor'])
 def test_one_fault_in_a_black_box_heads_the_candidates(name):
     arm, faulty, gravity, what, value = planted(name)
     states = sample_states(arm, STATES, 1)
