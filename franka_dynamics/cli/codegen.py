@@ -69,11 +69,6 @@ class Codegen(ArmOrTree):
         default='baked',
     )
     gravity: tuple[float, float, float] = gravity_option('space', ', where it is baked in')
-    rotors: bool = option(
-        'give every joint that has none a rotor inertia, as the motors of table 1 of Gautier and '
-        'Khalil 1990 have one',
-        default=False,
-    )
     terminal_wrench: str | None = option(
         'let the surroundings exert a force and a moment on the flange, inputs f and m of '
         "inverse_dynamics: space, about the flange's origin in the axes of the space frame, or "
@@ -121,7 +116,6 @@ class Codegen(ArmOrTree):
         """Write the file and print the counts."""
         from ..codegen.emit import identifier, Origin
         from ..codegen.equations import Parameters
-        from ..codegen.table1 import with_rotors
 
         self._require_sense()
         console = terminal()
@@ -140,8 +134,6 @@ class Codegen(ArmOrTree):
             friction = None
         else:
             arm = self.load_arm()
-            if self.rotors:
-                arm = with_rotors(arm)
             if self.package is not None:
                 self._write_package(arm, console)
                 return 0
@@ -160,7 +152,7 @@ class Codegen(ArmOrTree):
             others = sorted(self.options_given - {'table1'})
             self.refuse('--table1, whose cases are those of the paper', *others)
         if self.tree is not None:
-            arms_alone = ('rotors', 'terminal_wrench', 'friction', 'package')
+            arms_alone = ('terminal_wrench', 'friction', 'package')
             self.refuse('--tree: it is for arms', *arms_alone)
         if self.package is not None:
             why = '--package, which writes C++ with parameters and gravity at run time'

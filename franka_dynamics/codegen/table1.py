@@ -102,18 +102,13 @@ def case_arm(case: Case) -> ArmDescription:
             arm = replace(arm, base=np.eye(4))
         return replace(arm, joints=tuple(joints))
     arm = load(case.robot, SIMPLIFIED if case.inertia == SIMPLIFIED else 'chosen')
-    return with_rotors(arm) if case.loaded else arm
-
-
-def with_rotors(description: ArmDescription) -> ArmDescription:
-    """Return the arm with a rotor at every joint that has none, each a different one."""
-    return replace(
-        description,
-        joints=tuple(
-            replace(joint, rotor_inertia=joint.rotor_inertia or _ROTOR * number)
-            for number, joint in enumerate(description.joints, start=1)
-        ),
+    if not case.loaded:
+        return arm
+    motors = (
+        replace(joint, rotor_inertia=joint.rotor_inertia or _ROTOR * number)
+        for number, joint in enumerate(arm.joints, start=1)
     )
+    return replace(arm, joints=tuple(motors))
 
 
 def count(case: Case) -> OperationCount:
