@@ -46,15 +46,3 @@ def test_vertex_derivatives_hold_equations_18_21_23_and_27(seed):
     scale = row_scale(expected)
     actual = in_parameter_order(vertex_derivatives(mesh, DENSITY))
     np.testing.assert_allclose(actual / scale, expected / scale, rtol=0.0, atol=RTOL)
-
-
-def test_shifting_all_vertices_obeys_the_parallel_axis_theorem():
-    # dm = 0 and dh = m dv, from the closed form rather than from the surface sums.
-    mesh = bumpy_cuboid(5)
-    inertia = mesh_inertia(mesh, DENSITY)
-    shift = vertex_derivatives(mesh, DENSITY).sum(axis=1)
-    atol = 1e-13 * inertia.mass / mesh.extent
-    np.testing.assert_allclose(shift[0], np.zeros(3), rtol=0.0, atol=atol)
-    np.testing.assert_allclose(
-        shift[1:4], inertia.mass * np.eye(3), rtol=0.0, atol=1e-13 * inertia.mass
-    )
