@@ -14,7 +14,7 @@ moment and the mass forms the pseudo-inertia: J = tr(S) 1 - S.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -127,8 +127,6 @@ class GeneratorJoint:
         """The rotation Rz(gamma) Rx(alpha), shape (3, 3)."""
         c, s = self.cos_alpha, self.sin_alpha
         tilt = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-        if self.sin_gamma == 0.0 and self.cos_gamma == 1.0:
-            return tilt
         c, s = self.cos_gamma, self.sin_gamma
         turned: NDArray[np.float64] = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ tilt
         return turned
@@ -139,8 +137,8 @@ class GeneratorChain:
     """
     A serial arm seen from its first joint, or a tree from its first joints.
 
-    `gravity` is what holds in the axes of frame 1 at zero (z along joint 1), numbers or
-    expressions [m/s^2]; further roots of a tree have theirs in `other_gravity`, by their numbers.
+    `gravity` is what holds in the axes of each root's frame at zero (z along its joint), by the
+    numbers of the roots, in numbers or expressions [m/s^2].
     `tip` is the pose of the flange in the frame of the body that carries it, `tip_body`, and
     `root` that of the first frame on the way there in the space frame before it turns, each of
     shape (4, 4); torques depend on neither's position. `parents` are the joints' antecedents, -1
@@ -149,12 +147,11 @@ class GeneratorChain:
 
     name: str
     joints: tuple[GeneratorJoint, ...]
-    gravity: tuple[Number, Number, Number]
+    gravity: Mapping[int, tuple[Number, Number, Number]]
     root: NDArray[np.float64]
     tip: NDArray[np.float64]
     parents: tuple[int, ...]
     tip_body: int
-    other_gravity: Mapping[int, tuple[Number, Number, Number]] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -236,12 +233,11 @@ def build_chain(
     return GeneratorChain(
         name,
         tuple(joints),
-        falls.pop(0),
+        falls,
         root,
         tip,
         tuple(row.parent for row in rows),
         tip_body,
-        falls,
     )
 
 

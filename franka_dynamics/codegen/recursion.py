@@ -101,7 +101,7 @@ def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs, style: Style) -
     motions: list[BodyMotion] = []
     for j, parent in enumerate(chain.parents):
         if parent == BASE:
-            gravity = lifted(graph, chain.other_gravity.get(j, chain.gravity))
+            gravity = lifted(graph, chain.gravity[j])
             up = still if inputs.weightless else scale(-1.0 / style.unit, gravity)
             last = BodyMotion(still, still, Spread((still, still, still)), up, still)
         else:
