@@ -215,12 +215,16 @@ def _optional(request: TrajectoryRequest) -> dict[str, Array]:
     return {name: values for name, values in rows.items() if values is not None}
 
 
-def _require_numbers(request: TrajectoryRequest) -> None:
-    if not 1 <= len(request.times) <= MOST_POINTS:
+def require_count(points: int) -> None:
+    """Refuse a reference of no points, or of more than can be planned."""
+    if not 1 <= points <= MOST_POINTS:
         raise ReferenceRefusedError(
-            f'The reference has {len(request.times) or "no"} points; send between one and '
-            f'{MOST_POINTS}.'
+            f'The reference has {points or "no"} points; send between one and {MOST_POINTS}.'
         )
+
+
+def _require_numbers(request: TrajectoryRequest) -> None:
+    require_count(len(request.times))
     given = {'times': request.times, 'positions': request.positions, **_optional(request)}
     for name, values in given.items():
         if not np.isfinite(values).all():

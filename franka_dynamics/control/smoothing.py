@@ -404,11 +404,23 @@ def spline_derivatives(
             following[:-1] -= above * inner[1:]
             inner = following
         velocities[1:-1] = inner
-    accelerations = np.empty_like(positions)
-    step = h[:, None]
-    accelerations[:-1] = (6.0 * slopes - 4.0 * velocities[:-1] - 2.0 * velocities[1:]) / step
-    accelerations[-1] = (-6.0 * slopes[-1] + 2.0 * velocities[-2] + 4.0 * velocities[-1]) / h[-1]
-    return velocities, accelerations
+    begins, ends = cubic_accelerations(times, positions, velocities)
+    return velocities, np.vstack((begins, ends[-1:]))
+
+
+def cubic_accelerations(times: Array, positions: Array, velocities: Array) -> tuple[Array, Array]:
+    """
+    Return the accelerations at which cubics between points begin and end, shape (k - 1, n) each.
+
+    Parameters are those of spline_derivatives, and the velocities at the points, shape (k, n).
+    """
+    h = np.diff(times)[:, None]
+    slopes = np.diff(positions, axis=0) / h
+    before, after = velocities[:-1], velocities[1:]
+    return (
+        (6.0 * slopes - 4.0 * before - 2.0 * after) / h,
+        (-6.0 * slopes + 2.0 * before + 4.0 * after) / h,
+    )
 
 
 def sampled(motion: Trajectory) -> tuple[Array, ReferencePoint]:

@@ -20,7 +20,7 @@ from .control_law import ControlLaw
 from .limits import MOST_RATE
 from .planning import MOST_LATENESS_S, plan, TrajectoryRequest
 from .reference import ReferencePoint, Trajectory
-from .smoothing import LIMIT_SLACK
+from .smoothing import cubic_accelerations, LIMIT_SLACK
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
@@ -167,13 +167,10 @@ def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:
     t, q, dq = request.times, request.positions, request.velocities
     if dq is None or request.accelerations is not None or dq.shape != q.shape or len(t) < 2:
         return request
-    h = np.diff(t)[:, None]
-    if not np.isfinite(h).all() or (h <= 0.0).any():
+    if not (np.isfinite(t).all() and (np.diff(t) > 0.0).all()):
         return request  # to be refused
     with np.errstate(over='ignore', invalid='ignore'):
-        slope = np.diff(q, axis=0) / h
-        begin = (6.0 * slope - 4.0 * dq[:-1] - 2.0 * dq[1:]) / h
-        end = (-6.0 * slope + 2.0 * dq[:-1] + 4.0 * dq[1:]) / h
+        begin, end = cubic_accelerations(t, q, dq)
         ddq = np.vstack((begin[:1], 0.5 * (end[:-1] + begin[1:]), end[-1:]))
     for row in (0, -1):
         if not dq[row].any():

@@ -23,9 +23,12 @@ _STILL = 0.05  # [rad/s] an arm that is not moved on purpose
 _LONGEST_SHARE = 20
 
 
-class _ModelledSource:
+class TorqueSource:
     """
-    What both sources share: every state goes through the controller and its guards.
+    Who decides what is commanded. Gravity and friction are the robot's, never the source's.
+
+    Every state goes through the controller and its guards. `reason` says why nothing is
+    commanded, and `fault` what must be acknowledged by `clear_fault` before anything is again.
 
     Parameters
     ----------
@@ -40,13 +43,41 @@ class _ModelledSource:
         self.reason = 'no state has been read'
         self.fault = ''
 
+    def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
+        """
+        Take a state while idle; return whether to begin commanding.
+
+        `stamp` is the state's and `now` the steady clock's time [s].
+        """
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Take note that commands go out from now on."""
+        raise NotImplementedError
+
+    def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
+        """
+        Return the torque desired, shape (n,) [N m], or None to stop, with `reason` saying why.
+
+        `stamp` is the state's and `now` the steady clock's time [s].
+        """
+        raise NotImplementedError
+
+    def stop(self, reason: str) -> None:
+        """Take the torque back, and return None from `torque` once nothing more is to be done."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Take note that commands do not go out any more."""
+        raise NotImplementedError
+
     def clear_fault(self) -> None:
         """Forget what ended the last motion; models that differ stay a fault for good."""
         self.controller.clear_fault()
         self.fault = self.controller.conflict
 
     def monitor(self) -> None:
-        """Let the controller see who carries the arm, and take its faults."""
+        """Let the controller see who carries the arm, once the torque is out; take its faults."""
         if self.cycle is not None:
             self.controller.update_monitors(self.cycle)
             self.fault = self.controller.conflict or self.fault
@@ -60,7 +91,7 @@ class _ModelledSource:
         return self.cycle
 
 
-class CommandSource(_ModelledSource):
+class CommandSource(TorqueSource):
     """
     Torques that somebody else computes.
 
@@ -118,7 +149,7 @@ class CommandSource(_ModelledSource):
         self._command, self._arrival = command, now
 
     def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
-        """Return whether a fresh command without gravity waits; see `TorqueSource.observe`."""
+        """Return whether a fresh command without gravity waits."""
         cycle = self._observe(reading, stamp, now)
         if self._command is None or now - self._arrival > self._timeout:
             self.reason = 'no command has arrived'
@@ -196,7 +227,7 @@ class CommandSource(_ModelledSource):
         return gravity_share(self._command - left, cycle.gravity - left)
 
 
-class FeedforwardSource(_ModelledSource):
+class FeedforwardSource(TorqueSource):
     """A feedforward controller, fed with each state in the cycle it arrives."""
 
     def __init__(self, controller: FeedforwardController) -> None:
@@ -204,7 +235,7 @@ class FeedforwardSource(_ModelledSource):
         self._last = np.zeros(controller.description.n)
 
     def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
-        """Return whether the states are trusted; see `TorqueSource.observe`."""
+        """Return whether the states are trusted."""
         cycle = self._observe(reading, stamp, now)
         self.reason = self.controller.conflict or cycle.observation.reason
         return cycle.observation.condition is Condition.TRUSTED and self.controller.ready

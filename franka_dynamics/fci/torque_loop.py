@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Protocol
 
 import numpy as np
 
 from .connection import COMMUNICATION, FciConnection, FciReading
 from .preflight import Preflight, PreflightVerdict
+from .sources import TorqueSource
 from ..control.limits import LONGEST_STEP_S, TorqueLimiter
 from ..errors import FciError
 from ..typing import Array
@@ -28,42 +28,6 @@ class LoopState(str, Enum):
     CONTROLLING = 'controlling'
     STOPPING = 'stopping'  # the source takes its torque back, then the motion ends
     FAULT = 'fault'  # the robot stopped by itself; it waits to be recovered
-
-
-class TorqueSource(Protocol):
-    """Who decides what is commanded. Gravity and friction are the robot's, never the source's."""
-
-    reason: str
-    fault: str  # what must be acknowledged by `enable` before torques are commanded again
-
-    def clear_fault(self) -> None:
-        """Take note that the fault has been acknowledged."""
-
-    def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
-        """
-        Take a state while idle; return whether to begin commanding.
-
-        `stamp` is the state's and `now` the steady clock's time [s].
-        """
-
-    def begin(self) -> None:
-        """Take note that commands go out from now on."""
-
-    def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
-        """
-        Return the torque desired, shape (n,) [N m], or None to stop, with `reason` saying why.
-
-        `stamp` is the state's and `now` the steady clock's time [s].
-        """
-
-    def stop(self, reason: str) -> None:
-        """Take the torque back, and return None from `torque` once nothing more is to be done."""
-
-    def end(self) -> None:
-        """Take note that commands do not go out any more."""
-
-    def monitor(self) -> None:
-        """Do what may wait until the torque of this state is out."""
 
 
 class TorqueLoop:

@@ -32,7 +32,7 @@ from .model_source import checked_controller
 from .node_process import REFUSED, run_node, StopRequest
 from .node_settings import collision_thresholds_from, load_arm, settings_from
 from .parameter_tables import live_table, table
-from .parameters import declare, LiveParameters, values
+from .parameters import declare, LiveParameters
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .trajectories import read_trajectory
 from .two_threads import CycleCalls, NodePart, ServiceThread
@@ -96,8 +96,7 @@ class FciNode(Node):
             self, lambda entity: entity.callback_group is not self._command_group
         )
         self._lock = threading.RLock()
-        declare(self, table('fci'))
-        parameters = values(self, table('fci'))
+        parameters = declare(self, table('fci'))
         if not parameters['robot_ip']:
             raise SettingsError('robot_ip is empty; give the address of the control unit.')
         description = _arm(parameters)

@@ -27,7 +27,7 @@ from std_msgs.msg import Float64, Float64MultiArray
 from .messages import state_message
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm
-from .parameters import declare, values
+from .parameters import declare
 from .qos import PUBLISHER_QOS, STATE_QOS
 from .serialized import JointStateReader
 from ..control.limits import finite_command
@@ -51,8 +51,7 @@ class GazeboDirectNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('gazebo_direct', **node_options)
-        declare(self, specs('arm'))
-        description = load_arm(values(self, specs('arm')))
+        description = load_arm(declare(self, specs('arm')))
         self._start = start_of(description)
         self._names = list(description.joint_names)
         # From bytes to bytes where it can be: at a thousand states a second every microsecond is

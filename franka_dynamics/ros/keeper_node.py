@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray
 
 from .node_process import run_node, StopRequest
 from .parameter_tables import table
-from .parameters import declare, values
+from .parameters import declare
 from .qos import PUBLISHER_QOS
 from .serialized import CommandBytes
 from ..control.keeper import Keeper, KeeperState
@@ -37,8 +37,7 @@ class KeeperNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
-        declare(self, table('keeper'))
-        silence = values(self, table('keeper'))['silence']
+        silence = declare(self, table('keeper'))['silence']
         if 0.0 < silence < _LEAST_SILENCE_S:
             raise SettingsError(
                 f'silence is {silence:g} s, but must be at least {_LEAST_SILENCE_S:g}, or 0 for '

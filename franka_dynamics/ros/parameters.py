@@ -33,9 +33,11 @@ from ..errors import FrankaDynamicsError, SettingsError, shortened
 from ..parameter_schema import check, ParameterSpec
 
 
-def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
+def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
     Declare a table's parameters on a node, with descriptors, and refuse all others.
+
+    Return their values by name.
 
     Raises
     ------
@@ -72,6 +74,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> None:
         else:
             check(spec, parameter.value)
     _refuse_unknown(node, table)
+    return values(node, table)
 
 
 def ranges(spec: ParameterSpec) -> dict[str, list[Any]]:

@@ -29,7 +29,7 @@ from .node_client import MotionRefusedError, NodeClient, NodeClientError
 from .node_process import start_node
 from .node_settings import load_arm
 from .parameter_tables import table
-from .parameters import declare, values
+from .parameters import declare
 from .qos import STATE_QOS
 from .serialized import JointStateReader
 from ..control.multisine import multisine
@@ -48,8 +48,7 @@ class ReferencePlayerNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('reference_player', **node_options)
-        declare(self, table('reference_player'))
-        self._plan = values(self, table('reference_player'))
+        self._plan = declare(self, table('reference_player'))
         self._description = load_arm(self._plan)
         self._reader = JointStateReader(self._description.joint_names)
         self._latest: JointReading | None = None

@@ -27,7 +27,7 @@ from .messages import stamp_from_seconds, state_message
 from .node_process import INPUT_AT_FAULT, run_node, StopRequest
 from .node_settings import load_arm
 from .parameter_tables import table
-from .parameters import declare, values
+from .parameters import declare
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .realtime import OFF
 from .statuses import SIMULATED_ARM
@@ -58,8 +58,7 @@ class SimulatorNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('simulator', **node_options)
-        declare(self, table('simulator'))
-        parameters = values(self, table('simulator'))
+        parameters = declare(self, table('simulator'))
         description = load_arm(parameters)
         for sentence in description.repairs:
             self.get_logger().warning(sentence)

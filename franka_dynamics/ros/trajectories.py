@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory
 from .messages import request_message, seconds
 from .serialized import CdrError, CdrReader
 from ..arm.strict_yaml import read_mapping
-from ..control.planning import MOST_POINTS, TrajectoryRequest
+from ..control.planning import require_count, TrajectoryRequest
 from ..control.reference import Trajectory
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
 from ..resources import share_directory
@@ -68,7 +68,7 @@ def read_trajectory(data: bytes) -> TrajectoryRequest:
         reader.text()
         names = reader.texts()
         count = reader.count()
-        _require_count(count)
+        require_count(count)
         times, rows = np.empty(count), _Rows({name: [] for name in _FIELDS})
         for k in range(count):
             for values in rows.values():
@@ -83,7 +83,7 @@ def read_trajectory(data: bytes) -> TrajectoryRequest:
 def request_of(message: JointTrajectory) -> TrajectoryRequest:
     """Return what a message asks for; raises as `read_trajectory`."""
     points = message.points
-    _require_count(len(points))
+    require_count(len(points))
     times = np.array([seconds(point.time_from_start) for point in points])
     rows = {name: [np.asarray(getattr(point, name)) for point in points] for name in _FIELDS}
     return _request(message.joint_names, times, rows, seconds(message.header.stamp))
@@ -107,7 +107,7 @@ def read_trajectory_file(path: Path) -> JointTrajectory:
     try:
         content = read_mapping(path, expected=_FORM)
         points = content['points']
-        _require_count(len(points))
+        require_count(len(points))
         since = [point['time_from_start'] for point in points]
         times = np.array([time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since])
         rows = {
@@ -132,15 +132,6 @@ def trajectory_of(message: JointTrajectory) -> Trajectory:
         request.velocities,
         request.accelerations,
     )
-
-
-def _require_count(count: int) -> None:
-    if not count:
-        raise ReferenceRefusedError('The reference has no points; send at least one.')
-    if count > MOST_POINTS:
-        raise ReferenceRefusedError(
-            f'The reference has {count} points; send between one and {MOST_POINTS}.'
-        )
 
 
 def _request(names: Sequence[str], times: Array, rows: _Rows, start: float) -> TrajectoryRequest:

@@ -96,8 +96,7 @@ class TrajectoryActionNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
-        declare(self, table('trajectory_action'))
-        parameters = values(self, table('trajectory_action'))
+        parameters = declare(self, table('trajectory_action'))
         self._description = load_arm(parameters)
         self._description.require_physical('commanding torques')
         ControlLaw(self._description, settings_from(parameters))  # refused now, not by a goal

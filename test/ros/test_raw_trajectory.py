@@ -68,7 +68,7 @@ def uneven():
 @pytest.mark.parametrize(
     ('made', 'sentence'),
     [
-        (message(2, 0, []), 'has no points; send at least one'),
+        (message(2, 0, []), 'has no points; send between one and 10000'),
         (message(2, 1, ['velocities']), 'has no positions; they are needed'),
         (uneven(), r'velocities have \[1, 2\] values in its points for 2 joints'),
         (message(1, MOST_POINTS + 1, ['positions']), '10001 points; send between one and 10000'),
