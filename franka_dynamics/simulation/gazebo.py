@@ -23,6 +23,7 @@ import yaml
 
 from ..arm import ArmDescription, Joint, JointKind
 from ..arm.shapes import Shape
+from ..control.default_gains import home_pose
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..resources import share_directory
 from ..urdf.writer import write_urdf
@@ -42,10 +43,7 @@ class GazeboStart:
 
 def start_of(description: ArmDescription) -> GazeboStart:
     """Return the home pose (or the position nearest to zero) and its gravity torques."""
-    nearest = np.clip(
-        np.zeros(description.n), description.limit('lower'), description.limit('upper')
-    )
-    position = nearest if description.home is None else np.array(description.home, dtype=float)
+    position = home_pose(description)
     return GazeboStart(position, NewtonEulerModel(description).gravity(position))
 
 

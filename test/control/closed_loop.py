@@ -13,12 +13,16 @@ MUJOCO = Settings(target='mujoco')
 
 
 class Loop:
-    """A controller and a simulated arm, stepped in turn as the node and the arm are."""
+    """A controller and a simulated arm, stepped in turn; it may know the arm as another one."""
 
-    def __init__(self, settings=MUJOCO, *, description=FER, controller=None, **simulation):
+    def __init__(
+        self, settings=MUJOCO, *, description=FER, known=None, controller=None, **simulation
+    ):
         simulation.setdefault('brake_release_after', 0.1)
         self.arm = ArmSimulation(description, SimulationSettings(**simulation))
-        self.controller = FeedforwardController(description, settings, **(controller or {}))
+        self.controller = FeedforwardController(
+            known or description, settings, **(controller or {})
+        )
         self.controller.enable()
         self.command, self.published = None, []
 

@@ -20,16 +20,16 @@ from franka_dynamics.control.contact import (
     replay_contact,
 )
 from franka_dynamics.control.external_torque import DAMPING
-from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.planning import follow_request
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
+from .closed_loop import Loop
 from ..foreign_logs import teleoperated
 
 FER = load('fer')
@@ -132,29 +132,21 @@ def test_a_gap_in_the_states_ends_the_contact_and_settles_anew():
     assert np.isnan(monitor.load_mass()).all()
 
 
-class Loop:
-    """A commanding controller, a simulated arm, and a monitor that sees what the node sees."""
+class Watched(Loop):
+    """A loop of a vibrating arm, and a monitor that sees what the node sees."""
 
-    def __init__(self, friction=FER.friction, limits=LIMITS, **simulation):
-        self.arm = ArmSimulation(
-            FER, SimulationSettings(**{'brake_release_after': 0.1, **SENSORS, **simulation})
-        )
-        self.controller = FeedforwardController(FER, Settings(target='mujoco', kp=KP, kd=KD))
-        self.controller.enable()
-        self.monitor = ContactMonitor(self.controller.terms.true, limits, friction)
-        self.flagged, self.share, self.command = [], 0.0, None
+    def __init__(self, friction=FER.friction, **simulation):
+        super().__init__(Settings(target='mujoco', kp=KP, kd=KD), **{**SENSORS, **simulation})
+        self.monitor = ContactMonitor(self.controller.terms.true, LIMITS, friction)
+        self.flagged = []
+
+    def watch(self, reading, _):
+        state = (reading.time, reading.position, reading.velocity, reading.effort)
+        if self.monitor.update(*state) and self.monitor.in_contact:
+            self.flagged.append(reading.time)
 
     def run(self, seconds):
-        for _ in range(round(1e3 * seconds)):
-            reading = self.arm.read()
-            state = (reading.time, reading.position, reading.velocity)
-            cycle = self.controller.cycle(*state, reading.time, effort=reading.effort)
-            if cycle.command is not None:
-                self.command = cycle.command
-            if self.monitor.update(*state, reading.effort) and self.monitor.in_contact:
-                self.flagged.append(reading.time)
-            self.arm.step(self.command, fresh=cycle.command is not None)
-        return self
+        return super().run(seconds, self.watch)
 
     def move(self, seconds=4.0):
         """Start up, then follow a multisine about the home pose."""
@@ -167,13 +159,13 @@ class Loop:
 @pytest.mark.parametrize('direction', np.diag([1.0, -1.0, -1.0]))
 def test_ten_newtons_at_the_flange_are_flagged_in_time(direction):
     begun = 1.1
-    loop = Loop(push=Push(tuple(10.0 * direction), begun, 1.0)).run(1.5)
+    loop = Watched(push=Push(tuple(10.0 * direction), begun, 1.0)).run(1.5)
     assert len(loop.flagged) == 1
     assert 0.0 < loop.flagged[0] - begun < WITHIN_S
 
 
 def test_friction_the_model_knows_is_no_contact_and_leaves_room():
-    told, untold = Loop().move(), Loop(friction=None).move()
+    told, untold = Watched().move(), Watched(friction=None).move()
     assert not told.flagged
     # Half as much of the threshold is used where the model knows the friction.
     assert told.monitor.largest_share < 0.5
@@ -187,7 +179,7 @@ def payload(mass):
 
 
 def test_the_largest_stated_payload_error_is_load_not_contact():
-    loop = Loop(payload=payload(LARGEST_LOAD_KG)).move()
+    loop = Watched(payload=payload(LARGEST_LOAD_KG)).move()
     assert not loop.flagged
     mass, unexplained = loop.monitor.load_mass()
     # Its centre of mass is 5 cm off the flange, and the load lags the motion by half a second.
@@ -196,7 +188,7 @@ def test_the_largest_stated_payload_error_is_load_not_contact():
 
 
 def test_a_motion_with_12_times_the_payload_error_is_flagged():
-    assert Loop(payload=payload(12.0 * LARGEST_LOAD_KG)).move().flagged
+    assert Watched(payload=payload(12.0 * LARGEST_LOAD_KG)).move().flagged
 
 
 def test_a_real_arm_in_motion_that_nobody_touches_is_not_flagged(

@@ -16,7 +16,6 @@ from franka_dynamics.arm import (
 from franka_dynamics.arm.slip_states import slip_states
 from franka_dynamics.control import terms as under_test
 from franka_dynamics.control.cycle_result import Mode
-from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import (
@@ -24,8 +23,9 @@ from franka_dynamics.control.terms import (
     FULL_SPEED,
     REST_SPEED,
 )
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
+
+from .closed_loop import Loop
 
 N = 3
 REACH = np.array([0.004, 0.3])
@@ -159,7 +159,6 @@ def test_simple_models_are_commanded_as_they_are(model):
     )
 
 
-FER = load('fer')
 TRUE = MaxwellSlipFriction(
     viscous=np.full(7, 0.1),
     coulomb=np.array([0.4, 0.4, 0.4, 0.4, 0.15, 0.15, 0.15]),
@@ -171,29 +170,30 @@ TRUE = MaxwellSlipFriction(
 NOISE = {'position_noise': 1e-5, 'velocity_noise': 1e-3, 'effort_noise': 0.1}
 
 
-def rest_of_a_held_arm(known, seconds=2.5):
-    """Return positions of the last second of a simulated arm that is held by PD at home."""
-    arm = replace(FER, friction=TRUE)
-    simulation = ArmSimulation(
-        arm, SimulationSettings(friction=True, brake_release_after=0.05, **NOISE)
+def held(name, known, friction, **simulation):
+    """Return a loop that holds a simulated arm by PD, and knows another friction of it."""
+    settings = Settings(
+        target='mujoco',
+        terms=Terms(friction=friction),
+        kp=(300.0,) * 4 + (80.0,) * 3,
+        kd=(20.0,) * 4 + (4.0,) * 3,
     )
-    controller = FeedforwardController(
-        replace(FER, friction=known),
-        Settings(
-            target='mujoco',
-            terms=Terms(friction=known is not None),
-            kp=(300.0,) * 4 + (80.0,) * 3,
-            kd=(20.0,) * 4 + (4.0,) * 3,
-        ),
+    arm = replace(load(name), friction=TRUE)
+    return Loop(
+        settings,
+        description=arm,
+        known=replace(arm, friction=known),
+        friction=True,
+        brake_release_after=0.05,
+        **NOISE,
+        **simulation,
     )
-    controller.enable()
-    positions, command = [], None
-    for _ in range(round(1e3 * seconds)):
-        reading = simulation.read()
-        cycle = controller.cycle(reading.time, reading.position, reading.velocity, reading.time)
-        command = cycle.command if cycle.command is not None else command
-        simulation.step(command, fresh=cycle.command is not None)
-        positions.append(simulation.position)
+
+
+def rest_of_a_held_arm(known):
+    """Return positions of the last second of an arm that is held at home."""
+    loop, positions = held('fer', known, known is not None), []
+    loop.run(2.5, lambda *_: positions.append(loop.arm.position))
     return np.array(positions[-1000:])
 
 
@@ -209,50 +209,30 @@ def maxwell_times(factor):
     return MaxwellSlipFriction(*(factor * TRUE.coefficients[:4]), factor * TRUE.slip, REACH)
 
 
-def held_by_a_noisy_stream(name, friction, seconds=1.2):
+def held_by_a_noisy_stream(friction):
     """Return where a vibrating arm is while set-points hold it whose velocity is noise alone."""
-    arm = replace(load(name), friction=TRUE)
     # Without elements, whose unknown state would be a safeguard of its own.
     known = ViscousCoulombFriction(1.5 * TRUE.viscous, 1.5 * TRUE.coulomb, TRUE.offset, 1e-3)
-    rng = np.random.default_rng(0)
-    simulation = ArmSimulation(
-        arm,
-        SimulationSettings(
-            friction=True, elasticity=franka_elasticity(arm), brake_release_after=0.05, **NOISE
-        ),
-    )
-    controller = FeedforwardController(
-        replace(arm, friction=known),
-        Settings(
-            target='mujoco',
-            terms=Terms(friction=friction),
-            kp=(300.0,) * 4 + (80.0,) * 3,
-            kd=(20.0,) * 4 + (4.0,) * 3,
-        ),
-    )
-    controller.enable()
-    positions, command = [], None
-    for step in range(round(1e3 * seconds)):
-        reading = simulation.read()
-        cycle = controller.cycle(reading.time, reading.position, reading.velocity, reading.time)
-        if step % 10 == 0 and controller.mode is Mode.RUNNING:
+    arm, rng, positions = load('fr3'), np.random.default_rng(0), []
+    loop = held('fr3', known, friction, elasticity=franka_elasticity(arm))
+    for _ in range(120):
+        if loop.controller.mode is Mode.RUNNING:
             noise = rng.uniform(-REST_SPEED, REST_SPEED, (1, 7))
             follow_request(
-                controller, TrajectoryRequest(arm.joint_names, np.zeros(1), arm.home[None], noise)
+                loop.controller,
+                TrajectoryRequest(arm.joint_names, np.zeros(1), arm.home[None], noise),
             )
-        command = cycle.command if cycle.command is not None else command
-        simulation.step(command, fresh=cycle.command is not None)
-        positions.append(simulation.position)
+        loop.run(0.01, lambda *_: positions.append(loop.arm.position))
     return np.array(positions[-400:])
 
 
 def test_a_vibrating_arm_at_rest_is_not_pushed_by_noise(monkeypatch):
     # Given friction known too high by half, and references that only differ from rest by noise.
-    without, with_it = (held_by_a_noisy_stream('fr3', friction) for friction in (False, True))
+    without, with_it = (held_by_a_noisy_stream(friction) for friction in (False, True))
     # Then the arm stands as it does without compensation, to the last bit.
     np.testing.assert_array_equal(with_it, without)
     # Without the dead band the same friction would shake it.
     monkeypatch.setattr(under_test, 'REST_SPEED', 0.0)
     monkeypatch.setattr(under_test, 'FULL_SPEED', 1e-6)
-    shaken = held_by_a_noisy_stream('fr3', True)
+    shaken = held_by_a_noisy_stream(True)
     assert np.ptp(shaken, axis=0).max() > 2.0 * np.ptp(without, axis=0).max()

@@ -44,15 +44,6 @@ def test_a_start_is_home_with_pinocchios_gravity_torque():
     np.testing.assert_allclose(start.torque, expected, rtol=0.0, atol=TORQUE)
 
 
-def test_an_arm_without_home_starts_nearest_to_zero_in_limits():
-    from dataclasses import replace
-
-    fer = replace(load('fer'), home=None)
-    np.testing.assert_array_equal(
-        gazebo.start_of(fer).position, [0.0, 0.0, 0.0, -0.0698, 0.0, 0.0, 0.0]
-    )
-
-
 def test_limits_of_the_direct_model_move_with_its_zero():
     fer = load('fer')
     text = gazebo.direct_urdf(fer, fer.home)
