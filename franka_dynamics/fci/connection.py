@@ -18,6 +18,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import FciError, MissingDependencyError, SettingsError
 from ..typing import Array
@@ -55,6 +56,17 @@ class FciReading(NamedTuple):
     base_gravity: Array = np.zeros(3)
 
 
+def positive(name: str, values: ArrayLike, count: int) -> Array:
+    """Return so many positive finite numbers as an array, or raise SettingsError by their name."""
+    array = np.asarray(values, dtype=float)
+    # Written so that a NaN fails it.
+    if array.shape != (count,) or not ((array > 0.0) & (array < np.inf)).all():
+        raise SettingsError(
+            f'{name} must be {count} positive finite numbers; got {array.tolist()[: count + 1]}.'
+        )
+    return array
+
+
 @dataclass(frozen=True)
 class CollisionThresholds:
     """
@@ -81,16 +93,9 @@ class CollisionThresholds:
     def __post_init__(self) -> None:
         for name, count in (('torque', 7), ('force', 6)):
             lower, upper = (
-                np.asarray(getattr(self, f'{side}_{name}'), dtype=float)
+                positive(f'{side}_{name}_thresholds', getattr(self, f'{side}_{name}'), count)
                 for side in ('lower', 'upper')
             )
-            for side, values in (('lower', lower), ('upper', upper)):
-                # Written so that a NaN fails it.
-                if values.shape != (count,) or not ((values > 0.0) & (values < np.inf)).all():
-                    raise SettingsError(
-                        f'{side}_{name}_thresholds must be {count} positive finite numbers; got '
-                        f'{values.tolist()[: count + 1]}.'
-                    )
             if (lower > upper).any():
                 at = int(np.argmax(lower > upper))
                 raise SettingsError(

@@ -27,7 +27,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
 from .fci_diagnostics import FciDiagnostics
-from .messages import effort_message, stamp_from_seconds, state_message
+from .messages import effort_message, stamp_from_seconds, state_message, taken
 from .model_source import checked_controller
 from .node_process import REFUSED, run_node, StopRequest
 from .node_settings import collision_thresholds_from, load_arm, settings_from
@@ -51,12 +51,11 @@ from ..errors import (
     SettingsError,
     shortened,
 )
-from ..fci.connection import FciConnection, FciReading, StampClock
+from ..fci.connection import FciConnection, FciReading, positive, StampClock
 from ..fci.model_difference import compare_models, ModelDifference
 from ..fci.preflight import known_to_robot, Preflight
 from ..fci.sources import CommandSource, FeedforwardSource
 from ..fci.torque_loop import LoopState, TorqueLoop
-from ..typing import Array
 
 NODE_NAME = 'fci'
 STATES_ONLY, COMMAND, FEEDFORWARD = 'states_only', 'command', 'feedforward'
@@ -110,10 +109,8 @@ class FciNode(Node):
             ),
             parameters,
         )
-        collision, threshold = (
-            collision_thresholds_from(parameters),
-            _preflight_torque(parameters),
-        )
+        collision = collision_thresholds_from(parameters)
+        threshold = positive('preflight_torque', parameters['preflight_torque'], 7)
         self._names = list(description.joint_names)
         self._mode = parameters['control']
         self._connection = FciConnection(
@@ -326,8 +323,7 @@ class FciNode(Node):
         if self._commands is None:
             return
         try:
-            with self._commands.handle:
-                taken = self._commands.handle.take_message(Float64MultiArray, False)
+            waiting = taken(self._commands)
         except RCLError as error:  # what somebody sent is no such message
             self._diagnostics.refused += 1
             self.get_logger().error(
@@ -335,9 +331,9 @@ class FciNode(Node):
                 throttle_duration_sec=_LOG_PERIOD_S,
             )
             return
-        if taken is None:
+        if waiting is None:
             return
-        message, info = taken
+        message, info = waiting
         assert isinstance(self._source, CommandSource), 'only subscribed in control command'
         try:
             self._source.take(
@@ -377,17 +373,6 @@ def _arm(parameters: dict[str, Any]) -> ArmDescription:
         )
     description.require_physical('commanding torques')
     return description
-
-
-def _preflight_torque(values: dict[str, Any]) -> Array:
-    """Return the thresholds of the check at rest, shape (7,) [N m]; SettingsError if malformed."""
-    threshold = np.asarray(values['preflight_torque'], dtype=float)
-    if threshold.shape != (7,) or not ((threshold > 0.0) & (threshold < np.inf)).all():
-        raise SettingsError(
-            'preflight_torque must be 7 positive finite numbers, one per joint; '
-            f'got {threshold.tolist()[:8]}.'
-        )
-    return threshold
 
 
 def _settings(values: dict[str, Any]) -> Settings:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration, Time
 import numpy as np
@@ -50,6 +50,13 @@ def stamp_from_seconds(time: float) -> Time:
     """Return a time as a stamp."""
     nanoseconds = round(time * 1e9)
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+
+def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
+    """Return a message that waits, past all executors, and its publisher's count; None if none."""
+    with subscription.handle:
+        waiting = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+    return None if waiting is None else (waiting[0], waiting[1])
 
 
 def doubles(values: NDArray[np.float64]) -> array:

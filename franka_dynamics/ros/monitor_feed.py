@@ -15,7 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from .messages import seconds
+from .messages import seconds, taken
 from .node_process import guest_node
 from .qos import STATE_QOS
 from .statuses import read_statuses, SIMULATED_ARM, Status
@@ -256,9 +256,8 @@ class MonitorFeed:
 
 def _take(subscription: Subscription) -> bool:
     """Hand one waiting message to its callback; return whether there was one."""
-    with subscription.handle:
-        taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
-    if taken is None:
+    waiting = taken(subscription)
+    if waiting is None:
         return False
-    subscription.callback(taken[0])
+    subscription.callback(waiting[0])
     return True

@@ -12,6 +12,7 @@ from rclpy.callback_groups import CallbackGroup
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from .messages import taken
 from .qos import WATCH_QOS
 from ..control.rivals import OwnMessages, PublisherCounts
 
@@ -79,10 +80,8 @@ class RivalWatch:
 
     def _taken(self) -> Iterator[tuple[bytes, int]]:
         """Yield what has come, with its publisher's count."""
-        handle = self._subscription.handle
-        with handle:
-            while (taken := handle.take_message(self.kind, True)) is not None:
-                yield taken[0], taken[1]['publication_sequence_number']
+        while (waiting := taken(self._subscription)) is not None:
+            yield waiting[0], waiting[1]['publication_sequence_number']
 
     def _forget(self) -> None:
         """Forget what was heard before."""
