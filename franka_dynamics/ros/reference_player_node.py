@@ -26,7 +26,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .messages import JointReading, request_message
 from .node_client import MotionRefusedError, NodeClient, NodeClientError
-from .node_process import start_node
+from .node_process import INPUT_AT_FAULT, start_node
 from .node_settings import load_arm
 from .parameter_tables import table
 from .parameters import declare
@@ -36,7 +36,7 @@ from ..control.multisine import multisine
 from ..control.planning import TrajectoryRequest
 from ..errors import FrankaDynamicsError, JointStateError
 
-NOT_DONE, INPUT_AT_FAULT = 1, 2
+NOT_DONE = 1
 # Between looks: to read a kilohertz of joint states would cost a tenth of a core, and the newest
 # is always ready.
 _LOOK_PERIOD_S = 0.05

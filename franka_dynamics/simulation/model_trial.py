@@ -20,6 +20,7 @@ import numpy as np
 
 from .arm_simulation import ArmSimulation, SimulationSettings
 from .joint_elasticity import franka_elasticity
+from .play import recorded
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import home_pose
 from ..control.feedforward import FeedforwardController
@@ -131,7 +132,6 @@ _STIFFNESS, _DAMPING = 0.7, 0.07
 _MOST_RATE = 300.0  # [1/s]; torques are a millisecond old here
 PERIODS, DRAWS = 2, 30  # of the motion to identify from, and trajectories it is the best of
 _SETTLE_S = 1.0
-_FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
 Progress = Callable[[str, float], None]
 
@@ -288,8 +288,5 @@ def _follow(
                 f'The simulated arm was lost: {simulation.ran_away or controller.stop_reason}'
             )
         rows.append((reading.position, reading.velocity, simulation.read().effort))
-    first = len(rows) - len(times)
-    q, dq, effort = (np.array(column)[first:] for column in zip(*rows))
-    stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) * step * 1e9).astype(np.int64)
-    recording = Recording('plant', '/joint_states', arm.joint_names, stamps, q, dq, effort)
+    recording = recorded('plant', arm, rows[-len(times) :], step)
     return recording, Column('', np.array(times), np.array(errors))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -77,9 +77,16 @@ def play(
             # The torque that acts during the step that begins at this state.
             after = simulated.read()
             rows.append((reading.position, reading.velocity, after.effort))
+    return recorded('simulated', arm, rows, 1.0 / rate)
+
+
+def recorded(
+    source: str, arm: ArmDescription, rows: Sequence[tuple[Array, Array, Array]], period: float
+) -> Recording:
+    """Return states q, dq and effort, shape (n,) each, `period` seconds apart, as a recording."""
     q, dq, effort = (np.array(column) for column in zip(*rows))
-    stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) / rate * 1e9).astype(np.int64)
-    return Recording('simulated', '/joint_states', arm.joint_names, stamps, q, dq, effort)
+    stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) * period * 1e9).astype(np.int64)
+    return Recording(source, '/joint_states', arm.joint_names, stamps, q, dq, effort)
 
 
 def _command(
