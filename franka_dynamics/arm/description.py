@@ -264,10 +264,16 @@ class ArmDescription:
         return self.flange.transform(self.convention)
 
     def with_payload(self, payload: LinkInertia, *, name: str | None = None) -> ArmDescription:
-        """Return this arm with a body described in the flange frame fixed to its last link."""
+        """
+        Return this arm with a body described in the flange frame fixed to its last link.
+
+        One of no mass and inertia changes nothing, to the last bit.
+        """
+        hand = self.hand if name is None else name
+        if not payload.parameters().any():
+            return self if hand == self.hand else replace(self, hand=hand)
         carried = payload.expressed_in(self.flange_transform())
-        links = (*self.links[:-1], self.links[-1] + carried)
-        return replace(self, links=links, hand=self.hand if name is None else name)
+        return replace(self, links=(*self.links[:-1], self.links[-1] + carried), hand=hand)
 
     def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> ArmDescription:
         """Return this arm with every link's inertia replaced by `change` of it."""

@@ -115,9 +115,7 @@ class TermModel:
     """
 
     def __init__(self, description: ArmDescription, settings: Settings) -> None:
-        payload = settings.payload_inertia()
-        # No payload must be the arm itself to the last bit, so that taking one off restores it.
-        loaded = description.with_payload(payload) if payload.mass else description
+        loaded = description.with_payload(settings.payload_inertia())
         self.description = description
         self.loaded = loaded
         self.gravity_vector = tuple(settings.gravity_vector)

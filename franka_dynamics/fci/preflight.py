@@ -183,7 +183,7 @@ class Preflight:
         robot, node = (
             PinocchioModel(arm, GRAVITY)
             for arm in (
-                self._bare.with_payload(told) if reading.load_mass else self._bare,
+                self._bare.with_payload(told),
                 assumed,
             )
         )
@@ -244,7 +244,7 @@ class Preflight:
         """Return which change of the settings would explain the measurement, if one does."""
         payload, gravity = settings.payload_inertia(), settings.gravity_vector
         candidates: list[tuple[str, ArmDescription, tuple[float, ...]]] = []
-        loaded = self._description.with_payload(payload) if payload.mass else self._description
+        loaded = self._description.with_payload(payload)
         if settings.inclined:
             candidates.append((f'gravity_vector {list(GRAVITY)}', loaded, GRAVITY))
         if payload.mass:
@@ -270,6 +270,5 @@ class Preflight:
 
 def known_to_robot(description: ArmDescription, settings: Settings) -> ArmDescription:
     """Return the arm with what this node assumes the robot to know of."""
-    payload = settings.payload_inertia()
-    known = payload.mass > 0.0 and settings.payload_known_to_robot
-    return description.with_payload(payload) if known else description
+    known = settings.payload_known_to_robot
+    return description.with_payload(settings.payload_inertia()) if known else description

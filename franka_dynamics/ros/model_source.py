@@ -191,8 +191,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     if not parameters['default_gains'] or any(parameters['kp']) or any(parameters['kd']):
         return
     payload = settings_from(parameters).payload_inertia()
-    loaded = description.with_payload(payload) if payload.mass else description
-    gains = default_gains(NewtonEulerModel(loaded))
+    gains = default_gains(NewtonEulerModel(description.with_payload(payload)))
     given = {
         name: [float(f'{value:.4g}') for value in rows]
         for name, rows in (('kp', gains.kp), ('kd', gains.kd))

@@ -124,11 +124,9 @@ class ArmSimulation:
         self._mujoco = import_mujoco()
         self.description, self.settings = description, settings
         self.push = settings.push  # may be replaced between steps
-        carried = settings.payload
-        loaded = description.with_payload(carried) if carried.mass else description
         self._substeps = 1 if settings.elasticity is None else _ELASTIC_SUBSTEPS
         self.model = build_mujoco(
-            loaded,
+            description.with_payload(settings.payload),
             gravity=settings.gravity,
             timestep=settings.timestep / self._substeps,
             stops=True,
@@ -274,7 +272,7 @@ class ArmSimulation:
             If the last link is not physical with it.
 
         """
-        loaded = self.description.with_payload(payload) if payload.mass else self.description
+        loaded = self.description.with_payload(payload)
         model = build_mujoco(loaded, gravity=self.settings.gravity, stops=True)
         for name in ('body_mass', 'body_ipos', 'body_inertia', 'body_iquat'):
             getattr(self.model, name)[:] = getattr(model, name)
