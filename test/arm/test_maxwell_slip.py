@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from franka_dynamics.arm import MaxwellSlipFriction
 from franka_dynamics.arm.friction_state import FrictionState
@@ -45,6 +44,7 @@ def velocities(time):
 
 def integrated_slip(reach, joint, time):
     """Integrate dz/dt = dq / reach, 0 while it slips, by scipy."""
+    from scipy.integrate import solve_ivp
 
     def rate(t, z):
         drive = velocities(np.array([t]))[0, joint] / reach

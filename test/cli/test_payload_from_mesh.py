@@ -14,9 +14,9 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.mesh.mesh import TriangleMesh
 
-trimesh = pytest.importorskip('trimesh')
-pytest.importorskip('igl')
-pytest.importorskip('matplotlib')
+from ..installed import needs
+
+pytestmark = needs('trimesh', 'igl', 'matplotlib')
 SIZE = np.array([0.06, 0.02, 0.1])  # m
 MASS = float(2700.0 * SIZE.prod())
 MOMENTS = MASS / 12.0 * ((SIZE**2).sum() - SIZE**2)
@@ -25,6 +25,8 @@ MOMENTS = MASS / 12.0 * ((SIZE**2).sum() - SIZE**2)
 @pytest.fixture
 def bar(tmp_path):
     """Write a bar of 60 x 20 x 100 mm, its origin in its middle."""
+    import trimesh
+
     path = tmp_path / 'bar.stl'
     trimesh.creation.box(SIZE * 1e3).export(path)
     return str(path)
@@ -81,6 +83,8 @@ def test_the_node_takes_a_printed_payload_for_the_same_body(bar, capsys):
 
 
 def test_an_open_mesh_is_refused_unless_repaired(tmp_path, capsys):
+    import trimesh
+
     box = trimesh.creation.box((30, 20, 10))
     path = tmp_path / 'open.stl'
     trimesh.Trimesh(box.vertices, box.faces[1:], process=False).export(path)

@@ -4,7 +4,6 @@
 
 import numpy as np
 import pytest
-from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from franka_dynamics.control.reference import (
     ReferencePoint,
@@ -33,6 +32,8 @@ def derivatives(polynomial, time):
 
 
 def test_positions_and_velocities_make_cubic_hermite_segments(points):
+    from scipy.interpolate import CubicHermiteSpline
+
     times, positions, velocities, _ = points
     trajectory = Trajectory(times, positions, velocities)
     oracle = CubicHermiteSpline(times, positions, velocities)
@@ -42,6 +43,8 @@ def test_positions_and_velocities_make_cubic_hermite_segments(points):
 
 
 def test_positions_to_accelerations_make_quintic_segments(points):
+    from scipy.interpolate import BPoly
+
     times, positions, velocities, accelerations = points
     trajectory = Trajectory(times, positions, velocities, accelerations)
     values = np.stack([positions, velocities, accelerations], axis=1)

@@ -7,7 +7,6 @@ import importlib.util
 
 import numpy as np
 import pytest
-from scipy.interpolate import CubicSpline
 
 from franka_dynamics.arm import load
 from franka_dynamics.control import smoothing
@@ -46,6 +45,8 @@ def sampled(motion, times):
 
 
 def test_derivatives_are_those_of_scipys_clamped_spline():
+    from scipy.interpolate import CubicSpline
+
     rng = np.random.default_rng(1)
     for count in (2, 3, 4, 40):
         times = rng.uniform(0.01, 0.3, count).cumsum()
@@ -57,6 +58,8 @@ def test_derivatives_are_those_of_scipys_clamped_spline():
 
 
 def test_inside_it_is_scipys_spline_and_its_ends_are_smooth():
+    from scipy.interpolate import CubicSpline
+
     times = np.arange(0.0, 2.01, 0.05)
     q = swing(times)[0]
     q[-1] = q[-2] = q[-3]  # it ends at rest

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.interpolate import CubicHermiteSpline
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.control_law import ControlLaw
@@ -53,6 +52,8 @@ def test_missing_accelerations_are_found(kept):
 
 
 def test_completed_accelerations_are_means_of_scipys_cubics():
+    from scipy.interpolate import CubicHermiteSpline
+
     full = with_accelerations(replace(GOAL, accelerations=None))
     spline = CubicHermiteSpline(TIMES, Q, DQ)
     near = 1e-9

@@ -5,7 +5,6 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from franka_dynamics.arm import load
@@ -27,6 +26,7 @@ SIMULATION_RTOL = 3e-8
 
 def simulate(x, tau):
     """Return the state after DURATION under a constant torque, with Pinocchio's dynamics."""
+    from scipy.integrate import solve_ivp
 
     def rate(_, x):
         return np.concatenate((x[7:], pin.aba(BACKEND.model, BACKEND.data, x[:7], x[7:], tau)))

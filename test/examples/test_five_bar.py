@@ -3,7 +3,6 @@
 """The five-bar's motion, the drift of integrated loops, and the design that lowers torques."""
 
 import numpy as np
-from scipy.integrate import trapezoid
 
 from franka_dynamics.spatial import exp3, log3
 
@@ -43,6 +42,8 @@ def test_drift_of_integrated_loops_falls_with_the_fourth_power(example):
 
 
 def test_a_reachs_integrated_power_is_the_energy_gained(example):
+    from scipy.integrate import trapezoid
+
     # At rest at both ends, so that all work is height.
     result = five_bar_reach(example, 801)
     power = (result.torques * result.motion.dq[:, [0, 3]]).sum(axis=1)

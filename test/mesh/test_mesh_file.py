@@ -11,15 +11,16 @@ from franka_dynamics.mesh.mesh_file import load_mesh
 from franka_dynamics.mesh.solid_check import find_defects
 
 from .meshes import bumpy_cuboid, cuboid, joined
+from ..installed import needs
 
-trimesh = pytest.importorskip('trimesh')
-pytest.importorskip('igl')
-pytest.importorskip('networkx')
+pytestmark = needs('trimesh', 'igl', 'networkx')
 MILLIMETRES = cuboid((30.0, 20.0, 10.0))
 VOLUME = 6e-6  # m^3
 
 
 def write(mesh, path):
+    import trimesh
+
     trimesh.Trimesh(mesh.vertices, mesh.faces, process=False).export(path)
     return path
 

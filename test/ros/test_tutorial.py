@@ -19,14 +19,13 @@ import pytest
 from franka_dynamics.cli.main import current_words, WORDS
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-pytest.importorskip('mujoco')
-pytest.importorskip('rosbags')
-pytest.importorskip('matplotlib', reason='the [replay] extra is not installed')
-pytest.importorskip('cvxpy', reason='the [identify] extra is not installed')
 
 from franka_dynamics.ros.node_group import default_signals
 
+from ..installed import needs
 from ..processes import GRACE_S
+
+pytestmark = needs('mujoco', 'rosbags', 'matplotlib', 'cvxpy')
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 600.0  # only reached when something is broken

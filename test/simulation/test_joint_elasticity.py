@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from franka_dynamics.arm import JointLimits, LinkInertia, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -33,6 +32,8 @@ def single_joint(ripple=0.0, noise=0.0):
 
 
 def test_a_torque_step_swings_as_the_two_mass_equations_say():
+    from scipy.integrate import solve_ivp
+
     # Given the link's own inertia, and a step of motor torque.
     inertia = NewtonEulerModel(SINGLE).mass_matrix(np.zeros(1))[0, 0]
     torque = 2.0

@@ -5,10 +5,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('mujoco')
-pytest.importorskip('cvxpy')
-pytest.importorskip('scipy')
-
 from franka_dynamics.arm import load
 from franka_dynamics.simulation import model_trial
 from franka_dynamics.simulation.arm_simulation import (
@@ -17,6 +13,10 @@ from franka_dynamics.simulation.arm_simulation import (
     VIBRATION_BANDS,
 )
 from franka_dynamics.simulation.model_trial import draw_plant, run_trial, weak_gains
+
+from ..installed import needs
+
+pytestmark = needs('mujoco', 'cvxpy', 'scipy')
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])

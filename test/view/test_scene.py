@@ -5,11 +5,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('viser', reason='viser is not installed')
-pytest.importorskip('trimesh')
-
-import trimesh
-
 from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_shapes, ShapeKind
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -31,6 +26,10 @@ from franka_dynamics.view.scene import (
 )
 from franka_dynamics.view.window import SHARES, TorqueHistory, Window
 
+from ..installed import needs
+
+pytestmark = needs('viser', 'trimesh')
+
 FER = load('fer')
 Q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
 VISUAL = '<visual><geometry><mesh filename="package://some_arm/{}.stl"/></geometry></visual>'
@@ -51,6 +50,8 @@ def packages(tmp_path):
     ):
         folder.mkdir(parents=True)
         for i in range(FER.n + 1):
+            import trimesh
+
             trimesh.creation.box((0.1, 0.08, 0.06)).export(folder / f'link{i}.stl')
         assert name in str(folder)
     return tmp_path

@@ -11,8 +11,6 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip('viser', reason='viser is not installed')
-
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.errors import SettingsError
@@ -20,6 +18,9 @@ from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.view import window
 
 from .browser import Browser
+from ..installed import needs
+
+pytestmark = needs('viser')
 
 FER = load('fer')
 
