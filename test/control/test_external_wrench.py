@@ -178,7 +178,7 @@ def test_a_frame_that_is_not_there_is_refused():
         WrenchEstimator(PinocchioModel(FER), 'gripper')
 
 
-@pytest.mark.parametrize('name', ['fer', 'fr3'])
+@pytest.mark.parametrize('name', ['fr3', pytest.param('fer', marks=pytest.mark.long)])
 def test_the_link_that_was_touched_is_told_by_the_joints(name):
     # Given pushes of 25 N on links 2 to 7 of a vibrating arm that moves, one after the other.
     arm = load(name)
