@@ -40,6 +40,11 @@ def cross(first: Array, second: Array) -> Array:
     return out
 
 
+def apply(matrix: Array, vector: Array) -> Array:
+    """Return matrix times vector for stacks of both."""
+    return np.asarray((matrix @ vector[..., None])[..., 0])
+
+
 def hat(vector: ArrayLike) -> Array:
     """
     Return the matrix of a vector or of a twist.

@@ -22,7 +22,7 @@ from .derivatives import differentiate, tree_motion, TreeMotion
 from .model import GRAVITY, solve_acceleration
 from ..arm.inertia import rigid_transform
 from ..errors import LoopError, TreeError
-from ..spatial import adjoint, inverse_transform, log3
+from ..spatial import adjoint, apply, inverse_transform, log3
 from ..typing import Array
 
 # Rows that pick from a relative twist (v, omega) in the space frame what a loop closes.
@@ -177,7 +177,12 @@ class ClosedChain:
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
         """Return [g] with g dq = 0 where the loops stay closed, shape (..., k, n)."""
-        return self._close(adjoint(self.tree.poses(q)) @ self.tree.twists[:, :, None])
+        columns = (adjoint(self.tree.poses(q)) @ self.tree.twists[:, :, None])[..., 0]
+        twists = np.swapaxes(columns, -1, -2)
+        return np.concatenate(
+            [loop.directions @ (signs * twists) for loop, signs in zip(self.loops, self.signs)],
+            axis=-2,
+        )
 
     def passive_jacobian(self, q: ArrayLike) -> Array:
         """
@@ -260,12 +265,12 @@ class ClosedChain:
         J_p = -_solve(g_p, g_a)
         dq_a = self._active_vector(dq_active, 'dq_active')
         ddq_a = self._active_vector(ddq_active, 'ddq_active')
-        dq = self._join(dq_a, _apply(J_p, dq_a))
+        dq = self._join(dq_a, apply(J_p, dq_a))
         # The spatial accelerations of both bodies differ by g ddq + dg/dt dq; gravity drops out.
         without = self._join(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
         start = tree_motion(self.tree, q, dq, without)
-        open_acceleration = self._relative(adjoint(self.tree.poses(q)), start.accelerations)
-        ddq_p = -_solve(g_p, open_acceleration[..., None])[..., 0]
+        spatial = adjoint(self.tree.poses(q)) @ start.accelerations[..., None]
+        ddq_p = -_solve(g_p, self.relative_columns(spatial))[..., 0]
         return ChainMotion(q, dq, self._join(ddq_a, ddq_p))
 
     def inverse_dynamics(self, motion: ChainMotion) -> Array:
@@ -274,7 +279,8 @@ class ClosedChain:
 
         `tree_dynamics` gives the tree's own torques, of which tau_p need not be zero.
         """
-        return self._reduce(motion.q, self.tree_dynamics(motion).tau)
+        reduction = np.swapaxes(self.reduction(motion.q), -1, -2)
+        return apply(reduction, self.tree_dynamics(motion).tau)
 
     def tree_dynamics(self, motion: ChainMotion) -> TreeMotion:
         """Return twists, wrenches and torques of the cut tree."""
@@ -301,17 +307,6 @@ class ClosedChain:
                 @ (spatial[..., loop.first, :, :] - spatial[..., loop.second, :, :])
                 for loop in self.loops
             ],
-            axis=-2,
-        )
-
-    def _relative(self, adjoints: Array, body: Array) -> Array:
-        return self.relative_columns(adjoints @ body[..., None])[..., 0]
-
-    def _close(self, spatial_twists: Array) -> Array:
-        """Return each loop's rows of spatial joint twists (..., n, 6, 1), (..., k, n)."""
-        twists = np.swapaxes(spatial_twists[..., 0], -1, -2)
-        return np.concatenate(
-            [loop.directions @ (signs * twists) for loop, signs in zip(self.loops, self.signs)],
             axis=-2,
         )
 
@@ -343,9 +338,6 @@ class ClosedChain:
         reduction[..., self.passive, :] = J_p
         return reduction
 
-    def _reduce(self, q: Array, tau: Array) -> Array:
-        return _apply(np.swapaxes(self.reduction(q), -1, -2), tau)
-
     def _join(self, active: Array, passive: Array) -> Array:
         stack = np.broadcast_shapes(active.shape[:-1], passive.shape[:-1])
         joined = np.empty((*stack, self.tree.n))
@@ -362,11 +354,6 @@ class ClosedChain:
         if not np.isfinite(vector).all():
             raise TreeError(f'{name} holds a value that is not finite.')
         return vector
-
-
-def _apply(matrix: Array, vector: Array) -> Array:
-    """Return matrix times vector for stacks of both."""
-    return (matrix @ vector[..., None])[..., 0]
 
 
 def _solve(matrix: Array, right: Array) -> Array:

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from .body_tree import BASE, BodyTree
 from .model import GRAVITY, gravity_vector, solve_acceleration
 from ..errors import JointVectorError
-from ..spatial import ad, ad_dual, adjoint_inverse, exp6
+from ..spatial import ad, ad_dual, adjoint_inverse, apply, exp6
 from ..typing import Array
 
 
@@ -216,29 +216,29 @@ class _Recursion:
         for i, parent in enumerate(self.tree.parents):
             V_parent = np.zeros(6) if parent == BASE else self.V[..., parent, :]
             dV_parent = upwards if parent == BASE else self.dV[..., parent, :]
-            self.V_before[..., i, :] = _apply(self.zero_inverse[i], V_parent)
-            self.dV_before[..., i, :] = _apply(self.zero_inverse[i], dV_parent)
+            self.V_before[..., i, :] = apply(self.zero_inverse[i], V_parent)
+            self.dV_before[..., i, :] = apply(self.zero_inverse[i], dV_parent)
             own = self.own_inverse[..., i, :, :]
-            self.V[..., i, :] = _apply(own, self.V_before[..., i, :]) + rates[..., i, :]  # (2)
+            self.V[..., i, :] = apply(own, self.V_before[..., i, :]) + rates[..., i, :]  # (2)
             self.dV[..., i, :] = (  # (3), with ad_V (A dq) = -ad_{A dq} V
-                _apply(own, self.dV_before[..., i, :])
+                apply(own, self.dV_before[..., i, :])
                 + self.ddq[..., i, None] * self.tree.twists[i]
-                - _apply(self.ad_rates[..., i, :, :], self.V[..., i, :])
+                - apply(self.ad_rates[..., i, :, :], self.V[..., i, :])
             )
         self.ad_V = ad(self.V)
 
     def _wrenches(self, tool_wrench: Array) -> None:
         """Run (4) from the tips to the base."""
-        momentum = _apply(self.inertias, self.V)
+        momentum = apply(self.inertias, self.V)
         self.ad_dual_momentum = ad_dual(momentum)
-        self.F = _apply(self.inertias, self.dV) - _apply(np.swapaxes(self.ad_V, -1, -2), momentum)
+        self.F = apply(self.inertias, self.dV) - apply(np.swapaxes(self.ad_V, -1, -2), momentum)
         # What the surroundings exert on the tool is not left for the joints to provide.
         self.tool_load = -tool_wrench @ self.tool_inverse
         self.F[..., self.tree.tool_body, :] += self.tool_load
         for i in reversed(range(self.n)):
             parent = self.tree.parents[i]
             if parent != BASE:
-                self.F[..., parent, :] += _apply(
+                self.F[..., parent, :] += apply(
                     np.swapaxes(self.inverse[..., i, :, :], -1, -2), self.F[..., i, :]
                 )
 
@@ -292,14 +292,14 @@ class _Recursion:
             P[..., q] += ad_V @ A  # line 10: [V_i, A] = [Ad^-1 V, A]
             P[..., dq] += A
             Q -= self.ad_rates[..., i, :, :] @ P  # line 19
-            carried = _apply(own, self.dV_before[..., i, :])
+            carried = apply(own, self.dV_before[..., i, :])
             Q[..., eta] += (
                 own @ d_before[..., i, :, :]
                 - ad(carried)  # line 8
                 - self.dq[..., i, None, None] * (ad_V @ ad_A)
                 - self.ddq[..., i, None, None] * ad_A
             )
-            Q[..., q] -= _apply(ad_A, carried)  # line 11
+            Q[..., q] -= apply(ad_A, carried)  # line 11
             Q[..., dq] += ad_V @ A  # line 13
             Q[..., ddq] += A
         return DPQ[..., 0, :, :], DPQ[..., 1, :, :], DPQ[..., 2, :, :]
@@ -334,11 +334,6 @@ class _Recursion:
             moved[..., 6 * n : 6 * n + 6] += block
             out.append(self.tool_inverse @ moved)
         return out
-
-
-def _apply(matrix: Array, vector: Array) -> Array:
-    """Return matrix times vector for stacks of both."""
-    return (matrix @ vector[..., None])[..., 0]
 
 
 @dataclass(frozen=True, eq=False)
