@@ -5,16 +5,14 @@
 import subprocess
 import sys
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
 from franka_dynamics.ros.messages import stamp_from_seconds
-from franka_dynamics.ros.qos import REFERENCE_STATE_QOS, STATE_QOS
+from franka_dynamics.ros.qos import STATE_QOS
 
-from .conftest import ROOT, TIMEOUT_S
+from .conftest import Follower, ROOT, TIMEOUT_S
 
 ARM = load('fer')
 
@@ -22,16 +20,9 @@ ARM = load('fer')
 @pytest.fixture
 def played(probe):
     """Return a function that plays to a node that answers as told; exit status, text, motions."""
-    reports = probe.create_publisher(
-        DiagnosticArray, 'feedforward/reference_state', REFERENCE_STATE_QOS
-    )
+    node = Follower(probe)
+    motions, tell = node.motions, node.tell
     states = probe.create_publisher(JointState, 'joint_states', STATE_QOS)
-    motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
-
-    def tell(state, mark):
-        pairs = {'state': state, 'reason': 'another took its place', 'frame_id': mark}
-        values = [KeyValue(key=key, value=value) for key, value in pairs.items()]
-        reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=values)]))
 
     def play(*answers):
         """
