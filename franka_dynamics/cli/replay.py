@@ -181,7 +181,8 @@ def _print(
 
     options = motion.options
     say(console, verdict(fits, motion), style='bold')
-    say(console, mounted.sentence)
+    if mounted.sentence:
+        say(console, mounted.sentence)
     for sentence in warnings:
         say(console, sentence, 'warning')
     shown = fits if every else fits[:_SHOWN]

@@ -14,6 +14,7 @@ from .preprocessing import Columns, Motion
 from .replay import Fit, friction_column, friction_terms, hand_in_words, predicted_torque
 from ..arm import ArmDescription, FrictionModel, LinkInertia
 from ..arm.hand_file import NO_HAND
+from ..arm.shapes import FRANKA_ARMS
 from ..dynamics.model import GRAVITY
 from ..typing import Array
 
@@ -56,7 +57,7 @@ class MountedVerdict:
     mounted : bool or None
         Whether anything is; None if it cannot be told.
     sentence : str
-        With the figures it rests on.
+        With the figures it rests on; empty for an arm that no hand is known of.
     load : bool
         Whether it weighs what none of the hands does.
 
@@ -88,6 +89,8 @@ def mounted_verdict(
         Returns what hangs on the flange of a bare arm, such as `weighed` finds.
 
     """
+    if all(arm.hand == NO_HAND and arm.name not in FRANKA_ARMS for arm, _ in errors):
+        return MountedVerdict(None, '')
     ranked = sorted(errors, key=lambda one: one[1])
     best_set = ranked[0][0].inertial_set
     same_set = [one for one in ranked if one[0].inertial_set == best_set]

@@ -110,3 +110,8 @@ def test_a_set_that_is_too_light_makes_no_hand():
     # Where no bare arm fits, it is a hand.
     errors['gaz2019', 'none'] = 2.0
     assert mounted_verdict([(arms[key], error) for key, error in errors.items()]).mounted is True
+
+
+def test_of_an_arm_that_no_hand_fits_nothing_is_said():
+    verdict = mounted_verdict([(load('rpr'), 1.0)])
+    assert (verdict.mounted, verdict.sentence) == (None, '')
