@@ -86,6 +86,7 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
     [
         (['demoo'], 'did you mean demo?'),
         (['arm', 'chek'], 'did you mean check?'),
+        (['arm', 'show', 'fer'], 'did you mean --arm fer?'),
         (['demo', '--arm', 'FR3'], 'did you mean fr3?'),
         (['arm', 'show', '--arm', 'FR3'], 'Did you mean fr3?'),
         (['arm', 'show', '--arm', 'pandda'], 'Did you mean panda?'),

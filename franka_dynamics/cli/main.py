@@ -198,7 +198,14 @@ def _main(argv: list[str]) -> int:
         known = words[:1] if words and words[0] in WORDS else []
         parser = build_parser(() if '_ARGCOMPLETE' in os.environ else known or ['no word'])
         _complete(parser)
-        arguments = parser.parse_args(words)
+        arguments, unknown = parser.parse_known_args(words)
+        if unknown:
+            leaf = arguments.parser
+            named = f'; did you mean --arm {unknown[0]}?' if hasattr(arguments.action, 'arm') else ''
+            leaf.error(
+                f'unrecognized arguments: {" ".join(unknown)}'
+                f'{"" if unknown[0].startswith("-") else named}'
+            )
         with _ros_named(arguments.parser.prog):
             action = filled(arguments.action, arguments)
             note = alias_note(getattr(action, 'arm', ''))
