@@ -164,9 +164,9 @@ class Receiver:
         With a rival, which began after the others, its messages are left out.
         """
         # Whose message it is, its number tells: the publisher's that it follows most closely.
-        last: list[int] = []
-        of, lost = [], np.zeros(len(self.numbers), dtype=int)
-        for k, number in enumerate(self.numbers):
+        numbers, last = list(self.numbers), list[int]()  # more may come meanwhile
+        of, lost = [], np.zeros(len(numbers), dtype=int)
+        for k, number in enumerate(numbers):
             before = [one for one in last if one < number]
             if before and not (rival and number == 1):
                 publisher = last.index(max(before))
