@@ -184,8 +184,3 @@ def test_a_start_beyond_a_limit_is_refused(limits):
     arm = load('fer')
     with pytest.raises(IdentificationError, match='The start pose is beyond a limit or too near'):
         optimise(ExcitationProblem(arm, limits), arm.home)
-
-
-def test_a_fraction_of_the_limits_above_one_is_refused():
-    with pytest.raises(IdentificationError, match=r'fraction of the limits is 1\.2; it must lie'):
-        ExcitationLimits(fraction=1.2)

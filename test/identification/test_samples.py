@@ -73,14 +73,6 @@ def test_weighted_factors_solve_as_all_rows_do_weighted(motion):
     np.testing.assert_allclose(np.linalg.solve(triangle, effort), expected, rtol=0.0, atol=1e-10)
 
 
-def test_factors_of_few_samples_have_the_same_size(motion):
-    assert (
-        QRFactors.of(MODEL, motion.part(slice(0, 2))).r_factors.shape
-        == QRFactors.of(MODEL, motion).r_factors.shape
-        == (7, 48, 48)
-    )
-
-
 @pytest.mark.parametrize('cutoff', [1.0, 3.0, 5.0, 8.0])
 def test_inflation_is_that_of_the_filters_impulse_response(cutoff):
     from scipy.signal import butter, filtfilt

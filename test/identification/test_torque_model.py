@@ -61,7 +61,3 @@ def test_friction_columns_act_on_their_own_joint_only():
     assert columns.shape == (1, 3, 9)
     np.testing.assert_array_equal(columns[0, 1], [0, 0, 0, 2, 2, 2, 0, 0, 0])
     np.testing.assert_array_equal(columns[0, 0], [1, 1, 1, 0, 0, 0, 0, 0, 0])
-
-
-def test_given_names_when_listed_then_they_follow_the_columns():
-    assert FrictionTerms(2).names == ('fv_1', 'fc_1', 'fo_1', 'fv_2', 'fc_2', 'fo_2')

@@ -279,12 +279,3 @@ def test_a_last_row_that_breaks_off_is_left_out_and_said(tmp_path):
     assert len(recording) == ROWS - 1
     assert recording.remarks == (f'the last row, number {ROWS}, breaks off and was left out',)
     np.testing.assert_array_equal(recording.effort, EFFORT[:-1])
-
-
-def test_a_short_row_in_the_middle_is_refused(tmp_path):
-    path = tmp_path / 'damaged.csv'
-    write_csv(path)
-    rows = path.read_text().rstrip().split('\n')
-    path.write_text('\n'.join([*rows[:9], rows[9][:60], *rows[10:], rows[-1][:60]]))
-    with pytest.raises(RecordingError, match='row 9: it has 3 columns'):
-        import_log(path, NAMED, NAMES)
