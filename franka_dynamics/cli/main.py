@@ -201,7 +201,9 @@ def _main(argv: list[str]) -> int:
         arguments, unknown = parser.parse_known_args(words)
         if unknown:
             leaf = arguments.parser
-            named = f'; did you mean --arm {unknown[0]}?' if hasattr(arguments.action, 'arm') else ''
+            named = (
+                f'; did you mean --arm {unknown[0]}?' if hasattr(arguments.action, 'arm') else ''
+            )
             leaf.error(
                 f'unrecognized arguments: {" ".join(unknown)}'
                 f'{"" if unknown[0].startswith("-") else named}'
