@@ -222,9 +222,9 @@ def test_a_bag_that_is_named_twice_is_refused(bag, tmp_path, capsys, option):
     copy = tmp_path / 'copy'
     write_recording(read_recording(bag, FER.joint_names), copy)
     assert main(['identify', 'arm', str(bag), *option, str(copy)]) == INPUT_AT_FAULT
-    error = capsys.readouterr().err
+    # On a busy machine lines of progress come before.
+    *_, error = capsys.readouterr().err.splitlines()
     assert 'copy holds the same recording as' in error
-    assert error.count('\n') == 1
 
 
 @pytest.mark.parametrize(
