@@ -572,12 +572,14 @@ def run_in_a_loop(bench: Bench, target: str, event: str) -> Result:
         bench.until(bench.said(keeper, 'is watched'), 'a keeper')
         receiver.clear()
         bench.node('simulator_node', parameters=simulator)
+        bench.until(lambda: len(states.speeds) > 0, 'joint states')
         node = bench.feedforward(
             target,
             f'feedforward/command:={TOPIC}',
             *([f'{STATES}:=slow_states'] if event == 'slow' else []),
             **(HALF_OF_ALL_DAMPING if event == 'swing' else GENTLE),
             **({'min_input_rate': 100.0} if event == 'slow' else {}),
+            listen_before_activation=1.0,  # until then the receiver has found it
         )
         began, most = 0, _AT_REST
         if event == 'swing':
