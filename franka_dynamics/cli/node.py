@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from ._action import Action
+from ._interrupts import until_interrupted
 from ._options import file_option, print_or_write, shipped_files_option, write_files
 from ..errors import SettingsError
 from ..options import option
@@ -34,7 +35,11 @@ class _Question(Action):
         """Ask; exit 1 if the node does not answer or refuses."""
         from ..ros.node_client import NodeClient, NodeClientError
 
-        with NodeClient(self.node, self.timeout) as client:
+        def go_on() -> None:
+            if not unasked():
+                raise KeyboardInterrupt
+
+        with until_interrupted() as unasked, NodeClient(self.node, self.timeout, go_on) as client:
             try:
                 print(self.ask(client))
             except NodeClientError as error:
@@ -99,7 +104,11 @@ class Play(_Question):
         motion = read_trajectory_file(self.file)
         last = motion.points[-1].time_from_start
         print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
-        return client.play(motion)
+        try:
+            return client.play(motion)
+        except KeyboardInterrupt:
+            print('The arm is brought to rest where it is.', file=sys.stderr)
+            raise
 
 
 @dataclass(frozen=True, kw_only=True)

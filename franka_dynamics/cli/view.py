@@ -48,7 +48,9 @@ class View(RecordingOptions, ArmOptions):
     host: str = option(
         'address to serve; 0.0.0.0 lets everybody in, unasked', 'ADDRESS', default='127.0.0.1'
     )
-    port: int = option('port; the next free one if it is in use', default=8080)
+    port: int = option(
+        'port; the next free one if it is in use', default=8080, least=1, most=65535
+    )
 
     def run(self) -> int:
         """Serve until interrupted."""

@@ -24,6 +24,7 @@ from .smoothing import (
     LIMIT_SLACK,
     sampled,
     StreamedMotion,
+    to_rest,
     upsample,
 )
 from ..arm import ArmDescription
@@ -72,6 +73,11 @@ class TrajectoryRequest:
     effort: Array | None = None
 
     @property
+    def ends_motion(self) -> bool:
+        """Whether it has no points: what is followed is to come to rest, and be held there."""
+        return len(self.times) == 0
+
+    @property
     def is_set_point(self) -> bool:
         """Whether it is one point at time zero, to be followed until the next comes."""
         return len(self.times) == 1 and bool(self.times[0] == 0.0)
@@ -91,7 +97,8 @@ def plan(
     Parameters
     ----------
     request : TrajectoryRequest
-        One point at time zero is a set-point of a stream; all else is a trajectory.
+        One point at time zero is a set-point of a stream; no points end what is followed, as
+        joint_trajectory_controller takes them; all else is a trajectory.
     description : ArmDescription
         Whose joints and limits count.
     now : float
@@ -112,6 +119,8 @@ def plan(
         Saying which joint, point and value is at fault and what would be accepted.
 
     """
+    if request.ends_motion:
+        return to_rest(now, current, description)
     request = _in_arm_order(request, description)
     _require_numbers(request)
     _require_sound_effort(request, description)

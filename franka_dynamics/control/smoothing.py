@@ -320,6 +320,17 @@ def _with_rest(knots: _Knots, description: ArmDescription, least: float) -> _Kno
     )
 
 
+def to_rest(now: float, current: ReferencePoint, description: ArmDescription) -> Trajectory:
+    """
+    Return a motion from `current` at `now` [s] to rest, the shortest that is within the limits.
+
+    Without one within them the longest is returned: whoever asks for rest is to get it.
+    """
+    present = _Knots(np.array([now]), np.array(current)[None])
+    motions = [_with_rest(present, description, seconds).motion() for seconds in _COME_TO_REST_S]
+    return next((one for one in motions if within_limits(one, description)), motions[-1])
+
+
 def _still_to_come(times: Array, positions: Array, now: float) -> tuple[Array, Array]:
     step = float(np.diff(times).min()) if len(times) > 1 else 0.0
     coming = times > now + _PASSED * step

@@ -21,6 +21,7 @@ from rcl_interfaces.srv import (
     ListParameters,
     SetParametersAtomically,
 )
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from trajectory_msgs.msg import JointTrajectory
@@ -263,7 +264,8 @@ class NodeClient:
         """
         Send a reference trajectory, wait until it has ended, and return how.
 
-        The message's frame id is set to a mark that the node's reports repeat.
+        The message's frame id is set to a mark that the node's reports repeat. Whatever ends the
+        waiting before, Ctrl-C too, ends the motion: the arm is brought to rest where it is.
 
         Raises
         ------
@@ -298,6 +300,11 @@ class NodeClient:
                     f'{self._name} did not end the motion within {patience:g} s; '
                     f'it was last {told.state or "not heard"}.'
                 )
+        except BaseException:
+            if not told.ended:
+                publisher.publish(JointTrajectory())
+                publisher.wait_for_all_acked(Duration(seconds=_ATTEMPT_S))
+            raise
         finally:
             self._node.destroy_publisher(publisher)
             self._node.destroy_subscription(reports)
@@ -330,7 +337,7 @@ class PlayedBeside:
     """
     A motion that a node plays while this thread does something else; use as a context manager.
 
-    Leaving it does not wait for the motion's end, and does not end the motion.
+    Leaving it before the motion's end brings the arm to rest where it is.
 
     Parameters
     ----------
@@ -369,4 +376,4 @@ class PlayedBeside:
 
     def _require_stay(self) -> None:
         if self._left.is_set():
-            raise NodeClientError('nobody waited for its end')
+            raise NodeClientError('it was ended before; the arm comes to rest where it is')

@@ -54,12 +54,12 @@ _Rows = dict[str, list[Array]]  # of each field, one a point
 
 def read_trajectory(data: bytes) -> TrajectoryRequest:
     """
-    Return what a serialized trajectory_msgs/JointTrajectory asks for.
+    Return what a serialized trajectory_msgs/JointTrajectory asks for; without points, to end.
 
     Raises
     ------
     ReferenceRefusedError
-        If the bytes are no such message, it has no points, or points that are not alike.
+        If the bytes are no such message, or its points are not alike.
 
     """
     try:
@@ -68,6 +68,8 @@ def read_trajectory(data: bytes) -> TrajectoryRequest:
         reader.text()
         names = reader.texts()
         count = reader.count()
+        if not count:
+            return TrajectoryRequest(tuple(names), np.zeros(0), np.zeros((0, len(names))))
         require_count(count)
         times, rows = np.empty(count), _Rows({name: [] for name in _FIELDS})
         for k in range(count):

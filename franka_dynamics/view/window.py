@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+import socket
 import time
 from typing import Any
 
@@ -212,6 +213,8 @@ class Window:
                 "The live view needs viser: pip install 'franka_dynamics[view]'."
             ) from error
         try:
+            # viser binds in a thread of its own, and would wait for that for ever.
+            socket.create_server((host, 0)).close()
             self.server: Any = viser.ViserServer(
                 host=host, port=port, verbose=False, label=description.name
             )

@@ -111,15 +111,6 @@ def with_value(rows, value):
             {'times': np.array([0.0, 0.15, 0.3])},
             r'takes fer_joint1 to an? acceleration of .* rad/s\^2',
         ),
-        (
-            {
-                'times': np.zeros(0),
-                'positions': np.zeros((0, 7)),
-                'velocities': None,
-                'accelerations': None,
-            },
-            r'has no points; send between one and 10000',
-        ),
     ],
 )
 def test_a_motion_at_fault_is_refused_with_the_fault_named(changes, sentence):
@@ -154,6 +145,24 @@ def test_an_effort_within_the_limits_is_taken_and_computed_anew():
     np.testing.assert_array_equal(
         planned.positions, plan(request(), FER, NOW, at_home()).positions
     )
+
+
+@pytest.mark.parametrize('speed', [0.0, 0.3, 2.0])
+def test_no_points_bring_a_motion_to_rest_without_a_step(speed):
+    along = speed * np.array([1.0, -0.5, 0.8, 0.3, -1.0, 0.7, 0.9])
+    current = ReferencePoint(FER.home, along, 2.0 * along)
+    planned = plan(TrajectoryRequest((), np.zeros(0), np.zeros((0, 0))), FER, NOW, current)
+    for given, planned_first in zip(current, planned.sample(NOW)):
+        np.testing.assert_allclose(planned_first, given, rtol=0.0, atol=1e-9)
+    rest = planned.sample(planned.times[-1])
+    np.testing.assert_allclose([rest.dq, rest.ddq], 0.0, atol=1e-9)
+    assert planned.times[-1] - NOW < 2.1
+    points = [planned.sample(t) for t in np.linspace(NOW, planned.times[-1], 2000)]
+    assert (np.abs([point.dq for point in points]) <= FER.limit('velocity')).all()
+    assert (np.abs([point.ddq for point in points]) <= FER.limit('acceleration')).all()
+    # The velocity is that of the positions.
+    step = points[1].q - points[0].q
+    np.testing.assert_allclose(step, along * (planned.times[-1] - NOW) / 1999, atol=1e-5)
 
 
 def test_an_fr3_near_its_stop_has_the_local_velocity_limit():

@@ -61,7 +61,9 @@ def test_the_node_repeats_the_mark_of_a_motion(world):
     told = world.probe.collect(DiagnosticArray, '/feedforward/reference_state', reliable=True)
     references = world.probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     world.probe.until(lambda: references.get_subscription_count() > 0, 'a listener')
-    message = JointTrajectory()
+    message = JointTrajectory(
+        joint_names=['of_another'], points=[JointTrajectoryPoint(positions=[0.0])]
+    )
     message.header.frame_id = 'x' * 100
 
     def refused():

@@ -68,7 +68,6 @@ def uneven():
 @pytest.mark.parametrize(
     ('made', 'sentence'),
     [
-        (message(2, 0, []), 'has no points; send between one and 10000'),
         (message(2, 1, ['velocities']), 'has no positions; they are needed'),
         (uneven(), r'velocities have \[1, 2\] values in its points for 2 joints'),
         (message(1, MOST_POINTS + 1, ['positions']), '10001 points; send between one and 10000'),
@@ -78,3 +77,9 @@ def test_points_that_are_not_alike_are_refused(made, sentence):
     for read in (request_of, lambda one: read_trajectory(bytes(serialize_message(one)))):
         with pytest.raises(ReferenceRefusedError, match=sentence):
             read(made)
+
+
+def test_a_message_without_points_ends_what_is_followed():
+    assert read_trajectory(bytes(serialize_message(message(2, 0, [])))).ends_motion
+    with pytest.raises(ReferenceRefusedError, match='has no points; send between one and 10000'):
+        request_of(message(2, 0, []))  # of a goal, whose result would mean nothing

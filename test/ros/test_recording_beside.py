@@ -3,6 +3,7 @@
 """`bag record`: with a motion that it plays, and in a shell's background."""
 
 import os
+from pathlib import Path
 import pty
 import select
 import signal
@@ -10,18 +11,23 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+from sensor_msgs.msg import JointState
 import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.ros.node_group import default_signals
 
 from .conftest import LOCKSTEP, PATIENT, Probe, TIMEOUT_S
+from ..messages import stamp
 
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
 
+ROOT = Path(__file__).parents[2]
 FER = load('fer')
 COMMAND = [sys.executable, '-m', 'franka_dynamics', 'bag', 'record', '--arm', 'fer']
 
@@ -46,6 +52,33 @@ def holding(launch_for_module):
     launch_for_module('feedforward_node', **PATIENT, target='mujoco', kp=[50.0] * 7, kd=[5.0] * 7)
     probe = Probe()
     probe.until(lambda: probe.says('simulator: Simulated arm', 'open'), 'the brakes to open')
+    probe.close()
+
+
+@pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('words', [['node', 'play', 'fer'], ['bag', 'record', '--with', 'fer']])
+def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, tmp_path, words, end):
+    probe = Probe()
+    states = probe.collect(JointState, 'joint_states')
+    process = subprocess.Popen(
+        [*COMMAND[:3], *words],
+        cwd=tmp_path,
+        env={**os.environ, 'PYTHONPATH': str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=default_signals,
+    )
+    probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.3, 'motion')
+    process.send_signal(end)
+    said, _ = process.communicate(timeout=TIMEOUT_S)
+    assert ('brought to rest' in said) or ('comes to rest' in said), said
+    ended = stamp(states[-1])
+    # Rest comes within two seconds by the arm's time, of which some have gone; the motion has ten.
+    probe.until(lambda: stamp(states[-1]) > ended + 2.5, 'the arm goes on')
+    resting = [state for state in states if stamp(state) > ended + 2.0]
+    assert np.abs([state.velocity for state in resting]).max() < 0.05
+    assert probe.says('feedforward: Command', 'torques are published')
     probe.close()
 
 
