@@ -9,11 +9,12 @@ from pathlib import Path
 from .bodies import HandFile
 from .inertia import LinkInertia
 from .typed_file import read_typed
-from ..errors import UnknownArmError
+from ..errors import DescriptionError, UnknownArmError
 from ..resources import share_directory
 
 _FILE_ENDINGS = ('.yaml', '.yml')
 NO_HAND = 'none'
+MOST_CARRIED_KG = 100.0  # more than any arm that this package was tried with lifts
 
 
 def available_hands() -> tuple[str, ...]:
@@ -35,7 +36,8 @@ def load_hand(name: str) -> LinkInertia:
     UnknownArmError
         If there is no such hand.
     DescriptionError
-        If the file cannot be read or contradicts itself; the message names file and field.
+        If the file cannot be read or contradicts itself; the message names file and field. Or if
+        it is of more than MOST_CARRIED_KG.
 
     """
     path = hand_file(name)
@@ -45,7 +47,13 @@ def load_hand(name: str) -> LinkInertia:
             f'{NO_HAND!r} takes the hand off, and a hand of your own is given by the path of its '
             'YAML file.'
         )
-    return read_typed(path, HandFile, 'a hand file starts with name, source, bodies').hand
+    hand = read_typed(path, HandFile, 'a hand file starts with name, source, bodies').hand
+    if hand.mass > MOST_CARRIED_KG:
+        raise DescriptionError(
+            f'{path}: its bodies have {hand.mass:g} kg together, and no arm carries more than '
+            f'{MOST_CARRIED_KG:g}. Are these grams?'
+        )
+    return hand
 
 
 def is_file_name(name: str | Path) -> bool:

@@ -180,11 +180,11 @@ def _print(
     from ..report.replay import E_IN_WORDS, joint_table, replay_table, verdict
 
     options = motion.options
+    for sentence in warnings:  # before a verdict that they may make meaningless
+        say(console, sentence, 'warning')
     say(console, verdict(fits, motion), style='bold')
     if mounted.sentence:
         say(console, mounted.sentence)
-    for sentence in warnings:
-        say(console, sentence, 'warning')
     shown = fits if every else fits[:_SHOWN]
     for inertial_set, sentence in _inconsistencies(shown):
         say(console, f'{inertial_set}: {sentence}', 'warning')

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arm import ArmDescription, LinkInertia
+from ..arm.hand_file import MOST_CARRIED_KG
 from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError
 from ..parameter_schema import check, ParameterSpec, specs
@@ -81,7 +82,7 @@ _MOST_GRAVITY = 30.0
 _EARTH = (9.7, 9.9)
 # Of an arm whose file states no torque limit or rated load. They also keep every torque far from
 # overflow.
-_MOST_GAIN, _MOST_PAYLOAD_KG = 1e4, 100.0
+_MOST_GAIN = 1e4
 # [1/rad], [s/rad] Gains in shares of the torque limit: at the largest, an error of 0.04 rad or a
 # third of a radian per second asks for all the torque there is. libfranka's joint impedance
 # example has 600 N m/rad of 87 N m, and 30 N m s/rad of 12 N m.
@@ -223,10 +224,10 @@ class Settings:
                 'payload has no mass but a centre of mass or an inertia; give the '
                 'mass, or ten zeros for no payload.'
             )
-        if mass > _MOST_PAYLOAD_KG:
+        if mass > MOST_CARRIED_KG:
             raise SettingsError(
                 f'payload.mass is {mass:g} kg, and no arm carries more than '
-                f'{_MOST_PAYLOAD_KG:g}. Are these grams?'
+                f'{MOST_CARRIED_KG:g}. Are these grams?'
             )
         if np.linalg.norm(center) > _MOST_LEVER_M:
             raise SettingsError(

@@ -23,6 +23,7 @@ VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
 EFFORT_UNITS = {'Nm': 1.0, 'mNm': 1e-3, 'A': 1.0, 'mA': 1e-3, 'raw': 1.0}
 STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 DERIVED = 'derived'
+_FAR_APART_S = 1.0  # rows of no motion that could be compared
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,9 @@ def recording_from_arrays(
                 f'{source}: {what} has shape {values.shape}, but position has '
                 f'{position.shape}; they must be alike.'
             )
+    apart = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
+    if apart > _FAR_APART_S:
+        remarks = (*remarks, f'rows are {apart:g} s apart; stamps in ms are --stamp-unit ms')
     found = Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
     rows = [f'row {number}' for number in range(1, len(found) + 1)]
     later = 'drop repeated rows, or give the rate instead of the stamp column'

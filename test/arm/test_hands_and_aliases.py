@@ -63,6 +63,7 @@ def test_a_hand_file_comes_off_an_arm_that_was_written_with_it(hand, tmp_path):
             'body that cannot exist',
         ),
         (HAND.replace('inertia_about: center_of_mass,', ''), 'say which with inertia_about'),
+        (HAND.replace('mass: 0.5', 'mass: 800.0'), 'Are these grams'),
     ],
 )
 def test_a_bad_hand_file_is_refused_naming_file_and_field(text, sentence, tmp_path):

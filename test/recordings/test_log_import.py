@@ -161,6 +161,12 @@ def test_units_become_si(tmp_path):
     np.testing.assert_allclose(recording.stamp_ns, 1e9 * TIME, rtol=0.0, atol=2.0)
 
 
+@pytest.mark.parametrize(('unit', 'said'), [(1.0, 0), (1e3, 1)])
+def test_stamps_that_seem_to_be_milliseconds_are_told(unit, said):
+    found = recording_from_arrays(Q, DQ, EFFORT, stamp=unit * TIME, joint_names=NAMES)
+    assert sum('--stamp-unit ms' in remark for remark in found.remarks) == said
+
+
 def test_without_velocity_it_is_derived_and_said_so():
     recording = recording_from_arrays(Q, None, EFFORT, joint_names=NAMES, rate=250.0)
     assert 'derived from position' in recording.remarks[0]
