@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
 _HELD = 'the brakes are open'  # as the simulator says it
+_GIVEN_UP = 'held off: '  # as the node says it
 # By the clock, for a late torque [s]: well below state_timeout, as waiting must be no silence.
 _PATIENCE_S = 0.1
 # Of the weak PD [1/s]; torques are a millisecond late in lockstep, some more by the clock.
@@ -150,7 +151,18 @@ def _run(
     )
     end = None if arguments.duration is None else time.monotonic() + arguments.duration
 
+    told = False
+
     def go_on() -> bool:
+        nonlocal told
+        if not told and nodes.has_said('feedforward_node', _GIVEN_UP):
+            told = True
+            say(
+                console,
+                'the node has taken its torque back and keeps it: `node monitor --once` says why'
+                + ('' if arguments.lockstep else '; if this machine is too busy, add --lockstep'),
+                style='red',
+            )
         # A terminal's Ctrl-C reaches the nodes as well.
         if not unasked():
             return False
