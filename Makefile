@@ -46,7 +46,7 @@ help:
 	@echo 'make demo         set up, then run the main job without a screen (about a minute)'
 	@echo 'make test         set up, then run the whole test suite'
 	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
-	@echo 'make test-long    soak, fuzz and statistics, which make test leaves out (half an hour)'
+	@echo 'make test-long    soak, fuzz and statistics, which make test leaves out'
 	@echo 'make test-libraries  PyTorch and JAX in an environment of their own, and their tests (gigabytes)'
 	@echo 'make fuzz         a hundred times the bytes and requests without sense that make test sends'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
