@@ -389,6 +389,7 @@ def follow_request(
                 'The reference came before any joint state; wait until the arm publishes its '
                 'state.'
             )
+        _require_following(controller)  # which says more than what is then found at fault
         stamp, q, _ = latest
         begin = stamp if request.start is None else max(stamp, request.start)
         stream, period = None, controller.settings.stream_period
