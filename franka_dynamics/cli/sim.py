@@ -74,7 +74,7 @@ class Sim(RepairableArm):
         'address of the page; 0.0.0.0 lets everybody look', 'ADDRESS', default='127.0.0.1'
     )
     port: int = option(
-        'of the page; the next free one if it is in use', default=8080, least=1, most=65535
+        'of the page; the next free one if it is in use', default=8080, least=0, most=65535
     )
     output: Path | None = folder_option(
         "keep the nodes' logs there (default: they go with the end)"

@@ -49,7 +49,7 @@ class View(RecordingOptions, ArmOptions):
         'address to serve; 0.0.0.0 lets everybody in, unasked', 'ADDRESS', default='127.0.0.1'
     )
     port: int = option(
-        'port; the next free one if it is in use', default=8080, least=1, most=65535
+        'port; the next free one if it is in use', default=8080, least=0, most=65535
     )
 
     def run(self) -> int:

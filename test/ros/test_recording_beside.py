@@ -14,6 +14,7 @@ import time
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
 from franka_dynamics.arm import load
@@ -55,11 +56,31 @@ def holding(launch_for_module):
     probe.close()
 
 
+def go_home(probe, states):
+    """Lead the arm to where the ready excitation begins, from where the motion before ended."""
+    publisher = probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
+    probe.until(lambda: publisher.get_subscription_count() > 0, 'a listener')
+    home = JointTrajectoryPoint(positions=list(FER.home))
+    home.time_from_start.sec = 2
+    sent = 0
+
+    def there():
+        nonlocal sent
+        sent += 1
+        if sent % 400 == 1:  # a listener that has not found this publisher yet hears nothing
+            publisher.publish(JointTrajectory(joint_names=FER.joint_names, points=[home]))
+        return states and np.abs(np.subtract(states[-1].position, FER.home)).max() < 0.01
+
+    probe.until(there, 'home')
+    probe.destroy_publisher(publisher)
+
+
 @pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('words', [['node', 'play', 'fer'], ['bag', 'record', '--with', 'fer']])
 def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, tmp_path, words, end):
     probe = Probe()
     states = probe.collect(JointState, 'joint_states')
+    go_home(probe, states)
     process = subprocess.Popen(
         [*COMMAND[:3], *words],
         cwd=tmp_path,
