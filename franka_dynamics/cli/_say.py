@@ -21,7 +21,12 @@ def terminal(*, stderr: bool = False) -> Console:
     """Return a console for which brackets are brackets, not markup, and colours tables' alone."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, highlight=False)
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            # rich would exit with 1, by which verbs answer no.
+            raise BrokenPipeError
+
+    return Terminal(stderr=stderr, markup=False, highlight=False)
 
 
 def say(console: Console, text: object, label: str = '', style: str = '') -> None:

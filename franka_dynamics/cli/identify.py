@@ -22,7 +22,7 @@ from ._recording_options import (
     progress_bar,
     RecordingOptions,
 )
-from ._say import say, terminal, write_json
+from ._say import PRINTED, say, terminal
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
@@ -88,6 +88,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         from ..identification.identify import identify
         from ..report.identification import identification_as_data, print_identification
         from ..report.identification_page import identification_page
+        from ..report.table import json_text
 
         self.require_new()
         console = terminal()
@@ -108,20 +109,27 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
                 executor=executor,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
-        print_identification(console, result)
-        if self.json:
-            write_json(self.json, identification_as_data(result))
+        refused = _refusal(self, result)
+        # Before a word is printed: a reader of the first lines, such as head, ends this program.
+        if self.output and not refused:
+            write_text(self.output, identified_arm_text(result, self.payload))
         if self.report:
             read = {note.bag for note in result.recorded.notes}
             motions = (bag.motion(result.model) for bag in (*bags, *tests) if bag.path in read)
             write_text(self.report, identification_page(result, motions))
+        if self.json and self.json != PRINTED:
+            write_text(self.json, json_text(identification_as_data(result)))
+        print_identification(console, result)
+        if self.json == PRINTED:
+            print(json_text(identification_as_data(result)), end='')
+        elif self.json:
+            say(console, f'written: {self.json}')
+        if self.report:
             say(console, f'page: {self.report}')
-        refused = _refusal(self, result)
         if refused:
             say(console, refused, style='red')
             return 1
         if self.output:
-            write_text(self.output, identified_arm_text(result, self.payload))
             count = len(result.recorded.bags)
             say(
                 console,

@@ -145,7 +145,8 @@ def verdict(result: Identification) -> list[str]:
             f'The best published set with friction fitted alike, {said.best}, has '
             f'{best.test.whole:.3f} N m there: the identified arm is {_judged(result, said)}.'
         )
-    if not said.inertias_hold:
+    # Bags of two arms or two loads share no inertias; what to do about that is said already.
+    if not said.inertias_hold and not result.contradictions:
         sentences.append(
             f'With the friction of what was left out, the identified inertias are NOT as good as '
             f'those of {result.start.inertial_set} ({said.inertias:.3f} against '

@@ -5,13 +5,15 @@
 from dataclasses import replace
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main, READER_GONE
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
@@ -311,3 +313,20 @@ def test_efforts_that_were_scaled_are_drawn_in_newton_metres(simulate):
     for row in range(7):
         measured, predicted = (line.get_ydata() for line in axes[2 * row].lines)
         np.testing.assert_allclose(measured, predicted, rtol=0.0, atol=1.0)
+
+
+def test_a_reader_who_leaves_early_costs_no_file(recorded, tmp_path):
+    files = [tmp_path / name for name in ('arm.yaml', 'page.html', 'all.json')]
+    options = zip(('--output', '--report', '--json'), map(str, files))
+    command = [sys.executable, '-m', 'franka_dynamics', 'identify', 'arm', str(recorded)]
+    command += [
+        '--arm',
+        'fer',
+        *SIMPLE,
+        '--write-anyway',
+        *(text for one in options for text in one),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        process.stdout.close()
+    assert process.returncode == READER_GONE
+    assert all(path.stat().st_size > 1000 for path in files)

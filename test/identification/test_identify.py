@@ -22,6 +22,7 @@ from franka_dynamics.identification.link_room import link_rooms
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import fit, friction_column
+from franka_dynamics.report.identification import verdict
 
 from ..arms import drawn_around
 from ..slow_work import drawn_friction, slow_work
@@ -128,6 +129,11 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
     assert result.contradictions[0].startswith(
         'mine and theirs contradict each other: fitted together they leave 0.51'
     )
+    # The one cause that was found is told, not a second one with an advice of its own.
+    worse = replace(result, verdict=replace(result.verdict, inertias=1.0))
+    assert not worse.verdict.inertias_hold
+    assert 'to and fro' not in ' '.join(verdict(worse))
+    assert 'to and fro' in ' '.join(verdict(replace(worse, contradictions=())))
     assert [name for name, _ in result.recorded.bags] == ['mine', 'theirs']
 
 
