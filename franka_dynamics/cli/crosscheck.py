@@ -10,26 +10,19 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from ._arm_options import ARM_OPTIONS, ArmOrTree
-from ._options import (
-    file_option,
-    gravity_option,
-    json_option,
-    seed_option,
-)
+from ._arm_options import ARM_OPTIONS, RepairableArm
+from ._options import file_option, gravity_option, json_option, seed_option
 from ._say import say, terminal, write_json
 from ..options import option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..validation.agreement import Agreement
-
 _STATES, _STATES_OF_A_RANDOM_ARM = 1000, 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(ArmOrTree):
+class Check(RepairableArm):
     """Compare four independent formulations of an arm with each other."""
 
     states: int | None = option(
@@ -52,8 +45,6 @@ class Check(ArmOrTree):
     def run(self) -> int:
         """Print the tables and the verdict; exit 1 on a mismatch."""
         console = terminal()
-        if self.tree is not None:
-            return _check_tree(self, self.tree, console)
         if self.random is not None:
             return _check_random(self, self.random, console)
         return _check_formulations(self, console)
@@ -84,15 +75,6 @@ def _check_formulations(arguments: Check, console: Console) -> int:
     for sentence in description.repairs:
         say(console, sentence, 'note')
     console.print(*agreement_tables(agreement, description))
-    _print_verdict(agreement, console)
-    if arguments.json:
-        write_json(arguments.json, agreement_as_data(agreement, description))
-    if arguments.report:
-        write_text(arguments.report, agreement_page(agreement, description, _command()))
-    return 0 if agreement.passed else 1
-
-
-def _print_verdict(agreement: Agreement, console: Console) -> None:
     for sentence in agreement.warnings:
         say(console, sentence, 'warning')
     for sentence in agreement.findings:
@@ -103,38 +85,12 @@ def _print_verdict(agreement: Agreement, console: Console) -> None:
         f'{agreement.tolerance:.0e}',
         'pass' if agreement.passed else 'MISMATCH',
     )
-
-
-def _check_tree(arguments: Check, tree: Path, console: Console) -> int:
-    """Compare a URDF's tree with Pinocchio's reading of it."""
-    from dataclasses import asdict
-
-    from ..urdf.document import read_urdf
-    from ..validation.pinocchio_urdf import compare_tree
-
-    arguments.refuse(
-        '--tree: a URDF is compared with Pinocchio, no page is written',
-        *ARM_OPTIONS,
-        'report',
-    )
-    found = compare_tree(
-        read_urdf(tree),
-        str(tree),
-        gravity=arguments.gravity,
-        count=arguments.states or _STATES,
-        seed=arguments.seed,
-    )
-    say(
-        console,
-        f'{tree}: {len(found.joints)} joints, {found.states} states; from Pinocchio: '
-        f'recursion {found.recursion:.1e}, regressor {found.regressor:.1e} N m (torques up to '
-        f'{found.largest:.0f}); M from its transpose {found.symmetry:.1e} kg m^2',
-    )
-    say(console, f'tolerance {found.tolerance:.0e}', 'pass' if found.passed else 'MISMATCH')
     if arguments.json:
-        content = {**asdict(found), 'passed': found.passed}
-        write_json(arguments.json, content)
-    return 0 if found.passed else 1
+        write_json(arguments.json, agreement_as_data(agreement, description))
+    if arguments.report:
+        typed = f'franka-dynamics {shlex.join(sys.argv[1:])}'
+        write_text(arguments.report, agreement_page(agreement, description, typed))
+    return 0 if agreement.passed else 1
 
 
 def _check_random(arguments: Check, count: int, console: Console) -> int:
@@ -185,8 +141,3 @@ def _check_random(arguments: Check, count: int, console: Console) -> int:
     if arguments.json:
         write_json(arguments.json, {'tolerance': AGREEMENT, 'passed': not failed, 'arms': results})
     return 1 if failed else 0
-
-
-def _command() -> str:
-    """Return what was typed, so that a page says how it is made again."""
-    return 'franka-dynamics ' + shlex.join(sys.argv[1:])

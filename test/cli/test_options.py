@@ -169,7 +169,6 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'codegen --friction',
         'codegen --tree robot.urdf --arm fer',
         'arm base-parameters --tree robot.urdf --hand as_listed',
-        'arm check --tree robot.urdf --report page.html',
         'codegen --terminal-wrench --quantity gravity',
         'codegen --arm rpr --gravity 0 0 nan',
         'codegen --parameters run_time --gravity 0 0 -9.81',
