@@ -92,7 +92,6 @@ setup(
             'feedforward_node = franka_dynamics.ros.start:feedforward_node',
             'keeper_node = franka_dynamics.ros.start:keeper_node',
             'simulator_node = franka_dynamics.ros.start:simulator_node',
-            'reference_player_node = franka_dynamics.ros.start:reference_player_node',
             'trajectory_action_node = franka_dynamics.ros.start:trajectory_action_node',
             'gazebo_direct_node = franka_dynamics.ros.start:gazebo_direct_node',
         ],

@@ -10,12 +10,7 @@ docs/howto/franka_ros2.md.
 """
 
 from launch import LaunchDescription
-from launch.actions import (
-    LogInfo,
-    OpaqueFunction,
-    RegisterEventHandler,
-    Shutdown,
-)
+from launch.actions import OpaqueFunction, RegisterEventHandler, Shutdown
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution
@@ -23,8 +18,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from franka_dynamics.ros.installed_packages import require_packages
-from franka_dynamics.ros.launch_parts import argument, keeper_node
+from franka_dynamics.ros.launch_parts import argument, keeper_node, require_packages
 
 EFFORT, TRAJECTORY = 'effort_controller', 'feedforward_trajectory_controller'
 
@@ -88,17 +82,12 @@ def generate_launch_description():
 
 def everything(context):
     """Return the controller, and the node and its keeper that start once it is active."""
-    from franka_dynamics.ros.installed_packages import require_effort_trajectories
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
     require_file('controllers_file', LaunchConfiguration('controllers_file').perform(context))
     require_fr3(LaunchConfiguration('robot_type').perform(context))
     require_packages(['controller_manager'], 'franka_ros2', 'docs/howto/franka_ros2.md')
-    notes = []
-    if LaunchConfiguration('controller').perform(context) == TRAJECTORY:
-        note = require_effort_trajectories()
-        notes = [LogInfo(msg=note)] if note else []
     share = FindPackageShare('franka_dynamics')
     namespace = LaunchConfiguration('namespace').perform(context).strip('/')
     # Whatever ended the node, its controller would hold the last command for ever. The keeper
@@ -148,7 +137,7 @@ def everything(context):
         RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
         for process in spawners
     ]
-    return [*notes, *started, *spawners]
+    return [*started, *spawners]
 
 
 def require_fr3(robot_type):

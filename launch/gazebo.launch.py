@@ -25,7 +25,6 @@ from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 import yaml
 
-from franka_dynamics.ros.installed_packages import require_packages
 from franka_dynamics.ros.launch_parts import (
     after,
     argument,
@@ -33,6 +32,7 @@ from franka_dynamics.ros.launch_parts import (
     feedforward_and_keeper,
     parameters_argument,
     removal_at_shutdown,
+    require_packages,
     robot_state_publisher,
     spawner,
 )

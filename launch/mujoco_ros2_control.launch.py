@@ -14,7 +14,6 @@ from launch.actions import OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from franka_dynamics.ros.installed_packages import require_packages
 from franka_dynamics.ros.launch_parts import (
     after,
     argument,
@@ -22,6 +21,7 @@ from franka_dynamics.ros.launch_parts import (
     feedforward_and_keeper,
     parameters_argument,
     removal_at_shutdown,
+    require_packages,
     robot_state_publisher,
     spawner,
 )

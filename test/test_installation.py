@@ -29,7 +29,7 @@ NOT_SOURCE = (
     '__pycache__',
     '*_output',
 )
-EXECUTABLES = ('feedforward_node', 'simulator_node', 'reference_player_node', 'franka-dynamics')
+EXECUTABLES = ('feedforward_node', 'simulator_node', 'keeper_node', 'franka-dynamics')
 COMMANDS = 'effort_controller/commands'
 TIMEOUT_S = 60.0  # only reached when something is broken
 

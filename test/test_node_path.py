@@ -24,10 +24,10 @@ MESSAGES = {'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle
             'trajectory_msgs'}
 OURS = 'franka_dynamics'
 ROOMS = ('arm', 'dynamics', 'control', 'ros')
-# Tools around the node: the simulated arm, the demonstration, its recorder, the monitor, what a
-# launch file asks of its machine, the action in front of a controller.
+# Tools around the node: the simulated arm, the demonstration, its recorder, the monitor, the
+# action in front of a controller.
 NOT_THE_NODE = {'simulator_node', 'demo', 'recording_session', 'monitor_feed',
-                'installed_packages', 'trajectory_action_node'}
+                'trajectory_action_node'}
 original = builtins.__import__
 
 

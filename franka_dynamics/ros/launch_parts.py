@@ -5,9 +5,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+import os
 from pathlib import Path
 import shutil
 from typing import Any
+
+
+def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None:
+    """
+    Refuse to start without the ROS packages that are needed.
+
+    Raises
+    ------
+    RuntimeError
+        If some are not installed, with the line that installs them and the page about the rest.
+
+    """
+    from ament_index_python.packages import get_package_prefix, PackageNotFoundError
+
+    missing = []
+    for package in packages:
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        distribution = os.environ.get('ROS_DISTRO', 'jazzy')
+        names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
+        raise RuntimeError(
+            f'{needed_by} needs {", ".join(missing)}: sudo apt install {names}. {page} has the '
+            'rest. Nothing is started.'
+        )
 
 
 def argument(name: str, default: Any, description: str, choices: Sequence[str] = ()) -> Any:

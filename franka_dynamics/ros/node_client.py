@@ -22,13 +22,12 @@ from rcl_interfaces.srv import (
     SetParametersAtomically,
 )
 from rclpy.duration import Duration
-from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
 from .messages import seconds
-from .node_process import guest_node, spun
+from .node_process import guest_node
 from .parameter_files import matches, read_sections
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
 from .statuses import MotionReports
@@ -56,10 +55,6 @@ _TYPES: dict[int, tuple[type, str, bool]] = {
 
 class NodeClientError(FrankaDynamicsError):
     """A node does not answer, or refuses what it was asked."""
-
-
-class MotionRefusedError(NodeClientError):
-    """A node does not follow a motion, which it may do a moment later."""
 
 
 class Loaded(NamedTuple):
@@ -99,8 +94,6 @@ class NodeClient:
         How long to look for it [s].
     meanwhile : callable
         Called many times a second while an answer is waited for; what it raises ends that.
-    node : Node, optional
-        Who asks; one of its own, in a context of its own, if not given.
 
     """
 
@@ -109,11 +102,10 @@ class NodeClient:
         name: str,
         patience: float = _PATIENCE_S,
         meanwhile: Callable[[], None] = lambda: None,
-        node: Node | None = None,
     ) -> None:
         self._name = f'/{name.strip("/")}'
         self._patience, self._meanwhile = patience, meanwhile
-        self._guest = guest_node('client') if node is None else spun(node)
+        self._guest = guest_node('client')
         self._node, self._executor = self._guest.__enter__()
 
     def __enter__(self) -> NodeClient:
@@ -309,8 +301,7 @@ class NodeClient:
             self._node.destroy_publisher(publisher)
             self._node.destroy_subscription(reports)
         if told.not_followed:
-            kind = MotionRefusedError if told.state == 'refused' else NodeClientError
-            raise kind(f'the motion was {told.state}: {told.reason}')
+            raise NodeClientError(f'the motion was {told.state}: {told.reason}')
         return told.state
 
     def ask(self, kind: Any, service: str, request: Any) -> Any:

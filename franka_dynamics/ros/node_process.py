@@ -265,22 +265,11 @@ def guest_node(
     node = rclpy.create_node(
         name, context=context, enable_rosout=False, start_parameter_services=False
     )
-    try:
-        with spun(node, make_executor) as guest:
-            yield guest
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
-
-
-@contextmanager
-def spun(
-    node: Node, make_executor: Callable[..., Any] = SingleThreadedExecutor
-) -> Iterator[tuple[Node, Any]]:
-    """Yield a node and an executor for it, for as long as both are needed."""
-    executor = make_executor(context=node.context)
+    executor = make_executor(context=context)
     executor.add_node(node)
     try:
         yield node, executor
     finally:
         executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()

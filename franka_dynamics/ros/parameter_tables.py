@@ -20,7 +20,6 @@ _OF_ROBOT = ('target', 'terms.friction')
 _FILES = {
     'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
     'simulator': ('arm', 'simulator'),
-    'reference_player': ('arm', 'reference_player'),
     'fci': ('arm', 'fci', *LIVE),
     'keeper': ('keeper',),
     'trajectory_action': ('arm', 'torque', 'trajectory_action'),

@@ -26,7 +26,6 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from .installed_packages import effort_trajectories
 from .messages import trajectory_message
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm, settings_from
@@ -101,11 +100,6 @@ class TrajectoryActionNode(Node):
         self._description.require_physical('commanding torques')
         ControlLaw(self._description, settings_from(parameters))  # refused now, not by a goal
         self._type = action_type()
-        possible, note = effort_trajectories()
-        if not possible:  # a warning: the controller may run on another machine
-            self.get_logger().warning(f'{note}, unless the controller runs elsewhere.')
-        elif note:
-            self.get_logger().info(note)
         self._wait = parameters['wait']
         self._controller_action = parameters['controller_action']
         self._lock = threading.Lock()

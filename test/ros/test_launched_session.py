@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The documented first commands, launched: simulation.launch.py, then the player, and its verdict.
+The documented first commands, launched: simulation.launch.py, then a motion.
 
 By ROS's own launch where it is installed with this package; else the processes that the launch
 file names are started with the arguments it gives them.
@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 import importlib.util
 import os
 from pathlib import Path
-import re
 import signal
 import subprocess
 import sys
@@ -22,7 +21,10 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.multisine import multisine
 from franka_dynamics.resources import share_directory
+from franka_dynamics.ros.messages import request_message
+from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
 from .conftest import ROOT, TIMEOUT_S
 
@@ -132,53 +134,29 @@ def launched(monkeypatch, tmp_path):
         one.kill()
 
 
-def play(*parameters):
-    """Return the exit status and text of the player."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'franka_dynamics.ros.reference_player_node',
-            '--tolerance',
-            str(TOLERANCE_RAD),
-            '--ros-args',
-            '-p',
-            'duration:=2.0',
-            *parameters,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=2 * TIMEOUT_S,
-        check=False,
-        cwd=ROOT,
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
 def test_the_first_commands_end_the_motion_where_it_should_and_a_stop_is_told(probe, launched):
-    session = launched('simulation.launch.py', robot_type='fr3v2')
+    arm = load('fr3v2')
+    session = launched('simulation.launch.py', robot_type=arm.name)
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
-    status, text = play('-p', 'robot_type:=fr3v2')
-    assert status == 0, text + session.text
-    assert float(re.search(r'error at the end: (\S+) rad', text)[1]) <= TOLERANCE_RAD
+    states = probe.collect(JointState, 'joint_states')
+
+    def play(duration):
+        with NodeClient('feedforward') as client:
+            return client.play(request_message(multisine(arm, duration, 0.3), 2.0))
+
+    assert play(2.0) == 'finished'
     probe.until(lambda: 'finished' in session.text, "the node's own word")
+    probe.until(lambda: len(states) > 0, 'a state')
+    error = np.abs(np.array(states[-1].position) - arm.home)
+    assert error.max() < TOLERANCE_RAD
     # Then a motion of ten seconds, which is stopped in its middle.
     with ThreadPoolExecutor(1) as pool:
-        playing = pool.submit(play, '-p', 'robot_type:=fr3v2', '-p', 'duration:=10.0')
+        playing = pool.submit(play, 10.0)
         probe.until(lambda: 'reference 2 following' in session.text, 'the motion is followed')
         assert probe.transition('/feedforward', 4)  # deactivate
-        status, text = playing.result()
-    assert status == 1
-    assert re.search(
-        r'the motion was interrupted: .* \(the arm is \S+ rad, \w+ from its end\)', text
-    )
+        with pytest.raises(NodeClientError, match='the motion was interrupted: '):
+            playing.result()
     assert set(session.end()) == {0}
-
-
-def test_given_nobody_when_played_then_the_answer_is_no():
-    status, text = play('-p', 'wait:=0.3')
-    assert status == 1
-    assert 'no joint state of this arm has come for 0.3 s' in text
 
 
 def test_a_patient_simulated_arm_waits_for_a_stalled_node(probe, start_arm, start_node):

@@ -32,7 +32,6 @@ from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
 from franka_dynamics.ros.parameter_tables import generated_files, table  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES as NAMES  # noqa: E402
 from franka_dynamics.ros.parameters import declare, ranges, values  # noqa: E402
-from franka_dynamics.ros.reference_player_node import ReferencePlayerNode  # noqa: E402
 from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
 
 FILES = generated_files()
@@ -58,7 +57,6 @@ NODES = {
     'feedforward': FeedforwardNode,
     'fci': WithoutRobot,
     'simulator': SimulatorNode,
-    'reference_player': ReferencePlayerNode,
     'keeper': KeeperNode,
     'trajectory_action': WithoutControlMsgs,
 }

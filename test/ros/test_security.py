@@ -34,7 +34,6 @@ CONFIGURATIONS = {
     'fci': [{'control': 'command', **SIMULATED}, {'control': 'feedforward'}],
     'gazebo_direct': [SIMULATED],
     'keeper': [SIMULATED],
-    'reference_player': [{'wait': 60.0, **SIMULATED}],
     'simulator': [{'publish_clock': True}],
     'trajectory_action': [SIMULATED],
 }
