@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._arm_options import RepairableArm, this_command
-from ._options import (
-    file_option,
-    folder_option,
-    gravity_option,
-    new_bag,
-    plot_option,
-    seed_option,
-)
+from ._options import file_option, folder_option, gravity_option, new_bag
 from ._recording_options import BagNames, progress_bar, reading
 from ._say import say, terminal
 from ..arm import ArmDescription, load
@@ -39,6 +32,7 @@ _POINTS_PER_S = 25.0
 # What the simulated arm's sensors scatter: effort [N m], velocity [rad/s], position [rad].
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
 _NOISE_FACTOR = 3.0
+_HIDDEN_HAND = 'franka_hand'
 _PERIODS = 2  # the first trains, the second tests
 _DRAW_S, _STEP_S = 0.05, 0.14  # of processor, for a random motion and a step
 _FEWEST, _MOST = 10, 200  # repetitions, where their number is not given
@@ -63,7 +57,6 @@ class Plan(ExcitationLimits, BagNames, RepairableArm):
     given: tuple[str, ...] = option(
         'bags that there are already: the motion complements what they show', 'BAG', default=()
     )
-    harmonics: int = option('sines and cosines per joint', 'N', default=5)
     start: tuple[float, ...] = option(
         "pose it starts and ends at (default: the arm file's home)", 'RAD', default=()
     )
@@ -73,23 +66,16 @@ class Plan(ExcitationLimits, BagNames, RepairableArm):
     iterations: int = option(
         'of the optimisation at most; where it has converged, it ends', 'N', default=300, least=1
     )
-    seed: int = seed_option('of the random starts')
-    all: bool = option('list every parameter, not only those left open', default=False)
-    plot: Path | None = plot_option('the motion within its limits')
     rehearse: Path | None = folder_option(
-        'play it on the simulated arm with a hand that identification is not told of, '
+        'play it on the simulated arm with franka_hand, which identification is not told of, '
         'record a bag into this folder, identify it and write the arm file beside it'
     )
-    rehearse_hand: str = option('what the simulated arm carries', 'HAND', default='franka_hand')
 
     def run(self) -> int:
         """Write the trajectory; exit 1 if it shows too little, or a rehearsal missed the arm."""
         from ..files import write_text
-        from ..report.excitation import joint_trajectory_yaml, LONGEST_ARGUMENT
 
-        if not self.rehearse:
-            self.refuse('no rehearsal: add --rehearse FOLDER', 'rehearse_hand')
-        else:
+        if self.rehearse:
             new_bag(f'{self.rehearse / "bag"}')
         console = terminal()
         arm = self.load_arm()
@@ -106,18 +92,6 @@ class Plan(ExcitationLimits, BagNames, RepairableArm):
             '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
             f'"$(cat {shlex.quote(str(self.output))})"',
         )
-        if len(text) > LONGEST_ARGUMENT:
-            say(
-                console,
-                'the latter is longer than a shell hands over; use the former, or shorten the '
-                'period',
-                'warning',
-            )
-        if self.plot:
-            from ..report.excitation import plot_excitation
-
-            plot_excitation(_problem(arm, self), found.trajectory, self.plot)
-            say(console, f'picture: {self.plot}')
         status = 0 if identifiable else 1
         if self.rehearse:
             return _rehearse(console, arm, found, self.rehearse, self) or status
@@ -143,10 +117,8 @@ def _optimise(console: Console, arm: ArmDescription, arguments: Plan) -> tuple[E
             problem,
             start,
             period=arguments.period,
-            harmonics=arguments.harmonics,
             draws=arguments.draws,
             iterations=arguments.iterations,
-            seed=arguments.seed,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     if arguments.repetitions is not None:
@@ -219,7 +191,7 @@ def _print(
     if open_ones.any():
         said += (
             f'; {np.count_nonzero(open_ones)} that matter are NOT identifiable: '
-            f'{_listed(names, open_ones)}: move more (--fraction, --period, --harmonics), repeat '
+            f'{_listed(names, open_ones)}: move more (--fraction, --period), repeat '
             'it more often (--repetitions), or plan a second motion with the bag of this one '
             '(--given)'
         )
@@ -232,8 +204,7 @@ def _print(
         f'of {arguments.period:g} s ({seconds / 60.0:.1f} minutes){beside}: {said}. The '
         f'worst of each of {len(found.random_worst)} random ones within the same limits is '
         f'{found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
-        f'{arguments.repetitions or _FEWEST} repetitions; the condition number '
-        f'in units of the starting set is {found.condition_number:.2g}.',
+        f'{arguments.repetitions or _FEWEST} repetitions.',
     )
     rows = [
         (
@@ -243,14 +214,14 @@ def _print(
             'not identifiable' if open_ones[k] else 'too small to matter' if small[k] else '',
         )
         for k, name in enumerate(names)
-        if arguments.all or found.left_open[k] > IDENTIFIABLE
+        if found.left_open[k] > IDENTIFIABLE
     ]
     if rows:
         given = f' and {len(arguments.given)} given bags' if arguments.given else ''
         console.print(
             Table(
-                f'predicted standard deviations after {repetitions} times {arguments.period:g} s'
-                f'{given}{"" if arguments.all else "; the others with --all"}',
+                f'predicted standard deviations of those left open after {repetitions} times '
+                f'{arguments.period:g} s{given}',
                 ('parameter', 'start', 'deviation', Head('left open', form='.0%'), ''),
                 rows,
             )
@@ -262,6 +233,31 @@ def _listed(names: Sequence[str], chosen: Sequence[bool] | np.ndarray) -> str:
     return ', '.join(name for name, one in zip(names, chosen) if one)
 
 
+def joint_trajectory_yaml(joint_names: Sequence[str], time: Array, *states: Array) -> str:
+    """
+    Return a trajectory as the text of a message.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        In the order of the columns.
+    time : ndarray, shape (N,)
+        From the start [s].
+    *states : ndarray, each of shape (N, n)
+        Positions [rad], velocities [rad/s] and accelerations [rad/s^2].
+
+    """
+    fields = ('positions', 'velocities', 'accelerations')
+    lines = [f'joint_names: [{", ".join(joint_names)}]', 'points:']
+    for stamp, *rows in zip(np.round(time * 1e9).astype(np.int64).tolist(), *states):
+        # Fixed point: other YAML readers take 1e-05 for a text; a micron is enough.
+        texts = [', '.join(f'{value + 0.0:.6f}' for value in row) for row in rows]
+        point = ', '.join(f'{field}: [{text}]' for field, text in zip(fields, texts))
+        at = f'{{sec: {stamp // 10**9}, nanosec: {stamp % 10**9}}}'
+        lines.append(f'- {{{point}, time_from_start: {at}}}')
+    return '\n'.join(lines) + '\n'
+
+
 def _rehearse(
     console: Console, arm: ArmDescription, found: Excitation, folder: Path, arguments: Plan
 ) -> int:
@@ -271,17 +267,16 @@ def _rehearse(
     from ..simulation.arm_simulation import SimulationSettings
     from ..simulation.play import play
 
-    truth = load(arguments.arm, arguments.inertial_set, hand=arguments.rehearse_hand)
+    truth = load(arguments.arm, arguments.inertial_set, hand=_HIDDEN_HAND)
     say(
         console,
-        f'rehearsal: {_PERIODS} periods on the simulated arm with {arguments.rehearse_hand} ...',
+        f'rehearsal: {_PERIODS} periods on the simulated arm with {_HIDDEN_HAND} ...',
     )
     settings = SimulationSettings(
         friction=truth.friction is not None,
         effort_noise=_EFFORT_NOISE,
         velocity_noise=_VELOCITY_NOISE,
         position_noise=_POSITION_NOISE,
-        seed=arguments.seed,
     )
     recording = play(truth, found.trajectory.at, _PERIODS * arguments.period, settings)
     write_recording(recording, folder / 'bag')

@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 
-from .link_room import CENTER_MARGIN_M, link_rooms
 from .prior import Prior
 from .samples import Part, QRFactors, total
 from .solve import estimate, Noise, WEAKEST_PRIOR
@@ -253,19 +252,4 @@ def slow_joints(fastest: Array, arm: ArmDescription) -> tuple[str, ...]:
     return (
         f'{", ".join(slow)} hardly moved: friction there and inertias about those axes are '
         'not shown and stay at the prior; turn every joint, to and fro',
-    )
-
-
-def rooms_said(start: ArmDescription) -> tuple[str, ...]:
-    """Return a sentence on links whose centre of mass is bounded by less than their shapes."""
-    around = [
-        name
-        for name, room in zip(start.joint_names, link_rooms(start))
-        if room is not None and room.around_start
-    ]
-    if not around:
-        return ()
-    return (
-        f'the starting set has the centre of mass behind {", ".join(around)} more than '
-        f'{1e3 * CENTER_MARGIN_M:.0f} mm outside the shapes there; the bounds reach to it',
     )

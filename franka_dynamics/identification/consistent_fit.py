@@ -171,7 +171,15 @@ def _links(
         room = rooms[i]
         if room is not None:
             moment = link.first_moment + root[block, block][_MOMENT] @ change[block]
-            constraints += room.constraints(cp, mass / own.mass, moment / own.mass)
+            # The body is parted into one share of its mass a ball, with that share's centre in
+            # the ball: m c = sum of s_k c_k + r_k w_k with |w_k| <= s_k, in units of its mass.
+            (centers, radii), shares = room, cp.Variable(len(room[1]))
+            within = cp.Variable((len(radii), 3))
+            constraints += [
+                cp.SOC(shares, within, axis=1),
+                cp.sum(shares) == mass / own.mass,
+                centers.T @ shares + within.T @ radii == moment / own.mass,
+            ]
     if start.hand != NO_HAND:
         hand = load_hand(start.hand).expressed_in(start.flange_transform())
         least = _LEAST_REST * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()

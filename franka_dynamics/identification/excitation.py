@@ -41,8 +41,6 @@ class Excitation:
         Predicted standard deviations of all parameters.
     left_open : ndarray, shape (b,)
         Which part of what was not known of the base parameters is left.
-    condition_number : float
-        Of its regressor, in units of the starting set.
     random_worst : ndarray
         The largest `left_open` of random trajectories of the same family and limits.
 
@@ -51,7 +49,6 @@ class Excitation:
     trajectory: FourierTrajectory
     deviations: Array
     left_open: Array
-    condition_number: float
     random_worst: Array
 
 
@@ -184,7 +181,6 @@ def optimise(
         improved,
         problem.deviations(*states),
         problem.left_open(*states),
-        float(problem.condition_number(*states)),
         np.array(worst),
     )
 

@@ -27,7 +27,6 @@ from .checks import (
     hand_contradictions,
     held_loads,
     require_motion,
-    rooms_said,
     slow_joints,
 )
 from .consistent_fit import ConsistentFit, fit_consistent
@@ -468,7 +467,7 @@ def identify(
             tuple(failures),
         ),
         contradictions(wholes, final.noise, final.prior, arm.theta),
-        (*said, *slow_joints(fastest, start), *rooms_said(start)),
+        (*said, *slow_joints(fastest, start)),
     )
 
 

@@ -162,7 +162,6 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'identify payload --static --without a --with b --cutoff 3',
         'identify payload --static --without a --with b --trim 0.3',
         'bag replay no_such_bag --no-plots --output replay_output',
-        'identify plan --rehearse-hand franka_hand',
         'codegen --table1 --arm fer',
         'codegen --table1 --output folder',
         'codegen --table1 --parameters baked',

@@ -71,9 +71,8 @@ def test_an_arm_file_in_a_folder_with_brackets_is_named(tmp_path, capsys):
 
 
 @pytest.mark.parametrize('seed', ['-1', 'x', '1.5'])
-def test_a_seed_that_is_none_is_refused_in_a_sentence(seed, tmp_path, capsys):
-    command = ['identify', 'plan', '--output', str(tmp_path / 'e.yaml'), '--seed', seed]
-    assert main(command) == INPUT_AT_FAULT
+def test_a_seed_that_is_none_is_refused_in_a_sentence(seed, capsys):
+    assert main(['arm', 'check', '--seed', seed]) == INPUT_AT_FAULT
     said = capsys.readouterr().err
     assert f'{seed} is not a whole number of at least 0' in said and said.count('\n') == 1
 
