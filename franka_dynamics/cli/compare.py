@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,10 +17,7 @@ from ..errors import UrdfError, UrdfMismatchError
 from ..options import option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..urdf.serial_chain import SerialChain
-    from ..validation.torque_effect import Difference
 
 _SHOWN = 10
 
@@ -37,24 +33,7 @@ class Compare(RepairableArm):
         'OTHER',
         positional=True,
     )
-    other_set: str | None = option(
-        "the other's inertial set (default: its own)", 'SET', default=None
-    )
     gravity: tuple[float, float, float] = gravity_option('space')
-    other_gravity: tuple[float, float, float] | None = option(
-        'gravity that the other is used with, if not the same [m/s^2]',
-        ('X', 'Y', 'Z'),
-        default=None,
-    )
-    tolerance: float | None = option(
-        'numbers no further apart than this are the same (m, rad, kg, kg m, kg m^2; '
-        'default: 1e-9, for a URDF 1e-6)',
-        'X',
-        default=None,
-    )
-    all_differences: bool = option(
-        'print all of them, not the 10 with the largest effect', default=False
-    )
     json: Path | None = json_option()
     prefix: str | None = option(
         "in front of the joints' names in a URDF, verbatim (default: found)",
@@ -69,13 +48,7 @@ class Compare(RepairableArm):
 
         console = terminal()
         first, second = _pair(self)
-        found = compare(
-            first,
-            second,
-            gravity=self.gravity,
-            second_gravity=self.other_gravity,
-            tolerance=self.tolerance,
-        )
+        found = compare(first, second, gravity=self.gravity)
         count = len(found.differences)
         say(
             console,
@@ -84,7 +57,11 @@ class Compare(RepairableArm):
             'them with an effect on torque.',
             'pass' if found.passed else 'MISMATCH',
         )
-        _print_differences(console, found.differences, self)
+        for one in found.differences[:_SHOWN]:
+            say(console, f'- {one}', style='red' if one.has_effect else 'dim')
+        if count > _SHOWN:
+            more = f'- and {count - _SHOWN} more with less effect; --json FILE writes all'
+            say(console, more, style='dim')
         if found.acting:
             say(console, f'Together they change the torque by {found.together}.')
         data = found.as_data()
@@ -104,7 +81,6 @@ def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialCh
     if is_urdf(arguments.arm):
         arguments.refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)
     if is_urdf(arguments.other):
-        arguments.refuse('a URDF, which has one set', 'other_set')
         if 'arm' not in arguments.options_given:
             arguments.refuse('no --arm', 'repair', 'payload')
             hand = arguments.hand if 'hand' in arguments.options_given else None
@@ -113,7 +89,7 @@ def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialCh
         first = arguments.arm if is_urdf(arguments.arm) else arguments.load_arm()
         return read_pair(first, arguments.other, prefix=arguments.prefix)
     arguments.refuse('an arm file: it says how a URDF is read', 'prefix')
-    second = load(arguments.other, arguments.other_set, hand=arguments.hand)
+    second = load(arguments.other, hand=arguments.hand)
     if arguments.payload is not None:
         second = second.with_payload(read_payload(arguments.payload))
     return read_pair(arguments.arm if is_urdf(arguments.arm) else arguments.load_arm(), second)
@@ -134,17 +110,3 @@ def _what_a_node_says(first: ArmDescription, chain: SerialChain, arguments: Comp
     except (UrdfError, UrdfMismatchError) as error:
         return [f'a node refuses it as its model (model_source: urdf_file): {error}', *chain.notes]
     return [model.verdict.summary(), *model.verdict.notes]
-
-
-def _print_differences(console: Console, found: Sequence[Difference], arguments: Compare) -> None:
-    shown = found if arguments.all_differences else found[:_SHOWN]
-    for one in shown:
-        style = 'red' if one.has_effect else 'dim'
-        say(console, f'- {one}', style=style)
-    if len(shown) < len(found):
-        say(
-            console,
-            f'- and {len(found) - len(shown)} more with less effect; '
-            '--all-differences prints them, --json FILE writes them',
-            style='dim',
-        )

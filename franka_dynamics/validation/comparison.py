@@ -41,7 +41,7 @@ from ..errors import DescriptionError
 from ..urdf.serial_chain import SerialChain
 
 # What rounding leaves of two ways to write one number (m, rad, kg, kg m, kg m^2).
-SAME = 1e-9
+_SAME = 1e-9
 # A URDF's text is rounded; pi/2 written as 1.570796 is 3e-7 off.
 TEXT = 1e-6
 # pi/2 written as 1.57 is 8e-4 rad off.
@@ -93,7 +93,6 @@ def compare(
     *,
     gravity: ArrayLike = GRAVITY,
     second_gravity: ArrayLike | None = None,
-    tolerance: float | None = None,
     seed: int = 0,
 ) -> Comparison:
     """
@@ -106,9 +105,6 @@ def compare(
         either convention, in frames of any choice. `source.read_pair` reads files.
     gravity, second_gravity : array_like, shape (3,)
         Gravity that each is used with [m/s^2]; the second's is the first's if not given.
-    tolerance : float, optional
-        Largest difference (m, rad, kg, kg m, kg m^2) that counts as the same number; SAME, of a
-        URDF TEXT if not given.
     seed : int
         Of the states on which effects are measured.
 
@@ -123,8 +119,7 @@ def compare(
             f'{_name(first)} has {first.n} joints and {_name(second)} has {len(second.joints)}; '
             'only arms with equally many joints can be compared parameter by parameter.'
         )
-    if tolerance is None:
-        tolerance = SAME if isinstance(second, ArmDescription) else TEXT
+    tolerance = _SAME if isinstance(second, ArmDescription) else TEXT
     here = Situation(first, gravity_vector(gravity))
     field = here.gravity if second_gravity is None else gravity_vector(second_gravity)
     probe = TorqueProbe(here, seed)

@@ -57,16 +57,6 @@ def test_two_urdfs_and_a_urdf_before_an_arm_file_are_compared(urdf, tmp_path, ca
     assert '--hand has no meaning with a URDF' in capsys.readouterr().err
 
 
-def test_another_gravity_is_no_pass(tmp_path, capsys):
-    path = tmp_path / 'robot.urdf'
-    path.write_text(write_urdf(load('fr3')), encoding='utf-8')
-    status, said = printed(
-        capsys, 'arm', 'compare', str(path), '--other-gravity', '0', '0', '-9.8'
-    )
-    assert status == 1
-    assert '- arm: gravity z is -9.81 here and -9.8 there [m/s^2]; torque changes by' in said
-
-
 @pytest.mark.parametrize(
     'options',
     [

@@ -75,7 +75,7 @@ def test_random_arms_name_the_seeds_of_a_faulty_formulation(capsys, faulty_lagra
 
 def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, capsys):
     path = tmp_path / 'differences.json'
-    command = ['arm', 'compare', 'fer', '--other-set', 'franka_description']
+    command = ['arm', 'compare', 'fer', '--set', 'franka_description']
     assert main([*command, '--json', str(path)]) == 1
     data = json.loads(path.read_text())
     masses = [one for one in data['differences'] if one['parameter'] == 'mass']

@@ -219,7 +219,7 @@ def test_all_differences_put_in_at_once_give_the_others_torque(first):
     ('mass', 'said'),
     [
         (0.91088312294, 'mass is 0.735522 here and 0.910883 there [kg]'),
-        (0.735522000004, 'mass is 0.735522 here and 0.735522000004 there [kg]'),
+        (0.735522004, 'mass is 0.735522 here and 0.735522004 there [kg]'),
     ],
 )
 def test_as_many_digits_are_said_as_tell_two_numbers_apart(mass, said):
@@ -228,7 +228,6 @@ def test_as_many_digits_are_said_as_tell_two_numbers_apart(mass, said):
     (found,) = compare(
         replace(arm, hand='none'),
         replace(arm, hand='none', links=(*arm.links[:-1], last)),
-        tolerance=1e-13,
     ).differences
     assert said in str(found)
 
