@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The options by which an action is told its arm, or a tree in place of one.
+The options by which an action is told its arm.
 
 Actions that start nodes tell these the arm, and name this command, by what is here.
 """
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 import shlex
 import sys
-from typing import TYPE_CHECKING
 
 from ._action import Action
 from ..arm import ArmDescription, load
@@ -20,10 +19,6 @@ from ..arm.arm_file import AS_LISTED
 from ..arm.consistency import REPAIRS
 from ..arm.payload import payload_array, read_payload
 from ..options import option
-
-if TYPE_CHECKING:
-    from ..dynamics.body_tree import BodyTree
-
 
 # Names of the options of an arm; of these, what changes masses alone.
 MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
@@ -112,27 +107,6 @@ class RepairableArm(ArmOptions):
         choices=REPAIRS,
         default=None,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArmOrTree(RepairableArm):
-    """An arm, or a tree of a URDF in place of one."""
-
-    tree: Path | None = option(
-        'instead of an arm: a URDF whose joints may branch, such as a torso with two arms; its '
-        'joints as the URDF lists them, one branch after the other',
-        'URDF',
-        default=None,
-    )
-
-    def load_tree(self, *without: str) -> BodyTree:
-        """Return the tree, once options for arms alone, those `without` as well, are refused."""
-        from ..dynamics.assembly import tree_from_urdf
-        from ..urdf.document import read_urdf
-
-        assert self.tree is not None
-        self.refuse('--tree: it is for arms', *ARM_OPTIONS, *without)
-        return tree_from_urdf(read_urdf(self.tree), str(self.tree))
 
 
 def this_command() -> str:

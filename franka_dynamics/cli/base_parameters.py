@@ -8,10 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from ._arm_options import (
-    ArmOrTree,
-    MASS_OPTIONS,
-)
+from ._arm_options import MASS_OPTIONS, RepairableArm
 from ._options import file_option, json_option
 from ._say import say, terminal, write_json
 from ..options import option
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..arm import ArmDescription
-    from ..dynamics.body_tree import BodyTree
     from ..identification.base_parameters import BaseParameters
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
@@ -32,7 +28,7 @@ _SAME_TORQUE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseParameterTable(ArmOrTree):
+class BaseParameterTable(RepairableArm):
     """List the minimum inertial parameters of an arm, regrouped, with their values."""
 
     gravity: str = option(
@@ -66,22 +62,16 @@ class BaseParameterTable(ArmOrTree):
 
         if self.output and not self.letters:
             raise SettingsError('--output is for --letters; the table has --json FILE.')
-        if self.letters and self.tree is None:
-            self.refuse('--letters: the relations hold for any masses', *MASS_OPTIONS)
         if self.letters:
+            self.refuse('--letters: the relations hold for any masses', *MASS_OPTIONS)
             self.refuse('--letters, which writes the relations alone', 'json')
         gravity = np.array(
             {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}[self.gravity]
         )
-        description: ArmDescription | BodyTree
-        if self.tree is not None:
-            description = self.load_tree()
-            name = self.tree.stem
-        else:
-            description = self.load_arm()
-            name = f'{description.name}, set {description.inertial_set}, hand {description.hand}'
-            if self.letters:
-                description = _in_modified_rows(description)
+        description = self.load_arm()
+        name = f'{description.name}, set {description.inertial_set}, hand {description.hand}'
+        if self.letters:
+            description = _in_modified_rows(description)
         found = base_parameters(description, gravity, rotor_inertia=True if self.rotors else None)
         if self.letters:
             _write_letters(self, found)
@@ -90,10 +80,10 @@ class BaseParameterTable(ArmOrTree):
         agree = rank == len(found) and lost < _SAME_TORQUE
         console = terminal()
         _print_table(console, found, f'{name}: base parameters, gravity {self.gravity}')
-        _print_summary(console, found, rank, lost)
+        _print_summary(console, description, found, rank, lost)
         if self.json:
-            what = _content(found, self.tree)
-            write_json(self.json, {'gravity': self.gravity, 'rank': rank, **what})
+            content = {'gravity': self.gravity, 'rank': rank, **_content(description, found)}
+            write_json(self.json, content)
         return 0 if agree else 1
 
 
@@ -145,8 +135,9 @@ def _print_table(console: Console, found: BaseParameters, title: str) -> None:
     console.print(Table(title, heads, rows))
 
 
-def _print_summary(console: Console, found: BaseParameters, rank: int, lost: float) -> None:
-    from ..arm import ArmDescription
+def _print_summary(
+    console: Console, arm: ArmDescription, found: BaseParameters, rank: int, lost: float
+) -> None:
     from ..identification.base_parameters import upper_bound
 
     names = found.standard_names
@@ -155,9 +146,7 @@ def _print_summary(console: Console, found: BaseParameters, rank: int, lost: flo
         console,
         f'only as a part of others: {", ".join(names[k] for k in found.regrouped) or "none"}',
     )
-    bound = ''
-    if isinstance(found.description, ArmDescription):
-        bound = f'; at most {upper_bound(found.description)} by Gautier and Khalil, eq. 23'
+    bound = f'; at most {upper_bound(arm)} by Gautier and Khalil, eq. 23'
     console.print(
         f'{len(found)} base parameters of {len(names)} standard ones'
         + ('' if found.rotor_inertia else bound)
@@ -180,18 +169,13 @@ def _print_summary(console: Console, found: BaseParameters, rank: int, lost: flo
         )
 
 
-def _content(found: BaseParameters, tree: Path | None) -> dict[str, Any]:
+def _content(arm: ArmDescription, found: BaseParameters) -> dict[str, Any]:
     """Return what the table shows and the map behind it, SI units."""
-    from ..arm import ArmDescription
-
-    names, arm = found.standard_names, found.description
-    what: dict[str, Any]
-    if isinstance(arm, ArmDescription):
-        what = {'arm': arm.name, 'inertial_set': arm.inertial_set, 'hand': arm.hand}
-    else:
-        what = {'tree': str(tree), 'joints': list(arm.names)}
+    names = found.standard_names
     return {
-        **what,
+        'arm': arm.name,
+        'inertial_set': arm.inertial_set,
+        'hand': arm.hand,
         'base_parameters': [
             {'name': relation.name, 'value': float(value), 'relation': str(relation)}
             for relation, value in zip(found.relations, found.values())

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from ._arm_options import ArmOrTree
+from ._arm_options import RepairableArm
 from ._options import folder_option, gravity_option
 from ._say import say, terminal
 from ..arm import ArmDescription
-from ..errors import FrictionError, SettingsError
+from ..errors import SettingsError
 from ..files import write_text
 from ..options import option
 from ..report.table import Table
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from ..codegen.emit import Origin
     from ..codegen.equations import Equations
-    from ..codegen.friction_code import FrictionCode
-    from ..dynamics.body_tree import BodyTree
 
 _LANGUAGES = {'c': '.h', 'cuda': '.cu', 'llvm': '.ll', 'python': '.py'}
 _LANES = 4  # states in a vector of the language llvm: 256 bits; LLVM halves what is too wide
@@ -44,14 +42,12 @@ _NOT_IN_A_PACKAGE = (
     'gravity',
     'terminal_wrench',
     'search',
-    'classical',
-    'friction',
     'quantities',
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Codegen(ArmOrTree):
+class Codegen(RepairableArm):
     """Generate an arm's equations of motion as C or Python, and count their operations."""
 
     language: str = option(
@@ -79,23 +75,12 @@ class Codegen(ArmOrTree):
         default=None,
     )
     search: bool = option(
-        'look for the form with the fewest operations: a twentieth fewer, after seconds for an '
-        'arm and minutes for a tree',
-        default=False,
-    )
-    classical: bool = option(
-        "use the links' ten parameters as they are instead of base parameters: for comparison, "
-        'for it costs more',
+        'look for the form with the fewest operations: a twentieth fewer, after seconds',
         default=False,
     )
     table1: bool = option(
         'count every case of table 1 of Gautier and Khalil 1990, like with like, and print it '
         'beside the printed figures (about a minute)',
-        default=False,
-    )
-    friction: bool = option(
-        "add the arm file's friction: its torque and, for Maxwell-slip elements, the step of "
-        'their state',
         default=False,
     )
     package: str | None = option(
@@ -114,7 +99,7 @@ class Codegen(ArmOrTree):
 
     def run(self) -> int:
         """Write the file and print the counts."""
-        from ..codegen.emit import identifier, Origin
+        from ..codegen.emit import Origin
         from ..codegen.equations import Parameters
 
         self._require_sense()
@@ -123,27 +108,18 @@ class Codegen(ArmOrTree):
             console.print(_table1(console))
             return 0
         x, y, z = self.gravity
-        parameters = Parameters(self.parameters)
-        if self.tree is not None:
-            tree, name = self.load_tree(), identifier(self.tree.stem)
-            listed = list(self._equations(tree, console))
-            title = f'{name}, {tree.n} joints: operations per evaluation'
-            console.print(_counts(title, listed))
-            say(console, f'joints: {", ".join(tree.names)}')
-            origin = Origin(name, f'of {self.tree.name}', 'none', (x, y, z), parameters)
-            friction = None
-        else:
-            arm = self.load_arm()
-            if self.package is not None:
-                self._write_package(arm, console)
-                return 0
-            listed = list(self._equations(arm, console))
-            title = f'{arm.name}: operations per evaluation, in the code (sin and cos aside)'
-            console.print(_counts(title, listed, _of_paper(arm)))
-            origin = Origin(arm.name, arm.inertial_set, arm.hand, (x, y, z), parameters)
-            friction = _friction(arm) if self.friction else None
+        arm = self.load_arm()
+        if self.package is not None:
+            self._write_package(arm, console)
+            return 0
+        listed = list(self._equations(arm, console))
+        title = f'{arm.name}: operations per evaluation, in the code (sin and cos aside)'
+        console.print(_counts(title, listed, _of_paper(arm)))
         if self.output is not None:
-            say(console, f'wrote {self._write(self.output, origin, listed, friction)}')
+            origin = Origin(
+                arm.name, arm.inertial_set, arm.hand, (x, y, z), Parameters(self.parameters)
+            )
+            say(console, f'wrote {self._write(self.output, origin, listed)}')
         return 0
 
     def _require_sense(self) -> None:
@@ -151,23 +127,17 @@ class Codegen(ArmOrTree):
         if self.table1:
             others = sorted(self.options_given - {'table1'})
             self.refuse('--table1, whose cases are those of the paper', *others)
-        if self.tree is not None:
-            arms_alone = ('terminal_wrench', 'friction', 'package')
-            self.refuse('--tree: it is for arms', *arms_alone)
         if self.package is not None:
             why = '--package, which writes C++ with parameters and gravity at run time'
             self.refuse(why, *_NOT_IN_A_PACKAGE)
             if self.output is None:
                 raise SettingsError('--package needs a folder: add --output FOLDER.')
-        if self.output is None:
-            why = 'no file: operations of the equations alone are counted (add --output FOLDER)'
-            self.refuse(why, 'friction')
         if self.parameters == 'run_time':
             self.refuse('--parameters run_time: gravity is set then', 'gravity')
         if self.language in ('llvm', 'cuda'):
             run_time = ['parameters'] if self.parameters == 'run_time' else []
             why = f'--language {self.language}, whose code has q, dq, ddq and numbers alone'
-            self.refuse(why, *run_time, 'friction', 'terminal_wrench')
+            self.refuse(why, *run_time, 'terminal_wrench')
         if self.terminal_wrench and 'quantities' in self.options_given:
             if self.quantities != ('inverse_dynamics',):
                 raise SettingsError(
@@ -175,30 +145,23 @@ class Codegen(ArmOrTree):
                     'quantities out.'
                 )
 
-    def _equations(self, of: ArmDescription | BodyTree, console: Console) -> Iterator[Equations]:
+    def _equations(self, arm: ArmDescription, console: Console) -> Iterator[Equations]:
         from ..codegen.equations import customised_equations, Parameters, Quantity, WrenchFrame
 
         for name in _tracked(
             ('inverse_dynamics',) if self.terminal_wrench else self.quantities, console
         ):
             yield customised_equations(
-                of,
+                arm,
                 Quantity(name),
                 self.gravity,
                 parameters=Parameters(self.parameters),
                 search=self.search,
-                classical=self.classical,
                 terminal_wrench=self.terminal_wrench is not None,
                 wrench_frame=WrenchFrame(self.terminal_wrench or 'space'),
             )
 
-    def _write(
-        self,
-        folder: Path,
-        origin: Origin,
-        listed: list[Equations],
-        friction: FrictionCode | None,
-    ) -> Path:
+    def _write(self, folder: Path, origin: Origin, listed: list[Equations]) -> Path:
         from ..codegen.cuda import cuda_source
         from ..codegen.emit import c_header, identifier, python_module
         from ..codegen.vector_ir import batch_header, vector_ir
@@ -215,7 +178,7 @@ class Codegen(ArmOrTree):
             write_text(path, cuda_source(origin, listed))
         else:
             write = c_header if self.language == 'c' else python_module
-            write_text(path, write(origin, listed, friction))
+            write_text(path, write(origin, listed))
         return path
 
     def _write_package(self, arm: ArmDescription, console: Console) -> None:
@@ -240,18 +203,7 @@ def _tracked(things: Iterable[Any], console: Console) -> Iterable[Any]:
     return track(things, console=console, description='writing equations', transient=True)
 
 
-def _friction(arm: ArmDescription) -> FrictionCode:
-    from ..codegen.friction_code import FrictionCode
-
-    if arm.friction is None:
-        raise FrictionError(
-            f'{arm.file or arm.name} has no friction model; add one to the arm file (identify '
-            'writes it) or leave --friction out.'
-        )
-    return FrictionCode.of(arm.friction)
-
-
-def _counts(title: str, listed: list[Equations], others: Iterable[tuple[Any, ...]] = ()) -> Table:
+def _counts(title: str, listed: list[Equations], others: Iterable[tuple[Any, ...]]) -> Table:
     from ..codegen.emit import operation_count
 
     rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]

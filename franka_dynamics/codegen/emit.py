@@ -11,7 +11,6 @@ import textwrap
 from typing import Any, NamedTuple
 
 from .equations import Equations, Parameters, Quantity
-from .friction_code import FrictionCode
 from .program import Program, Result, Statement
 
 
@@ -215,21 +214,16 @@ class Origin:
         return f'Customised equations of motion of {self.arm}, in SI units. {known}'
 
 
-def python_module(
-    origin: Origin, listed: Sequence[Equations], friction: FrictionCode | None = None
-) -> str:
+def python_module(origin: Origin, listed: Sequence[Equations]) -> str:
     """Return a module of functions that plain Python runs and numba.njit compiles."""
     functions = [python_function(equations.program, summary(equations)) for equations in listed]
-    imported = 'cos, sin' if friction is None else 'cos, exp, sin, tanh'
-    if friction is not None:
-        functions.append(friction.python())
     return '\n'.join(
         [
             '"""',
             *heading(origin),
             '"""',
             '',
-            f'from math import {imported}',
+            'from math import cos, sin',
             '',
             '',
             '\n\n'.join(functions),
@@ -237,14 +231,11 @@ def python_module(
     )
 
 
-def c_header(
-    origin: Origin, listed: Sequence[Equations], friction: FrictionCode | None = None
-) -> str:
+def c_header(origin: Origin, listed: Sequence[Equations]) -> str:
     """
     Return a single C99 header that depends on nothing but math.h.
 
-    It begins with the `origin`, has a function for each of the `listed` equations and, where
-    given, those of `friction`.
+    It begins with the `origin` and has a function for each of the `listed` equations.
     """
     prefix = identifier(origin.arm)
     guard = f'{prefix.upper()}_DYNAMICS_H'
@@ -252,8 +243,6 @@ def c_header(
         f'/* {summary(equations)} */\n{c_functions(equations.program, prefix, equations.n)}'
         for equations in listed
     ]
-    if friction is not None:
-        functions.append(friction.c(prefix))
     return '\n'.join(
         [
             '/*',
