@@ -18,6 +18,7 @@ from ._arm_options import (
 )
 from ._interrupts import until_interrupted
 from ._options import folder_option
+from ._recording_options import progress_bar
 from ._say import say, terminal
 from ..errors import OutputError
 from ..options import option
@@ -101,8 +102,6 @@ class _EndedError(Exception):
 
 def _run(arguments: Demo, plan: DemoPlan, folder: Path, unasked: Callable[[], bool]) -> int:
     """Do both acts and show what came of them; the exit status."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
     from ..recordings.recording import write_recording
     from ..report.demo import (
         demo_report,
@@ -116,12 +115,11 @@ def _run(arguments: Demo, plan: DemoPlan, folder: Path, unasked: Callable[[], bo
     from ..simulation.model_trial import run_trial
 
     console, arm = terminal(), plan.arm
-    columns = (TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task('starting', total=1.0)
+    with progress_bar(console) as bar:
+        task = bar.add_task('starting', total=100.0)
 
         def show(text: str, share: float) -> None:
-            bar.update(task, description=text, completed=share)
+            bar.update(task, description=text, completed=100.0 * share)
             if not unasked():
                 raise _EndedError
 
