@@ -204,13 +204,17 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
 
 
 def _show_commands(console: Console, arguments: Sim) -> None:
+    from ..ros.trajectories import ready_excitation
+
     command, arm = this_command(), arguments.arm_as_given()
-    say(console, 'The node holds the arm. Meanwhile, in another terminal:')
+    ready = ready_excitation(arguments.arm) is not None
+    motion = arguments.arm if ready else 'excitation.yaml'
+    say(console, 'The arm is held. Meanwhile, in another terminal:')
     for line in (
         'node monitor',
         'node set scale 0.5',
-        f'identify plan {arm} --output excitation.yaml',
-        f'bag record {arm} --with excitation.yaml',
+        *(() if ready else (f'identify plan {arm} --output {motion}',)),
+        f'bag record {arm} --with {motion} --output recording',
     ):
         say(console, f'  {command} {line}')
 

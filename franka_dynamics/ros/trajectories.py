@@ -91,6 +91,12 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     return _request(message.joint_names, times, rows, seconds(message.header.stamp))
 
 
+def ready_excitation(arm: str) -> Path | None:
+    """Return the file of the excitation that is shipped for an arm of this name, if one is."""
+    folder = share_directory() / 'config' / 'excitations'
+    return next((path for path in folder.glob('*.yaml') if path.stem == arm), None)
+
+
 def read_trajectory_file(path: Path) -> JointTrajectory:
     """
     Return the message that a file such as `identify plan` writes stands for.
@@ -103,8 +109,8 @@ def read_trajectory_file(path: Path) -> JointTrajectory:
         If it cannot be read or is no trajectory.
 
     """
-    shipped = share_directory() / 'config' / 'excitations' / f'{path.name}.yaml'
-    if path == Path(path.name) and not path.exists() and shipped.is_file():
+    shipped = ready_excitation(str(path))
+    if shipped is not None and not path.exists():
         path = shipped
     try:
         content = read_mapping(path, expected=_FORM)

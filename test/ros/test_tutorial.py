@@ -142,7 +142,7 @@ def running(shell, *options, factor):
     slow = ['--lockstep', '--real-time-factor', factor]
     process = shell.start(['sim', '--no-view', *slow, *options])
     until(
-        lambda: process.poll() is None and 'The node holds the arm' in shell.logs(),
+        lambda: process.poll() is None and 'The arm is held' in shell.logs(),
         'the system',
         shell,
     )
