@@ -61,9 +61,6 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'write the file even if the arm is not better than the best published set', default=False
     )
     gravity: tuple[float, float, float] = gravity_option('base')
-    also_at: tuple[float, ...] = option(
-        'further cut-offs to report E at', 'HZ', empty=True, default=(5.0,)
-    )
     processes: int = option('read bags and make fits in so many processes', 'N', default=1)
     dask: str | None = option(
         'the same on the Dask cluster whose scheduler listens there (tcp://host:8786); '
@@ -242,7 +239,6 @@ def _bag(path: str, arguments: Identify, start: ArmDescription) -> Bag:
         arguments.topic,
         arguments.stamps,
         arguments.signal,
-        arguments.also_at,
     )
 
 

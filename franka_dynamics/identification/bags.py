@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from ..recordings.preprocessing import (
     Motion,
     prepare,
     SignalOptions,
-    too_slow,
     without_idle_effort,
 )
 from ..recordings.recording import HEADER, read_pieces, Recording
@@ -44,8 +43,6 @@ class Bag:
         'header' or 'received'.
     signal : SignalOptions
         Rate, cut-off and trim.
-    other_cutoffs : tuple of float
-        Further cut-offs to report errors at [Hz].
     at_once : int
         Messages that are held at once; a longer bag is read, prepared and trimmed in pieces.
 
@@ -56,7 +53,6 @@ class Bag:
     topic: str | None = None
     stamps: str = HEADER
     signal: SignalOptions = field(default_factory=SignalOptions)
-    other_cutoffs: tuple[float, ...] = ()
     at_once: int = 100_000
 
     @property
@@ -124,17 +120,19 @@ class Summarise:
     def __call__(self, source: Bag | Recording | Motion, name: str) -> BagResult:
         """Return a source's result; a fault of a bag is a part of it, not an error."""
         if isinstance(source, Motion):
-            return BagResult(self._summary(source, {}, name), source.options)
+            return BagResult(self._summary(source, name), source.options)
         if isinstance(source, Recording):
             motion = prepare(source, columns=self.model.friction.columns)
-            return BagResult(self._summary(motion, {}, name), motion.options)
+            return BagResult(self._summary(motion, name), motion.options)
         try:
             return self._read(source, name)
         except FrankaDynamicsError as error:
             return BagResult(None, source.signal, failure=error)
 
-    def _summary(self, motion: Motion, others: dict[float, Motion], name: str) -> Summary:
-        return Summary.of(self.model, motion, self.options.folds, others, name)
+    def _summary(
+        self, motion: Motion, name: str, place: tuple[float, float] = (0.0, 1.0)
+    ) -> Summary:
+        return Summary.of(self.model, motion, self.options.folds, name, place)
 
     def _read(self, bag: Bag, name: str) -> BagResult:
         summary: Summary | None = None
@@ -156,8 +154,7 @@ class Summarise:
                     raise
                 remarks[f'{where}{error} This piece was left out'] = None
                 continue
-            others = self._at_other_cutoffs(bag, recording, remarks)
-            one = Summary.of(self.model, motion, self.options.folds, others, name, place)
+            one = self._summary(motion, name, place)
             summary = one if summary is None else summary + one
             remarks |= dict.fromkeys(motion.remarks)
             suspicions += [where + sentence for sentence in self._suspicions(bag, at_work)]
@@ -174,19 +171,6 @@ class Summarise:
             digest.hexdigest()[:16],
         )
         return BagResult(summary, bag.signal, note)
-
-    def _at_other_cutoffs(
-        self, bag: Bag, recording: Recording, remarks: dict[str, None]
-    ) -> dict[float, Motion]:
-        """Return a recording prepared at the other cut-offs that it is fast enough for."""
-        found = {}
-        for cutoff in bag.other_cutoffs:
-            if too_slow(recording, cutoff):
-                remarks[f'{recording.source} is too slow for figures at {cutoff:g} Hz'] = None
-            elif cutoff != bag.signal.cutoff:
-                signal = replace(bag.signal, cutoff=cutoff)
-                found[cutoff] = prepare(recording, signal, columns=self.model.friction.columns)
-        return found
 
     def _suspicions(self, bag: Bag, recording: Recording) -> tuple[str, ...]:
         """Return what looks wrong; raise RecordingError if every figure would be meaningless."""

@@ -32,6 +32,8 @@ from ..errors import IdentificationError, needing
 from ..typing import Array
 
 _MASS, _MOMENT = PER_LINK - 1, slice(PER_LINK - 4, PER_LINK - 1)
+# Every mass lies within this factor of the starting set's.
+MASS_FACTOR = 3.0
 # Without any prior nothing would keep a link inside the cone's boundary, where it is flat.
 _LEAST_REGULARIZATION = 1e-2
 # What is left of a link without its hand is at least this part of the starting set's.
@@ -79,7 +81,6 @@ def fit_consistent(
     start: ArmDescription,
     fitted: NDArray[np.bool_] | None = None,
     friction_deviations: Array | None = None,
-    mass_factor: float = 3.0,
 ) -> ConsistentFit:
     """
     Return the physical arm that predicts the samples best.
@@ -98,19 +99,15 @@ def fit_consistent(
         Which friction parameters are fitted; all by default.
     friction_deviations : ndarray, shape (f,), optional
         Standard deviations of friction, which the arm's friction model then holds.
-    mass_factor : float
-        Every mass lies between start / mass_factor and start * mass_factor.
 
     Raises
     ------
     IdentificationError
-        If the factor is not above 1 or the solver finds no optimum.
+        If the solver finds no optimum.
     MissingDependencyError
         If cvxpy is not installed.
 
     """
-    if not mass_factor > 1.0:
-        raise IdentificationError(f'The mass factor is {mass_factor}; it must be above 1.')
     with needing('The physically consistent fit needs cvxpy', 'identify'):
         import cvxpy
     cp: Any = cvxpy
@@ -121,7 +118,7 @@ def fit_consistent(
     # From the reference, in units of the prior: all of the solver's numbers are of order one.
     root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
     change, friction = cp.Variable(len(root)), cp.Variable(len(kept))
-    divergence, constraints = _links(cp, prior, root, change, start, mass_factor)
+    divergence, constraints = _links(cp, prior, root, change, start)
     braking = np.flatnonzero(prior.model.friction.braking[kept])
     constraints.append(friction[braking] >= 0.0)
     left = (
@@ -150,7 +147,7 @@ def fit_consistent(
 
 
 def _links(
-    cp: Any, prior: Prior, root: Array, change: Any, start: ArmDescription, mass_factor: float
+    cp: Any, prior: Prior, root: Array, change: Any, start: ArmDescription
 ) -> tuple[Any, list[Any]]:
     """Return the divergence of all links and the constraints on them."""
     total, constraints = 0.0, []
@@ -167,7 +164,7 @@ def _links(
         constraints.append(relative == np.eye(4) + cp.reshape(moved, (4, 4), order='C'))
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
         mass = link.mass + root[block, block][_MASS] @ change[block]
-        constraints += [mass >= own.mass / mass_factor, mass <= own.mass * mass_factor]
+        constraints += [mass >= own.mass / MASS_FACTOR, mass <= own.mass * MASS_FACTOR]
         room = rooms[i]
         if room is not None:
             moment = link.first_moment + root[block, block][_MOMENT] @ change[block]
@@ -211,8 +208,8 @@ def _solve(cp: Any, problems: list[Any]) -> None:
         if problem.status is not None and problem.status.startswith(_NO_SOLUTION):
             raise IdentificationError(
                 f'The consistent fit has no solution ({problem.status}): no arm with masses '
-                'within the factor of the starting set exists. Raise --mass-factor or choose '
-                'another set.'
+                f'within a factor of {MASS_FACTOR:g} of the starting set exists. Choose another '
+                'set.'
             )
     raise IdentificationError(
         'The solver of the consistent fit failed, which happens where torques and starting '

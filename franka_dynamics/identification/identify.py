@@ -161,7 +161,7 @@ class Problem:
 
     def seen_by(self, fit: Fit, part: Part) -> Part:
         """Return a part as a fit has it: its friction terms, efforts in N m."""
-        return part.mapped(lambda one: self.of(fit.prior.model, one, fit.scale.scale))
+        return Part(part.name, self.of(fit.prior.model, part.factors, fit.scale.scale))
 
     def prior(self, model: TorqueModel, effort_scale: Array) -> Prior:
         """Return the prior where efforts become torques by a scale, (n,)."""
@@ -215,7 +215,6 @@ class Problem:
             start=self.start,
             fitted=fitted,
             friction_deviations=base.deviations[len(model.base) :],
-            mass_factor=options.mass_factor,
         )
         published = []
         for arm in (self.start, *self.published):
@@ -492,7 +491,8 @@ def _about_hands(
     """Return what is to be said of hands and loads; raise where another hand is seen."""
     if options.scale_unknown:
         return ()
-    torques = [one.whole.scaled(options.known_scale(model.n)) for one in summaries]
+    scale, wholes = options.known_scale(model.n), [one.whole for one in summaries]
+    torques = [Part(one.name, one.factors.scaled(scale)) for one in wholes]
     said = hand_contradictions(torques, model, start, hands)
     if said and not options.anyway:
         raise IdentificationError(

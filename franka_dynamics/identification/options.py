@@ -40,8 +40,6 @@ class IdentificationOptions:
         'maxwell_slip' or 'viscous_coulomb': what the arm is given.
     rotor_inertia : bool
         Whether each joint's rotor inertia is identified too; of motor currents it always is.
-    mass_factor : float
-        How far a mass may be from the starting set's.
     folds : int
         Stretches that a bag is parted into where there are fewer than three bags.
     regularization : float, optional
@@ -63,13 +61,12 @@ class IdentificationOptions:
     gravity: ArrayLike = GRAVITY
     friction: str = option('what the arm file holds', choices=FRICTIONS, default=MAXWELL_SLIP)
     rotor_inertia: bool = option('identify one rotor inertia per joint as well', default=False)
-    mass_factor: float = option('masses stay within this factor of the start', 'F', default=3.0)
     folds: int = 5
     regularization: float | None = option(
         'how precisely the starting set counts as known before: P for masses known to 1/sqrt(P), '
         'such as 100 for 10 % (default: chosen by cross-validation)',
         'PRECISION',
-        flags=('--prior', '--pull'),
+        flags=('--prior',),
         default=None,
     )
     effort_unit: str = option(

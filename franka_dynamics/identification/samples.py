@@ -13,7 +13,7 @@ r_factors let weights be chosen afterwards).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import pairwise
@@ -196,32 +196,15 @@ class Part:
         Of the bag, and which stretch.
     factors : QRFactors
         Its samples.
-    others : mapping of float to QRFactors
-        The same prepared at other cut-offs [Hz].
 
     """
 
     name: str
     factors: QRFactors
-    others: Mapping[float, QRFactors]
 
     def __add__(self, other: Part) -> Part:
         """Return both parts as one, under the first one's name."""
-        both = [cutoff for cutoff in self.others if cutoff in other.others]
-        return Part(
-            self.name,
-            self.factors + other.factors,
-            {cutoff: self.others[cutoff] + other.others[cutoff] for cutoff in both},
-        )
-
-    def mapped(self, change: Callable[[QRFactors], QRFactors]) -> Part:
-        """Return the part with all of its factors changed."""
-        others = {cutoff: change(factors) for cutoff, factors in self.others.items()}
-        return Part(self.name, change(self.factors), others)
-
-    def scaled(self, scale: ArrayLike) -> Part:
-        """Return the part with each joint's torques multiplied by a scale of shape (n,)."""
-        return self.mapped(lambda one: one.scaled(scale))
+        return Part(self.name, self.factors + other.factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +234,6 @@ class Summary:
         model: TorqueModel,
         motion: Motion,
         folds: int,
-        others: Mapping[float, Motion] | None = None,
         name: str = 'recording',
         place: tuple[float, float] = (0.0, 1.0),
     ) -> Summary:
@@ -266,25 +248,15 @@ class Summary:
             The recording, prepared.
         folds : int
             Consecutive stretches that it is parted into.
-        others : mapping of float to Motion, optional
-            The recording prepared at other cut-offs [Hz].
         name : str
             Of the bag.
         place : tuple of float
             Where the piece begins and ends, as parts of the recording.
 
         """
-        beside = {
-            cutoff: [QRFactors.of(model, part) for part in _stretches(other, folds, place)]
-            for cutoff, other in (others or {}).items()
-        }
         return cls(
             tuple(
-                Part(
-                    f'{name}{STRETCH}{k + 1} of {folds}',
-                    QRFactors.of(model, part),
-                    {cutoff: factors[k] for cutoff, factors in beside.items()},
-                )
+                Part(f'{name}{STRETCH}{k + 1} of {folds}', QRFactors.of(model, part))
                 for k, part in enumerate(_stretches(motion, folds, place))
             ),
             QRFactors.of_windows(model, motion),

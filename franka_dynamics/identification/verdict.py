@@ -12,8 +12,8 @@ would hide what inertias get wrong of gravity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class PartScore:
     Sums of squared residuals of one part that was left out, joint by joint, (n,) [N^2 m^2].
 
     `rigid` leaves friction and offset out of the prediction, `inertias` takes the part's own best
-    friction in their place; `others` holds samples and squares at other cut-offs.
+    friction in their place.
     """
 
     name: str
@@ -43,7 +43,6 @@ class PartScore:
     rigid: Array
     inertias: Array
     unfiltered: Array
-    others: Mapping[float, tuple[int, Array]] = field(default_factory=dict)
 
     @property
     def error(self) -> float:
@@ -66,16 +65,7 @@ class PartScore:
             factors.squares(base, base_scale=base_scale),
             factors.squares_beside_friction(model, base, base_scale),
             factors.squares(theta, unfiltered=True, base_scale=base_scale),
-            {
-                cutoff: (one.samples, one.squares(theta, base_scale=base_scale))
-                for cutoff, one in part.others.items()
-            },
         )
-
-    def at(self, cutoff: float) -> PartScore:
-        """Return the score on the same part prepared at another cut-off, `filtered` alone."""
-        samples, squares = self.others[cutoff]
-        return replace(self, samples=samples, filtered=squares, others={})
 
 
 def pooled(scores: Sequence[PartScore], of: Callable[[PartScore], Array]) -> ResidualRms:
@@ -132,15 +122,6 @@ class Score:
     def test_unfiltered(self) -> ResidualRms:
         """The same as `test` on unfiltered effort."""
         return pooled(self.parts, lambda one: one.unfiltered)
-
-    @property
-    def other_cutoffs(self) -> dict[float, ResidualRms]:
-        """The same as `test`, prepared at other cut-offs [Hz] that every part has."""
-        return {
-            cutoff: pooled([one.at(cutoff) for one in self.parts], lambda one: one.filtered)
-            for cutoff in self.parts[0].others
-            if all(cutoff in one.others for one in self.parts)
-        }
 
 
 @dataclass(frozen=True)

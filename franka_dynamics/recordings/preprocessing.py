@@ -169,8 +169,8 @@ def prepare(
     """
     chosen = SignalOptions() if options is None else options
     recording = without_idle_effort(recording)
-    period = _period(recording)
-    if too_slow(recording, chosen.cutoff):
+    period = float(np.median(np.diff(recording.time)))
+    if period * 2.0 * chosen.cutoff > 1.0:
         raise RecordingError(
             f'{recording.source} has a message every {period:.3g} s, too few for a cut-off of '
             f'{chosen.cutoff:g} Hz; choose one below {0.5 / period:.2g} Hz, or record the '
@@ -202,15 +202,6 @@ def prepare(
         remarks=tuple(remarks),
         columns=np.concatenate(computed) if computed else None,
     )
-
-
-def _period(recording: Recording) -> float:
-    return float(np.median(np.diff(recording.time)))
-
-
-def too_slow(recording: Recording, cutoff: float) -> bool:
-    """Return whether a recording's messages are too few for a cut-off [Hz]."""
-    return _period(recording) * 2.0 * cutoff > 1.0
 
 
 def without_idle_effort(recording: Recording) -> Recording:

@@ -108,9 +108,6 @@ def _score(one: Score) -> dict[str, Any]:
             }
             for part in one.parts
         ],
-        'test_at_other_cutoffs': {
-            f'{cutoff:g}': _errors(errors) for cutoff, errors in one.other_cutoffs.items()
-        },
     }
 
 
@@ -307,7 +304,6 @@ def advice(names: Sequence[str]) -> str:
 
 def tables(result: Identification) -> list[Table]:
     """Return the errors set by set, joint by joint, part by part and bag by bag."""
-    cutoffs = list(result.scores[0].other_cutoffs)
     best = _best(result)
     found = [
         Table(
@@ -319,7 +315,6 @@ def tables(result: Identification) -> list[Table]:
                     Head(name, form='.3f')
                     for name in ('all data', 'unseen', 'rigid alone', 'unfiltered')
                 ),
-                *(Head(f'{cutoff:g} Hz', form='.3f') for cutoff in cutoffs),
             ],
             [
                 (
@@ -328,7 +323,6 @@ def tables(result: Identification) -> list[Table]:
                     Cell(one.test.whole, 'strong'),
                     one.test_rigid.whole,
                     one.test_unfiltered.whole,
-                    *(one.other_cutoffs[cutoff].whole for cutoff in cutoffs),
                 )
                 for one in result.scores
             ],

@@ -23,6 +23,7 @@ from .elements import (
 )
 from .identification import headline, parameter_table, tables, verdict, warning_lines
 from .table import Head, Table
+from ..identification.consistent_fit import MASS_FACTOR
 from ..identification.identify import Identification
 from ..identification.link_room import CENTER_MARGIN_M
 from ..recordings.preprocessing import Motion
@@ -162,7 +163,7 @@ def _method(result: Identification) -> str:
         'deviations count independent samples: those of the filter, or of the residual where it '
         'repeats itself for longer; the prior counts as far as the torques bear it out. The '
         'consistent fit keeps every pseudo-inertia positive definite, '
-        f'every mass within a factor of {result.options.mass_factor:g} of the start, every centre '
+        f'every mass within a factor of {MASS_FACTOR:g} of the start, every centre '
         f'of mass within {1e3 * CENTER_MARGIN_M:g} mm of the shapes of its link, and every '
         'friction braking.'
     )

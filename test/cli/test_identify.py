@@ -153,12 +153,11 @@ def test_bags_named_as_unseen_decide(simulate, bag, tmp_path, capsys):
     write_recording(
         simulate(drawn_around(FER, 0), duration=20.0, friction=FRICTION, noise=0.2, seed=1), unseen
     )
-    command = ['identify', 'arm', str(bag), '--test', str(unseen), *SIMPLE, '--also-at']
+    command = ['identify', 'arm', str(bag), '--test', str(unseen), *SIMPLE]
     assert main([*command, '--output', str(out), '--json', str(figures)]) == 0
     data = json.loads(figures.read_text())
     assert data['unseen_bags'] == ['unseen']
     assert [one['samples'] for one in data['bags']] == [883, 583]
-    assert data['scores'][0]['test_at_other_cutoffs'] == {}
     assert all(part['name'].startswith('unseen, stretch') for part in data['scores'][0]['parts'])
     printed = ' '.join(capsys.readouterr().out.split())
     assert 'On 1 unseen bag, learnt from 1, the identified arm has E =' in printed
@@ -197,17 +196,6 @@ def test_a_missed_bound_on_e_writes_no_arm_file(bag, tmp_path, capsys):
     assert 'above the required 0.01 N m' in printed
     assert 'known to 0.3% (precision 1e+05, chosen by hand' in printed
     assert ' 0%' not in printed
-
-
-def test_a_log_at_10_hz_is_identified_without_figures_at_5_hz(simulate, tmp_path, capsys):
-    slow, figures = tmp_path / 'slow', tmp_path / 'all.json'
-    write_recording(
-        simulate(drawn_around(FER, 0), duration=40.0, rate=9.9, friction=FRICTION, noise=0.1), slow
-    )
-    assert main(['identify', 'arm', str(slow), *SIMPLE, '--json', str(figures)]) == 0
-    data = json.loads(figures.read_text())
-    assert data['scores'][0]['test_at_other_cutoffs'] == {}
-    assert 'is too slow for figures at 5 Hz' in ' '.join(capsys.readouterr().out.split())
 
 
 def test_bags_of_two_arms_are_refused_with_both_named(simulate, bag, tmp_path, capsys):
@@ -275,8 +263,6 @@ def test_the_sign_of_efforts_is_turned_by_the_effort_scale(bag, tmp_path):
     ('options', 'sentence'),
     [
         (['--prior', '-1'], 'The precision of the prior is -1.0; it must be positive'),
-        (['--pull', '-1'], 'The precision of the prior is -1.0; it must be positive'),
-        (['--mass-factor', '1'], 'The mass factor is 1.0; it must be above 1'),
         (['--output', '.'], 'is a folder; give the name of a file to be written'),
     ],
 )

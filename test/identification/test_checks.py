@@ -49,7 +49,7 @@ def with_load(motion, mass):
 
 def said(motions):
     """Return what is said of motions as bags of their own, their noise found as usual."""
-    bags = [Summary.of(MODEL, one, 2, None, f'{k}') for k, one in enumerate(motions)]
+    bags = [Summary.of(MODEL, one, 2, f'{k}') for k, one in enumerate(motions)]
     factors = total(bag.whole.factors for bag in bags)
     noise = find_noise(factors, PRIOR, np.full(7, 5.0))
     theta = estimate(factors.weighted(noise.weights), PRIOR, 10.0).theta
