@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .alignment import STATED_LIMITS
 from .comparison import compare_geometry, compare_links
 from .pinocchio_urdf import largest_difference
 from .published_inertials import identify, known_sets, Match, NearestSet
@@ -22,6 +22,7 @@ from .torque_effect import Difference, effect_between
 from ..arm import ArmDescription, Joint, JointLimits
 from ..arm.hand_file import NO_HAND
 from ..errors import UrdfError, UrdfMismatchError
+from ..typing import Array
 from ..urdf.serial_chain import ChainJoint, read_chain, SerialChain
 
 UNKNOWN = 'unknown'
@@ -32,21 +33,15 @@ class UrdfVerdict:
     """
     Whether a URDF is the described arm, and which published inertials it has.
 
-    `source` is what the URDF is called. `inertial_set` and `hand` name the known set that it is,
-    or UNKNOWN; `nearest` is the nearest
-    set in words, `distance` the largest difference to it (kg, kg m, kg m^2), `exact` whether that
-    is no more than the decimals of a text. `mount` is the pose of the arm's base link in the
-    URDF's root link. `findings` are reasons for a refusal, `notes` are not.
+    `source` is what the URDF is called, `nearest` the published set nearest to it (None where the
+    geometry is another already), `same` whether it is that one. `findings` are reasons for a
+    refusal, `notes` are not.
     """
 
     source: str
     arm: str
-    inertial_set: str
-    hand: str
-    nearest: str
-    distance: float
-    exact: bool
-    mount: NDArray[np.float64]
+    nearest: NearestSet | None = None
+    same: bool = False
     findings: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -55,32 +50,35 @@ class UrdfVerdict:
         """Whether nothing speaks against the URDF as the model."""
         return not self.findings
 
-    def gravity_in_base(
-        self,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
-    ) -> NDArray[np.float64]:
-        """Return gravity in the arm's base frame [m/s^2], given it in the URDF's root frame."""
-        return self.mount[:3, :3].T @ np.asarray(gravity, dtype=float)
+    @property
+    def inertial_set(self) -> str:
+        """Of the published set that it is, or UNKNOWN."""
+        return self.nearest.known.inertial_set if self.nearest and self.same else UNKNOWN
+
+    @property
+    def hand(self) -> str:
+        """Of the published set that it is, or UNKNOWN."""
+        return self.nearest.known.hand if self.nearest and self.same else UNKNOWN
+
+    @property
+    def exact(self) -> bool:
+        """Whether what is off is no more than the decimals of a text."""
+        return self.nearest is not None and self.nearest.worst is Match.EXACT
 
     def summary(self) -> str:
-        """Return the verdict in one sentence."""
-        if not self.passed:
-            count = len(self.findings)
-            return (
-                f'{self.source} is not the described {self.arm}: {count} '
-                f'{"difference" if count == 1 else "differences"} to {self.nearest}.'
-            )
-        if self.inertial_set == UNKNOWN:
+        """Return the verdict on a URDF that passed in one sentence."""
+        assert self.nearest is not None
+        apart = f'{self.nearest.distance:.2g}; kg, kg m, kg m^2'
+        if not self.same:
             return (
                 f'{self.source} has the geometry of {self.arm} and inertials of no known set, '
-                f'accepted as told; the nearest is {self.nearest}, which differs by up to '
-                f'{self.distance:.3g} (kg, kg m, kg m^2).'
+                f'accepted as told; the nearest is {self.nearest.known} (largest difference '
+                f'{apart}).'
             )
-        how = 'exactly' if self.exact else 'within rounding'
         return (
             f'{self.source} has the geometry of {self.arm} and the inertials of '
-            f'{self.nearest}, {how} (largest difference {self.distance:.2g}; kg, kg m, '
-            'kg m^2).'
+            f'{self.nearest.known}, {"exactly" if self.exact else "within rounding"} (largest '
+            f'difference {apart}).'
         )
 
 
@@ -91,7 +89,6 @@ _HAND_OF_FRANKA = 'franka_hand'
 # [m/s^2] A base tilted about two axes lets every parameter act that acts in any mounting.
 _TILTED = (3.0, -5.0, -7.9)
 _HAND_WORDS = ('hand', 'finger')
-_SHARED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +146,7 @@ def model_from_urdf(
     _require_complete(chain)
     aligned, differences = compare_geometry(reference, chain)
     if differences:
-        _refuse(_geometry_verdict(chain, reference, differences))
+        _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
     nearest, same, findings, notes = _judged(
         aligned, reference, expected_hand, _hand_without_mass(chain), accept_unknown_inertials
     )
@@ -157,12 +154,8 @@ def model_from_urdf(
     verdict = UrdfVerdict(
         source,
         reference.name,
-        nearest.known.inertial_set if same else UNKNOWN,
-        nearest.known.hand if same else UNKNOWN,
-        str(nearest.known),
-        nearest.distance,
-        nearest.worst is Match.EXACT,
-        chain.mount,
+        nearest,
+        same,
         findings,
         (*notes, *_mount_note(chain), *chain.notes, *limit_notes),
     )
@@ -179,7 +172,7 @@ def model_from_urdf(
         source=source,
         file=source,
     )
-    _require_same_reading(xml, description, verdict)
+    _require_same_reading(xml, description, chain.mount, verdict)
     unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
     return UrdfModel(description, replace(verdict, notes=(*unphysical, *verdict.notes)))
 
@@ -237,9 +230,11 @@ def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) 
     )
 
 
-def _require_same_reading(xml: str, description: ArmDescription, verdict: UrdfVerdict) -> None:
+def _require_same_reading(
+    xml: str, description: ArmDescription, mount: Array, verdict: UrdfVerdict
+) -> None:
     """Compare our reading of the text with Pinocchio's, the rows against the URDF's own joints."""
-    difference = largest_difference(xml, description, verdict.mount)
+    difference = largest_difference(xml, description, mount)
     if not difference <= _READING_TOLERANCE:
         finding = Difference(
             'the arm',
@@ -261,8 +256,10 @@ def _refuse(verdict: UrdfVerdict) -> None:
         if others
         else ''
     )
+    rows = f'the DH rows of {verdict.arm}'
+    against = rows if verdict.nearest is None else verdict.nearest.known
     raise UrdfMismatchError(
-        f'{verdict.source} against {verdict.nearest}: {verdict.findings[0]}{more}', verdict
+        f'{verdict.source} against {against}: {verdict.findings[0]}{more}', verdict
     )
 
 
@@ -284,23 +281,6 @@ def _require_complete(chain: SerialChain) -> None:
 
 def _plural(word: str, names: Sequence[str]) -> str:
     return f'{word}{"s" if len(names) > 1 else ""} {", ".join(names)}'
-
-
-def _geometry_verdict(
-    chain: SerialChain, reference: ArmDescription, differences: tuple[Difference, ...]
-) -> UrdfVerdict:
-    return UrdfVerdict(
-        chain.source,
-        reference.name,
-        UNKNOWN,
-        UNKNOWN,
-        f'the DH rows of {reference.name}',
-        float('nan'),
-        False,
-        chain.mount,
-        differences,
-        chain.notes,
-    )
 
 
 def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
@@ -337,7 +317,7 @@ def _joints(
         joints.append(replace(joint, name=read.name, limits=limits))
         changed = [
             f'{key} {getattr(limits, key):g} for {getattr(joint.limits, key):g}'
-            for key in _SHARED_LIMITS
+            for key in STATED_LIMITS
             if getattr(limits, key) != getattr(joint.limits, key)
         ]
         if changed:
