@@ -177,12 +177,11 @@ _ELEMENT_ORDERS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ErrorPattern:
-    """A way to write a link wrongly: in words, what came of it, and whether it can be meant."""
+    """A way to write a link wrongly, in words, and whether it can only be a mistake."""
 
     cause: str
-    link: LinkInertia
     certain: bool = True
 
 
@@ -196,7 +195,7 @@ def error_pattern(first: ArmDescription, second: ArmDescription, i: int) -> Erro
     pattern = pattern or likeliest_error_pattern(found, known, neighbours)
     impossible = match(found, known) is Match.DIFFERENT and not found.is_physical()
     if impossible and not (pattern and pattern.certain):
-        return ErrorPattern('no real body has these parameters', found)
+        return ErrorPattern('no real body has these parameters')
     return pattern
 
 
@@ -209,18 +208,17 @@ def _carried(
     if first.hand != NO_HAND and hand_file(first.hand).is_file():
         bare = bare - load_hand(first.hand).expressed_in(flange)
         if match(found, bare) is Match.EXACT:
-            return ErrorPattern(f'the hand {first.hand} is missing', found)
+            return ErrorPattern(f'the hand {first.hand} is missing')
     tool = (found - bare).expressed_in(inverse_transform(flange))
     for name in available_hands():
         hand = load_hand(name)
         degrees = mounting_angle(tool, hand)
         if degrees == 0.0 and name != first.hand:
-            return ErrorPattern(f'the hand {name} is mounted', found)
+            return ErrorPattern(f'the hand {name} is mounted')
         if degrees:
             return ErrorPattern(
                 f"{name} is mounted at {_MOUNTED_AT + degrees:g} deg about the flange's z, not "
                 f'at {_MOUNTED_AT:g} deg',
-                found,
                 certain=False,
             )
         pattern = likeliest_error_pattern(found - hand.expressed_in(flange), bare, neighbours)
@@ -231,7 +229,6 @@ def _carried(
         center = ', '.join(f'{value:.3g}' for value in tool.center_of_mass)
         return ErrorPattern(
             f'a tool of {tool.mass:.4g} kg at ({center}) m from the flange that is no known hand',
-            found,
             certain=False,
         )
     return pattern
@@ -265,8 +262,8 @@ def likeliest_error_pattern(
     for nearness in (Match.EXACT, Match.ROUNDED):
         for cause, link in made.items():
             if near[cause] <= nearness and match(link, known) > nearness:
-                return ErrorPattern(cause, link)
-    return _single_quantity(found, known)
+                return ErrorPattern(cause)
+    return None
 
 
 def _written_wrongly(
@@ -336,29 +333,3 @@ def _reordered(m: float, c: Array, six: Array) -> dict[str, LinkInertia]:
         swapped[[i, j]] = swapped[[j, i]]
         orders[f'i{TENSOR_ORDER[j]} and i{TENSOR_ORDER[i]} are swapped'] = swapped
     return {cause: LinkInertia.from_center_of_mass(m, c, one) for cause, one in orders.items()}
-
-
-def _single_quantity(found: LinkInertia, known: LinkInertia) -> ErrorPattern | None:
-    """Return which one of mass, centre of mass and inertia differs, if it is only one."""
-    about_center = LinkInertia.from_center_of_mass
-    tensor = known.inertia_at_center_of_mass
-    candidates = {
-        'only the mass differs: a wrong mass': about_center(
-            found.mass, known.center_of_mass, tensor
-        ),
-        'only the mass differs, first moment and inertia about the frame origin do not: a wrong '
-        'mass': LinkInertia(found.mass, known.first_moment, known.inertia),
-        'only the centre of mass differs': about_center(known.mass, found.center_of_mass, tensor),
-        'only the inertia differs': about_center(
-            known.mass, known.center_of_mass, found.inertia_at_center_of_mass
-        ),
-    }
-    for cause, link in candidates.items():
-        if match(found, link) is Match.EXACT:
-            return ErrorPattern(cause, link, certain=False)
-    ratio = found.mass / known.mass if known.mass else 0.0
-    if ratio > 0.0 and abs(ratio - 1.0) > EXACT:
-        scaled = LinkInertia.from_parameters(ratio * known.parameters())
-        if match(found, scaled) is Match.EXACT:
-            return ErrorPattern(f'all parameters are scaled by {ratio:.6g}', scaled, certain=False)
-    return None

@@ -81,36 +81,15 @@ def test_a_known_error_pattern_is_named_as_such_and_certain(words):
 
 
 @pytest.mark.parametrize(
-    ('make', 'words'),
+    'make',
     [
-        (
-            lambda k: about_center(1.3 * k.mass, k.center_of_mass, tensor(k)),
-            'only the mass differs',
-        ),
-        (
-            lambda k: LinkInertia(1.3 * k.mass, k.first_moment, k.inertia),
-            'first moment and inertia',
-        ),
-        (
-            lambda k: about_center(k.mass, k.center_of_mass + [0.01, 0.0, 0.0], tensor(k)),
-            'only the centre of mass differs',
-        ),
-        (
-            lambda k: about_center(k.mass, k.center_of_mass, 1.01 * tensor(k)),
-            'only the inertia differs',
-        ),
-        (lambda k: LinkInertia.from_parameters(1.3 * k.parameters()), 'scaled by 1.3'),
+        lambda k: about_center(1.3 * k.mass, k.center_of_mass, tensor(k)),
+        lambda k: random_link(2),
     ],
 )
-def test_one_quantity_changed_is_explained_but_not_certain(make, words):
+def test_a_wrong_number_alone_or_another_link_is_no_error_pattern(make):
     known = random_link(1)
-    pattern = likeliest_error_pattern(make(known), known, {})
-    assert words in pattern.cause
-    assert not pattern.certain
-
-
-def test_two_unrelated_links_are_explained_by_no_cause():
-    assert likeliest_error_pattern(random_link(1), random_link(2), {}) is None
+    assert likeliest_error_pattern(make(known), known, {}) is None
 
 
 @pytest.mark.parametrize('degrees', [-180, -90, -45, 15, 120])

@@ -184,7 +184,6 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
     (finding,) = findings_of(wrong)
     assert (finding.place, finding.parameter) == ('fer_joint3', 'mass')
     assert (finding.first, finding.second) == (pytest.approx(3.228604), pytest.approx(3.8286))
-    assert finding.cause == 'only the mass differs: a wrong mass'
     accepted = model_from_urdf(write_urdf(wrong), gaz, accept_unknown_inertials=True)
     assert accepted.verdict.inertial_set == 'unknown'
     assert 'Accepted.' in accepted.verdict.notes[0]
@@ -314,6 +313,6 @@ def test_a_refusal_of_many_links_counts_the_others():
     heavier = gaz.map_links(lambda link: LinkInertia.from_parameters(1.1 * link.parameters()))
     with pytest.raises(
         UrdfMismatchError,
-        match=r'mass is 3.5879 here.* all parameters are scaled by 1\.1.* 48 more differences',
+        match=r'mass is 3.5879 here.* 48 more differences',
     ):
         model_from_urdf(write_urdf(heavier), gaz)
