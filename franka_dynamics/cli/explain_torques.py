@@ -13,7 +13,6 @@ import numpy as np
 
 from ._arm_options import RepairableArm
 from ._options import gravity_option, json_option
-from ._recording_options import progress_bar
 from ._say import say, terminal, write_json
 from ..errors import RecordingError
 from ..options import option
@@ -45,11 +44,8 @@ class Explain(RepairableArm):
 
         console, arm = terminal(), self.load_arm()
         states, torque = _read(self.torques)
-        with progress_bar(console) as bar:
-            task = bar.add_task('trying parameters', total=None)
-            verdict = search_faults(
-                arm, states, torque, gravity=self.gravity, progress=lambda: bar.advance(task)
-            )
+        with terminal(stderr=True).status('trying parameters ...'):
+            verdict = search_faults(arm, states, torque, gravity=self.gravity)
         say(
             console,
             f'{self.torques}: {len(torque)} states; the torques differ from {arm.name} '

@@ -10,7 +10,7 @@ in proportion are one candidate: no motion separates them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 import math
 
@@ -40,9 +40,10 @@ _ALIKE_LEFT = 1e-5  # and what they leave of the difference is the same to this
 _STEP = 1e-4  # of the central differences, in the parameter's unit
 _MOST_STEPS = 15
 _CONVERGED = 1e-6  # of max(1, |value|); the step that is this short is still taken
-# An angle may be far off: the fit starts from the best of these offsets as well.
-_ANGLE_STARTS = (0.5 * math.pi, -0.5 * math.pi, math.pi)
-_EXPLAINED = 1e-8  # a fit that leaves less of the difference needs no second start
+# An angle may be far off: the fit starts from the best of these offsets.
+_ANGLE_STARTS = (0.0, 0.5 * math.pi, -0.5 * math.pi, math.pi)
+# All torques of the arm in which one parameter has another value.
+_Answer = Callable[[float], Array]
 
 
 @dataclass(frozen=True)
@@ -96,29 +97,12 @@ class FaultSearch:
     rank: int
 
 
-class _Candidate:
-    """A parameter with its value here, and the torques of the arm that has another one."""
-
-    def __init__(self, parameter: Parameter, here: Situation, states: JointStates) -> None:
-        self.parameter, self.value = parameter, float(parameter.read(here))
-        self._here, self._states = here, states
-
-    def torque(self, value: float) -> Array:
-        """Return all torques with another value."""
-        return _torque(self.parameter.write(self._here, value), self._states).ravel()
-
-
-def _torque(of: Situation, states: JointStates) -> Array:
-    return NewtonEulerModel(of.arm, of.gravity).inverse_dynamics(*states)
-
-
 def search_faults(
     description: ArmDescription,
     states: JointStates,
     torque: ArrayLike,
     *,
     gravity: ArrayLike = GRAVITY,
-    progress: Callable[[], None] = lambda: None,
 ) -> FaultSearch:
     """
     Rank the single parameters that would explain the torques of a black box.
@@ -133,8 +117,6 @@ def search_faults(
         What it answered [N m]: rigid-body torque without friction.
     gravity : array_like, shape (3,)
         Gravity that it should have used [m/s^2].
-    progress : callable
-        Called once after every parameter.
 
     Raises
     ------
@@ -148,68 +130,62 @@ def search_faults(
             f'tau has shape {answered.shape}, expected {np.shape(states.q)}: '
             'one torque per joint of every state.'
         )
-    here = Situation(description, gravity_vector(gravity))
-    expected = _torque(here, states)
-    size = _rms(answered - expected)
-    candidates = [_Candidate(one, here, states) for one in _parameters(description)]
-    slopes = np.array([_slope(candidate, candidate.value) for candidate in candidates])
-    identifiable = np.linalg.norm(slopes, axis=1) / math.sqrt(answered.size) > _UNIDENTIFIABLE
-    unidentifiable = tuple(
-        one.parameter.label for one, shows in zip(candidates, identifiable) if not shows
-    )
-    candidates, slopes = (
-        [one for one, shows in zip(candidates, identifiable) if shows],
-        slopes[identifiable],
-    )
-    directions = slopes / np.linalg.norm(slopes, axis=1)[:, None]
+    here, wanted = Situation(description, gravity_vector(gravity)), answered.ravel()
+    size = _rms(wanted - _torque(here, states))
+
+    def answer(of: Parameter) -> _Answer:
+        return lambda value: _torque(of.write(here, value), states)
+
+    parameters = _parameters(description)
+    slopes = np.array([_slope(answer(one), float(one.read(here))) for one in parameters])
+    shown = np.linalg.norm(slopes, axis=1) / math.sqrt(answered.size) > _UNIDENTIFIABLE
+    hidden = tuple(one.label for one, shows in zip(parameters, shown) if not shows)
+    tried = [one for one, shows in zip(parameters, shown) if shows]
+    directions = slopes[shown] / np.linalg.norm(slopes[shown], axis=1)[:, None]
     parallel = np.abs(directions @ directions.T) > 1.0 - _ALIKE
-    groups = _groups([one.parameter.label for one in candidates], parallel)
+    groups = _groups([one.label for one in tried], parallel)
     rank = int(np.linalg.matrix_rank(directions, tol=_ALIKE))
     if size <= _UNIDENTIFIABLE:
-        return FaultSearch(size, (), unidentifiable, groups, len(identifiable), rank)
-    fits = []
-    rest = (answered - expected).ravel()
-    for candidate, slope in zip(candidates, slopes):
-        fits.append(_fit(candidate, answered.ravel(), rest, slope))
-        progress()
-    ranked = [
-        *_ranked(candidates, parallel, fits, size),
-        *(_reversal(here, states, i, answered, size) for i in range(description.n)),
+        return FaultSearch(size, (), hidden, groups, len(parameters), rank)
+    values = [float(one.read(here)) for one in tried]
+    fits = [_fit(one, answer(one), value, wanted) for one, value in zip(tried, values)]
+    left = np.array([_rms(wanted - answer(one)(fit)) / size for one, fit in zip(tried, fits)])
+    # Parallel to first order; further away one may explain what the other does not.
+    alike = (
+        parallel & (np.abs(left[:, None] - left) < _ALIKE_LEFT) & ~np.eye(len(left), dtype=bool)
+    )
+    candidates = [
+        FaultCandidate(
+            one.place,
+            one.name,
+            one.unit,
+            value,
+            fit,
+            float(rest),
+            tuple(tried[k].label for k in np.flatnonzero(others)),
+        )
+        for one, value, fit, rest, others in zip(tried, values, fits, left, alike)
     ]
-    ranked.sort(key=lambda candidate: candidate.left)
-    return FaultSearch(size, tuple(ranked), unidentifiable, groups, len(identifiable), rank)
+    for i, name in enumerate(description.joint_names):
+        turned = replace(here, arm=with_joint_reversed(description, i))
+        rest = _rms(wanted - _torque(turned, states)) / size
+        candidates.append(FaultCandidate(name, 'joint sign', '', 1.0, -1.0, rest))
+    candidates.sort(key=lambda candidate: candidate.left)
+    return FaultSearch(size, tuple(candidates), hidden, groups, len(parameters), rank)
+
+
+def _torque(of: Situation, states: JointStates) -> Array:
+    return NewtonEulerModel(of.arm, of.gravity).inverse_dynamics(*states).ravel()
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def _groups(labels: list[str], parallel: NDArray[np.bool_]) -> tuple[tuple[str, ...], ...]:
     """Return the classes of two or more parameters that are parallel to one another."""
     classes = dict.fromkeys(tuple(np.flatnonzero(row).tolist()) for row in parallel)
     return tuple(tuple(labels[i] for i in members) for members in classes if len(members) > 1)
-
-
-def _ranked(
-    candidates: list[_Candidate],
-    parallel: NDArray[np.bool_],
-    fits: list[tuple[float, float]],
-    size: float,
-) -> Iterator[FaultCandidate]:
-    """Yield every parameter as a fault candidate, with those that torque cannot tell from it."""
-    left = np.array([fit[1] for fit in fits]) / size
-    for row, (one, (fitted, _)) in enumerate(zip(candidates, fits)):
-        alike = parallel[row] & (np.abs(left - left[row]) < _ALIKE_LEFT)
-        alike[row] = False
-        yield FaultCandidate(
-            one.parameter.place,
-            one.parameter.name,
-            one.parameter.unit,
-            one.value,
-            fitted,
-            float(left[row]),
-            tuple(candidates[other].parameter.label for other in np.flatnonzero(alike)),
-        )
-
-
-def _rms(values: Array) -> float:
-    return float(np.sqrt(np.mean(values**2)))
 
 
 def _parameters(description: ArmDescription) -> list[Parameter]:
@@ -229,56 +205,29 @@ def _parameters(description: ArmDescription) -> list[Parameter]:
     return parameters
 
 
-def _slope(candidate: _Candidate, at: float) -> Array:
-    step = 1.0 if candidate.parameter.linear else _STEP
-    return (candidate.torque(at + step) - candidate.torque(at - step)) / (2.0 * step)
+def _slope(answer: _Answer, at: float) -> Array:
+    return (answer(at + _STEP) - answer(at - _STEP)) / (2.0 * _STEP)
 
 
-def _fit(candidate: _Candidate, answered: Array, rest: Array, slope: Array) -> tuple[float, float]:
-    """Return the value whose torques come nearest, and the root mean square that it leaves."""
-    if candidate.parameter.linear:
-        step = float(slope @ rest) / float(slope @ slope)
-        return candidate.value + step, _rms(rest - step * slope)
-    value, left = _descend(candidate, candidate.value, answered)
-    unexplained = left > _EXPLAINED * _rms(answered)
-    if candidate.parameter.angle and unexplained:
-        start = min(
-            (candidate.value + offset for offset in _ANGLE_STARTS),
-            key=lambda at: float(np.sum((answered - candidate.torque(at)) ** 2)),
+def _fit(parameter: Parameter, answer: _Answer, value: float, wanted: Array) -> float:
+    """Return the value whose torques come nearest: Gauss-Newton, steps halved until they help."""
+    start = value
+    if parameter.angle:
+        value = min(
+            (start + turn for turn in _ANGLE_STARTS), key=lambda at: _rms(wanted - answer(at))
         )
-        value, left = min(
-            (value, left), _descend(candidate, start, answered), key=lambda fit: fit[1]
-        )
-    if candidate.parameter.angle:
-        value = candidate.value + math.remainder(value - candidate.value, math.tau)
-    return value, left
-
-
-def _descend(candidate: _Candidate, value: float, answered: Array) -> tuple[float, float]:
-    """Gauss-Newton steps in one parameter, each halved until it helps."""
-    rest = answered - candidate.torque(value)
+    rest = wanted - answer(value)
     for _ in range(_MOST_STEPS):
-        slope = _slope(candidate, value)
+        slope = _slope(answer, value)
         curvature = float(slope @ slope)
-        if curvature == 0.0:
-            break
-        step = float(slope @ rest) / curvature
+        step = float(slope @ rest) / curvature if curvature else 0.0
         short = _CONVERGED * max(1.0, abs(value))
-        left = answered - candidate.torque(value + step)
+        left = wanted - answer(value + step)
         while not left @ left < rest @ rest and abs(step) > short:
             step *= 0.5
-            left = answered - candidate.torque(value + step)
-        if not left @ left < rest @ rest:
-            break
-        value, rest = value + step, left
+            left = wanted - answer(value + step)
+        if left @ left < rest @ rest:
+            value, rest = value + step, left
         if abs(step) <= short:
             break
-    return value, _rms(rest)
-
-
-def _reversal(
-    here: Situation, states: JointStates, joint: int, answered: Array, size: float
-) -> FaultCandidate:
-    turned = replace(here, arm=with_joint_reversed(here.arm, joint))
-    left = _rms(answered - _torque(turned, states)) / size
-    return FaultCandidate(here.arm.joint_names[joint], 'joint sign', '', 1.0, -1.0, left)
+    return start + math.remainder(value - start, math.tau) if parameter.angle else value

@@ -43,7 +43,7 @@ class Parameter:
 
     `read` returns its value, NaN where there is none; `write(situation, value)` returns them with
     another one. `angle` values are compared modulo a whole turn; `identifiable` is False where no
-    torque of a rigid body can depend on it; in a `linear` one torque is affine.
+    torque of a rigid body can depend on it.
     """
 
     place: str
@@ -53,7 +53,6 @@ class Parameter:
     write: Callable[[Situation, Any], Situation]
     angle: bool = False
     identifiable: bool = True
-    linear: bool = False
 
     @property
     def label(self) -> str:
@@ -110,8 +109,7 @@ INERTIA_FORMS = (
 def gravity_parameters() -> list[Parameter]:
     """Return gravity's three entries."""
     return [
-        _field('arm', f'gravity {axis}', 'm/s^2', 'gravity', (i,), linear=True)
-        for i, axis in enumerate('xyz')
+        _field('arm', f'gravity {axis}', 'm/s^2', 'gravity', (i,)) for i, axis in enumerate('xyz')
     ]
 
 
@@ -126,9 +124,7 @@ def geometry_parameters(description: ArmDescription) -> list[Parameter]:
         at = ('arm', 'joints', i)
         parameters += _row_parameters(joint.name, *at, 'row')
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
-        parameters.append(
-            _field(joint.name, 'rotor inertia', unit, *at, 'rotor_inertia', linear=True)
-        )
+        parameters.append(_field(joint.name, 'rotor inertia', unit, *at, 'rotor_inertia'))
     # The flange moves no mass of its own: a load on it is already in the last link.
     return parameters + _row_parameters('flange', 'arm', 'flange', identifiable=False)
 
@@ -277,13 +273,10 @@ def _inertia_parameter(place: str, link: int, form: InertiaForm, k: int) -> Para
         return _set(of, ('arm', 'links', link), form.link(numbers))
 
     name, unit = form.names()[k]
-    # About the frame origin all ten are linear (Gautier and Khalil 1990, eq. 3),
-    # else the tensor's entries are.
     return Parameter(
         place,
         name,
         unit,
         lambda of: float(form.numbers(of.arm.links[link])[k]),
         write,
-        linear=k > 3 or (form.moment and form.origin),
     )
