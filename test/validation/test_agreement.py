@@ -103,11 +103,6 @@ def test_of_only_two_that_differ_neither_is_the_culprit_alone():
     assert agreement.findings[-1].startswith('More than one formulation departs')
 
 
-def test_a_set_that_is_not_physical_is_warned_of_with_its_link():
-    agreement = compare_formulations(load('fer', 'ledezma2021'), count=5)
-    assert any('fer_joint2 is not physical' in sentence for sentence in agreement.warnings)
-
-
 def test_a_wrong_wrench_behind_right_torques_fails_and_is_named():
     class Faulty(LagrangianModel):
         def joint_wrenches(self, q, dq, ddq):

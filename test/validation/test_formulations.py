@@ -61,7 +61,7 @@ def assert_same_quantities(backend, models, states):
             assert_near(actual, expected, AGREEMENT, f'{quantity} of {type(model).__name__}')
 
 
-@pytest.mark.parametrize('seed', range(20))
+@pytest.mark.parametrize('seed', range(12))
 def test_each_formulation_of_any_arm_agrees_with_pinocchio(seed):
     arm, gravity, states = random_case(seed)
     models = [own(arm, gravity) for own in OWN]
@@ -69,7 +69,7 @@ def test_each_formulation_of_any_arm_agrees_with_pinocchio(seed):
 
 
 @pytest.mark.parametrize('reference_frame', REFERENCE_FRAMES)
-@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('seed', range(4))
 def test_jacobians_of_any_frame_of_any_arm_are_pinocchios(reference_frame, seed):
     arm, gravity, states = random_case(seed)
     backend, models = PinocchioModel(arm, gravity), [own(arm, gravity) for own in OWN]
@@ -96,14 +96,14 @@ def assert_same_acceleration(model, backend, states, wrench=None):
 
 
 @pytest.mark.parametrize('own', OWN)
-@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('seed', range(4))
 def test_forward_dynamics_of_any_arm_accelerates_as_pinocchio(own, seed):
     arm, gravity, states = random_case(seed)
     assert_same_acceleration(own(arm, gravity), PinocchioModel(arm, gravity), states)
 
 
 @pytest.mark.parametrize('own', OWN)
-@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('seed', range(4))
 def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
     arm, gravity, states = random_case(seed)
     wrench = np.random.default_rng(seed).normal(size=6) * 20.0

@@ -37,11 +37,8 @@ def swap(link, order):
 @pytest.mark.parametrize(
     ('arm', 'inertial_set', 'hand'),
     [
-        ('fer', 'gaz2019', 'none'),
-        ('fer', 'gaz2019', 'franka_hand'),
         ('fer', 'gaz2019', 'hand_ledezma2021'),
         ('fr3', 'franka_description', 'none'),
-        ('fr3', 'franka_description', 'franka_hand'),
         ('fr3', 'franka_description', 'franka_hand_0.4'),
         ('rpr', 'aluminium', 'none'),
     ],
@@ -55,11 +52,6 @@ def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
         np.testing.assert_allclose(
             found.parameters(), expected.parameters(), rtol=0.0, atol=ROUNDING
         )
-
-
-def test_a_hand_as_a_link_of_its_own_is_recognised():
-    text = write_urdf(load('fr3'), tool=('fr3_hand', load_hand('franka_hand')))
-    assert model_from_urdf(text, load('fr3')).verdict.hand == 'franka_hand'
 
 
 def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
@@ -97,6 +89,15 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
         'fer_joint1: first moment z is -0.236704 here and -0.466704 there [kg m]; no effect on '
         'torque. Passed.'
     )
+
+
+def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
+    gaz = load('fer')
+    first = gaz.links[0]
+    off_axis = LinkInertia(first.mass, first.first_moment + [0.05, 0.0, 0.0], first.inertia)
+    (finding,) = findings_of(with_link(gaz, 0, off_axis))
+    assert (finding.place, finding.parameter) == ('fer_joint1', 'first moment x')
+    assert finding.torque_effect > 0.2
 
 
 # Every pattern has its case in test_inertia_diagnosis; here, that its link is told.
@@ -248,25 +249,6 @@ def test_a_published_set_that_is_not_physical_passes_with_a_note():
     assert verdict.notes[0].startswith('the link behind fer_joint4 is not physical')
 
 
-def test_wrong_geometry_has_the_longer_arms_effect_on_torque():
-    gaz = load('fer')
-    text = write_urdf(gaz).replace('0 -0.316 0', '0 -0.32 0')
-    with pytest.raises(UrdfMismatchError) as raised:
-        model_from_urdf(text, gaz)
-    first = raised.value.verdict.findings[0]
-    assert (first.place, first.parameter) == ('fer_joint3', 'd')
-    joints = list(gaz.joints)
-    joints[2] = replace(joints[2], row=replace(joints[2].row, d=0.32))
-    states = sample_states(gaz, 200, 0)
-    tau = [
-        NewtonEulerModel(arm).inverse_dynamics(*states)
-        for arm in (gaz, replace(gaz, joints=tuple(joints)))
-    ]
-    np.testing.assert_allclose(
-        first.torque_effect, np.abs(tau[0] - tau[1]).max(), rtol=0.0, atol=TORQUE
-    )
-
-
 def test_missing_inertials_or_limits_name_the_link_or_joint():
     text = write_urdf(load('fer'))
     bare = re.sub(
@@ -306,13 +288,3 @@ def test_a_tilted_mount_tells_the_gravity_in_the_base():
     # -9.81 (0, sin 0.5, cos 0.5)
     told = 'tilted: in its frame gravity is (0, -4.7032, -8.6091) m/s^2'
     assert any(told in note and 'Set gravity_vector' in note for note in model.verdict.notes)
-
-
-def test_a_refusal_of_many_links_counts_the_others():
-    gaz = load('fer', 'gaz2019')
-    heavier = gaz.map_links(lambda link: LinkInertia.from_parameters(1.1 * link.parameters()))
-    with pytest.raises(
-        UrdfMismatchError,
-        match=r'mass is 3.5879 here.* 48 more differences',
-    ):
-        model_from_urdf(write_urdf(heavier), gaz)

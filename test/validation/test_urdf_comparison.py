@@ -27,21 +27,6 @@ def compared(tmp_path):
     return against
 
 
-@pytest.fixture
-def named(compared):
-    """Return a function that names the places and parameters that differ."""
-
-    def found(arm, **keywords):
-        return [(one.place, one.parameter) for one in compared(arm, **keywords).differences]
-
-    return found
-
-
-@pytest.mark.parametrize('arm', ['fer', 'fr3'])
-def test_given_a_sound_urdf_when_compared_then_nothing_is_named(arm, named):
-    assert named(load(arm)) == []
-
-
 def test_millimetres_and_few_digits_are_named_as_the_cause(compared):
     arm = load('fr3')
     for change, cause in (
