@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from ._recording_options import (
 )
 from ._say import say, terminal
 from ..errors import OutputError
-from ..files import writable_file
+from ..files import complete_or_absent, writable_file
 from ..options import option
+from ..typing import Array
 
 
 def _output(text: str) -> Path:
@@ -24,14 +26,27 @@ def _output(text: str) -> Path:
     return writable_file(text) if Path(text).suffix else new_bag(text)
 
 
+def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, str]) -> None:
+    """Write arrays (N,) or (N, k) as the columns name or name1, name2, ... below comments."""
+    import numpy as np
+
+    columns = {
+        name if array.ndim == 1 else f'{name}{place}': column
+        for name, array in arrays.items()
+        for place, column in enumerate(array.reshape(len(array), -1).T, start=1)
+    }
+    lines = [*(f'# {name}: {text}' for name, text in about.items()), ','.join(columns)]
+    table = np.column_stack(list(columns.values()))
+    with complete_or_absent(path) as scratch:
+        np.savetxt(scratch, table, '%.12g', ',', header='\n'.join(lines), comments='')
+
+
 @dataclass(frozen=True, kw_only=True)
 class External(RecordingOptions, ArmOptions):
-    """Write the external torque and wrench of a recording: a bag, CSV, HDF5 or parquet."""
+    """Write the external torque and wrench of a recording: a table or a bag."""
 
     bag: str = option('a rosbag2 folder, or one bag file', 'BAG', positional=True)
-    output: Path = option(
-        'a .csv, .h5, .hdf5 or .parquet file, or the folder of a new rosbag2', 'PATH', kind=_output
-    )
+    output: Path = option('a .csv file, or the folder of a new rosbag2', 'PATH', kind=_output)
     gravity: tuple[float, float, float] = gravity_option('base')
     frame: str = option(
         "where the wrench acts: 'flange' or a joint's number", 'FRAME', default='flange'
@@ -53,18 +68,14 @@ class External(RecordingOptions, ArmOptions):
 
         from ..control.external_wrench import wrenches_along, WrenchEstimator
         from ..dynamics.pinocchio_model import PinocchioModel
-        from ..recordings.log_file import write_log, WRITTEN
         from ..recordings.plausibility import suspicions
         from ..recordings.preprocessing import prepare
         from ..recordings.recording import Recording, Wrenches, write_bag
         from ..recordings.replay import fit, friction_column
 
         output, console, arm = self.output, terminal(), self.load_arm()
-        if output.suffix and output.suffix.lower() not in WRITTEN:
-            raise OutputError(
-                f'{output}: the name must end in {", ".join(WRITTEN)}, or in nothing for a '
-                'rosbag2.'
-            )
+        if output.suffix.lower() not in ('', '.csv'):
+            raise OutputError(f'{output}: the name must end in .csv, or in nothing for a rosbag2.')
         frame = int(self.frame) if self.frame.isdigit() else self.frame
         model = PinocchioModel(arm, self.gravity)
         estimator = WrenchEstimator(model, frame, self.tool_center)
@@ -109,7 +120,7 @@ class External(RecordingOptions, ArmOptions):
                 'external_wrench': wrench,
                 'external_wrench_deviation': wrench_deviation,
             }
-            write_log(output, arrays, about)
+            _write_table(output, arrays, about)
         else:
             names = recording.joint_names
             states = [

@@ -74,7 +74,6 @@ class Import(BagNames):
     )
     stamp_unit: str = option('', choices=('s', 'ms', 'us', 'ns'), default='s')
     topic: str = option('of the joint states in the bag', default='/joint_states')
-    storage: str = option('', choices=('mcap', 'sqlite3'), default='mcap')
 
     def run(self) -> int:
         """Write the bag; print what went into it and what looks wrong about it."""
@@ -96,7 +95,7 @@ class Import(BagNames):
             raw = columns.effort_unit == 'raw'
             warnings = faults(recording, arm, torque=False) if raw else suspicions(recording, arm)
             bar.add_task(f'writing {bag}', total=None)
-            write_recording(recording, bag, storage=self.storage)
+            write_recording(recording, bag)
         say(
             console,
             f'{bag}: {len(recording)} messages in {recording.duration:.2f} s on '

@@ -128,7 +128,7 @@ class Replay(RecordingOptions):
             write_json(self.json, data)
         if not self.no_plots:
             _plot(self.output, recording, motion, fits)
-            say(console, f'plots: {self.output}/torques.png, errors.png')
+            say(console, f'plot: {self.output}/torques.png')
         if self.require is not None and fits[0].whole.whole > self.require:
             say(console, f'E is above the required {self.require:g} N m', style='red')
             return 1
@@ -214,8 +214,7 @@ def _inconsistencies(fits: tuple[Fit, ...]) -> dict[tuple[str, str], None]:
 
 
 def _plot(folder: Path, recording: Recording, motion: Motion, fits: tuple[Fit, ...]) -> None:
-    from ..report.replay import plot_errors, plot_torques
+    from ..report.replay import plot_torques
 
     title = f'{Path(recording.source).name} on {fits[0].arm.name}'
     plot_torques(motion, fits, recording.joint_names, title, folder / 'torques.png')
-    plot_errors(fits, title, folder / 'errors.png')

@@ -39,8 +39,8 @@ class View(RecordingOptions, ArmOptions):
     gravity: tuple[float, float, float] = gravity_option('base', ', of a bag')
     urdf: Path | None = option(
         'show the meshes of this URDF (xacro expanded), whose packages are installed '
-        "(default: a running arm's robot_description, an installed franka_description, or"
-        ' else the shapes that the arm collides with)',
+        "(default: a running arm's robot_description, or else the shapes that the arm collides "
+        'with)',
         'FILE',
         default=None,
     )
@@ -64,7 +64,7 @@ class View(RecordingOptions, ArmOptions):
             why = 'a running arm, which is shown as it comes: it is for a bag'
             self.refuse(why, *of_bags)
         description = self.load_arm()
-        meshes = _meshes(self, description, console)
+        meshes = _meshes(self, description)
         if self.bag:
             return _play(self, self.bag, description, meshes, console)
         from ..ros.live_view import watch
@@ -87,18 +87,13 @@ class View(RecordingOptions, ArmOptions):
         return 0
 
 
-def _meshes(arguments: View, description: ArmDescription, console: Console) -> ArmMeshes | None:
-    """Return the meshes of the URDF that was named, or of what is installed."""
-    from ..view.meshes import installed_meshes, MeshesError, urdf_meshes
+def _meshes(arguments: View, description: ArmDescription) -> ArmMeshes | None:
+    """Return the meshes of the URDF that was named, if one was."""
+    from ..urdf.document import read_urdf
+    from ..view.meshes import urdf_meshes
 
     if arguments.urdf is None:
-        try:
-            return installed_meshes(description)
-        except MeshesError as error:  # nobody asked for them by name
-            say(console, error, 'note')
-            return None
-    from ..urdf.document import read_urdf
-
+        return None
     return urdf_meshes(read_urdf(arguments.urdf), description.joint_names)
 
 

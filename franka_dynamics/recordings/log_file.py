@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A log in whatever form it was kept <-> named arrays: CSV, parquet, HDF5, MATLAB, numpy."""
+"""A log in whatever form it was kept -> named arrays: CSV, parquet, HDF5, MATLAB, numpy."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingDependencyError, OutputError, RecordingError
-from ..files import complete_or_absent
+from ..errors import MissingDependencyError, RecordingError
 from ..typing import Array
 
 _DELIMITERS = ('\t', ';', ',', None)  # None: any run of blanks
@@ -197,7 +196,7 @@ def _library(name: str, file: Path) -> Any:
         return import_module(name)
     except ImportError as error:
         raise MissingDependencyError(
-            f'{file}: reading or writing {file.suffix} takes {name.partition(".")[0]}: '
+            f'{file}: reading {file.suffix} takes {name.partition(".")[0]}: '
             "pip install 'franka_dynamics[logs]'."
         ) from error
 
@@ -377,60 +376,3 @@ _READERS: dict[str, tuple[_Reader, str]] = {
     '.h5': (_read_hdf5, 'HDF5'),
     '.hdf5': (_read_hdf5, 'HDF5'),
 }
-WRITTEN = ('.csv', '.h5', '.hdf5', '.parquet')
-
-
-def write_log(
-    path: str | Path, arrays: Mapping[str, Array], attributes: Mapping[str, str] | None = None
-) -> None:
-    """
-    Write arrays of one length so that `read_log` returns them; complete or not at all.
-
-    Parameters
-    ----------
-    path : str or Path
-        A .csv or .parquet file, in which an array of several columns becomes name1, name2, ...,
-        or an .h5 or .hdf5 file, in which each array is a dataset.
-    arrays : mapping of str to ndarray
-        Shape (rows,) or (rows, columns).
-    attributes : mapping of str to str, optional
-        What else is to be known: attributes in HDF5, comments above the names in CSV; a parquet
-        file has none.
-
-    Raises
-    ------
-    OutputError
-        If the ending is another one.
-    MissingDependencyError
-        If it takes a library that is not installed.
-
-    """
-    file, said = Path(path), dict(attributes or {})
-    suffix = file.suffix.lower()
-    if suffix not in WRITTEN:
-        raise OutputError(f'{file}: the name must end in {", ".join(WRITTEN)}.')
-    with complete_or_absent(file) as scratch:
-        if suffix in ('.h5', '.hdf5'):
-            with _library('h5py', file).File(scratch, 'w') as opened:
-                opened.attrs.update(said)
-                for name, array in arrays.items():
-                    opened[name] = array
-            return
-        columns = {
-            name if array.ndim == 1 else f'{name}{place}': column
-            for name, array in arrays.items()
-            for place, column in enumerate(array.reshape(len(array), -1).T, start=1)
-        }
-        if suffix == '.parquet':
-            table = _library('pyarrow', file).table(columns)
-            _library('pyarrow.parquet', file).write_table(table, scratch)
-            return
-        lines = [f'# {name}: {text}' for name, text in said.items()]
-        np.savetxt(
-            scratch,
-            np.column_stack(list(columns.values())),
-            delimiter=',',
-            header='\n'.join([*lines, ','.join(columns)]),
-            comments='',
-            fmt='%.12g',
-        )

@@ -126,11 +126,6 @@ class Motion:
         """Return the stretches without gaps."""
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
-    def halves(self) -> tuple[Motion, Motion]:
-        """Return the first and the second half by time."""
-        middle = len(self) // 2
-        return self.part(slice(0, middle)), self.part(slice(middle, len(self)))
-
 
 # Columns (N, n, k) of recorded positions and velocities (N, n).
 Columns = Callable[[Array, Array], Array]

@@ -382,10 +382,7 @@ def _seconds(nanoseconds: np.int64) -> str:
     return f'{whole}.{rest:09d} s'
 
 
-STORAGES = ('mcap', 'sqlite3')
-
-
-def write_recording(recording: Recording, path: str | Path, *, storage: str = 'mcap') -> None:
+def write_recording(recording: Recording, path: str | Path) -> None:
     """
     Write a recording as a rosbag2 that ROS 2 and `read_recording` can read.
 
@@ -397,18 +394,16 @@ def write_recording(recording: Recording, path: str | Path, *, storage: str = 'm
         Stamps, joint names and joint states.
     path : str or Path
         Folder to be made; it must not exist.
-    storage : str
-        'mcap' or 'sqlite3'.
 
     Raises
     ------
     RecordingError
-        If the folder exists or the storage is unknown.
+        If the folder exists.
     MissingDependencyError
         If rosbags is not installed.
 
     """
-    write_bag(path, [recording], storage=storage)
+    write_bag(path, [recording])
 
 
 class Wrenches(NamedTuple):
@@ -425,7 +420,6 @@ def write_bag(
     states: Sequence[Recording],
     wrenches: Sequence[Wrenches] = (),
     *,
-    storage: str = 'mcap',
     about: Mapping[str, str] | None = None,
 ) -> None:
     """
@@ -439,8 +433,6 @@ def write_bag(
         Each on its own topic.
     wrenches : sequence of Wrenches
         As geometry_msgs/WrenchStamped.
-    storage : str
-        'mcap' or 'sqlite3'.
     about : mapping of str to str, optional
         Kept in the bag's metadata.yaml (custom_data).
 
@@ -451,8 +443,6 @@ def write_bag(
 
     """
     bag = Path(path).expanduser()
-    if storage not in STORAGES:
-        raise RecordingError(f'There is no storage {storage!r}; choose {" or ".join(STORAGES)}.')
     if bag.exists():
         raise RecordingError(
             f'{bag} exists already; a bag is never overwritten. Remove it or choose another name.'
@@ -466,7 +456,6 @@ def write_bag(
         ) from error
     types = get_typestore(Stores.ROS2_JAZZY)
     kinds = {name.rpartition('/')[2]: kind for name, kind in types.types.items()}
-    plugin = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}[storage]
 
     def header(stamp: int, frame_id: str = '') -> Any:
         time = kinds['Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
@@ -488,7 +477,9 @@ def write_bag(
     bag.parent.mkdir(parents=True, exist_ok=True)
     # The bag's files carry its folder's name, so the folder is named before it is moved.
     with tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch:
-        with Writer(Path(scratch) / bag.name, version=9, storage_plugin=plugin) as writer:
+        with Writer(
+            Path(scratch) / bag.name, version=9, storage_plugin=StoragePlugin.MCAP
+        ) as writer:
             connections: dict[str, Any] = {}
             for key, text in (about or {}).items():
                 writer.set_custom_data(key, text)
@@ -496,4 +487,4 @@ def write_bag(
                 if topic not in connections:
                     connections[topic] = writer.add_connection(topic, kind, typestore=types)
                 writer.write(connections[topic], stamp, types.serialize_cdr(message, kind))
-        shutil.move(Path(scratch) / bag.name, bag)
+        shutil.move(path, bag)

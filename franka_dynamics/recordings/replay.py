@@ -80,19 +80,16 @@ class Fit:
     How well one inertial set with one hand predicts a motion's torques.
 
     `predicted` is M ddq + C dq + g plus the arm file's friction, shape (N, n) [N m]; where the
-    file has none, it is the rigid body alone. `whole`, `first_half` and `second_half` compare it
-    with the filtered effort over all samples and over each half by time; `unfiltered` compares
-    it with the resampled effort. `rigid` leaves the friction out. `squares` are the sums over
-    joints of the squared residual, shape (N,) [N^2 m^2]. `as_listed` says that the hand is the
-    one that the inertial set was published with.
+    file has none, it is the rigid body alone. `whole` compares it with the filtered effort,
+    `unfiltered` with the resampled one. `rigid` leaves the friction out. `squares` are the sums
+    over joints of the squared residual, shape (N,) [N^2 m^2]. `as_listed` says that the hand is
+    the one that the inertial set was published with.
     """
 
     arm: ArmDescription
     as_listed: bool
     predicted: Array
     whole: ResidualRms
-    first_half: ResidualRms
-    second_half: ResidualRms
     unfiltered: ResidualRms
     rigid: ResidualRms
     squares: Array
@@ -151,14 +148,11 @@ def fit(
             arm.friction.torque(motion.dq) if motion.columns is None else motion.columns[..., 0]
         )
     residual = motion.effort - predicted
-    middle = len(motion) // 2  # as Motion.halves cuts
     return Fit(
         arm,
         as_listed,
         predicted,
         ResidualRms.of(residual),
-        ResidualRms.of(residual[:middle]),
-        ResidualRms.of(residual[middle:]),
         ResidualRms.of(motion.effort_unfiltered - predicted),
         ResidualRms.of(motion.effort - rigid),
         np.sum(residual * residual, axis=1),

@@ -147,21 +147,6 @@ def link_figure(agreement: Agreement) -> Any:
     return figure
 
 
-def torque_figure(agreement: Agreement) -> Any:
-    """Return which share of the states is how far from the median, in inverse dynamics."""
-    figure = figure_of_size((9.0, 3.6))
-    axes = figure.subplots()
-    share = (np.arange(agreement.states) + 1.0) / agreement.states
-    for row, name, color in zip(agreement.torques, agreement.formulations, _colors(agreement)):
-        axes.semilogx(np.sort(np.maximum(row, _LEAST)), share, color=color, lw=1.5, label=name)
-    axes.axvline(agreement.tolerance, color='#888888', lw=1.0, ls='--', label='tolerance')
-    axes.set_xlabel('difference of the inverse dynamics from the median')
-    axes.set_ylabel('share of states at most that far')
-    axes.legend(fontsize=8)
-    axes.grid(alpha=0.25)
-    return figure
-
-
 def _colors(agreement: Agreement) -> list[str]:
     return [_COLORS[i % len(_COLORS)] for i in range(len(agreement.formulations))]
 
@@ -215,8 +200,6 @@ def agreement_page(agreement: Agreement, arm: ArmDescription, command: str) -> s
             ),
             picture(link_figure(agreement), 'differences of frames, twists and wrenches per link'),
             links,
-            heading('State by state'),
-            picture(torque_figure(agreement), 'difference of the inverse dynamics over states'),
             heading('Physical consistency'),
             consistency,
             heading('Again'),

@@ -75,33 +75,6 @@ def parameter_figure(result: Identification) -> Any:
     return figure
 
 
-def validation_figure(result: Identification) -> Any | None:
-    """Return the cross-validation error over the prior's regularization; None without one."""
-    validation = result.fit.validation
-    if validation is None:
-        return None
-    regularizations = np.array(validation.regularizations)
-    figure = figure_of_size((8.0, 3.6))
-    axis = figure.subplots()
-    axis.semilogx(
-        regularizations, validation.errors, 'o-', color=PREDICTED, ms=4, label='with friction'
-    )
-    axis.semilogx(
-        regularizations,
-        validation.rigid_errors,
-        'o-',
-        color=MEASURED,
-        ms=4,
-        label="with the left-out parts' own friction",
-    )
-    axis.axvline(result.base.regularization, color=RESIDUAL, lw=1.0, ls='--', label='chosen')
-    axis.set_xlabel('precision of the prior', fontsize=9)
-    axis.set_ylabel('left-out E [N m]', fontsize=9)
-    axis.grid(alpha=0.25)
-    axis.legend(fontsize=8)
-    return figure
-
-
 def identification_page(result: Identification, motions: Iterable[Motion] = ()) -> str:
     """
     Return the page's HTML.
@@ -114,7 +87,7 @@ def identification_page(result: Identification, motions: Iterable[Motion] = ()) 
         The bags' samples in the order of the result's; asked for one by one, none is kept.
 
     """
-    validation, fit = validation_figure(result), result.fit
+    fit = result.fit
     noise = Table(
         f'the filter alone makes {fit.filter_inflation:.1f} samples one; more means that the '
         'model, not only the sensor, is off for longer',
@@ -142,13 +115,11 @@ def identification_page(result: Identification, motions: Iterable[Motion] = ()) 
         heading('Parameters'),
         picture(parameter_figure(result), 'base parameters with their standard deviations'),
         parameter_table(result),
+        heading('Noise'),
+        noise,
+        heading('How'),
+        paragraph(_method(result)),
     ]
-    if validation is not None:
-        parts += [
-            heading('Precision of the prior'),
-            picture(validation, 'cross-validated error over the precision of the prior'),
-        ]
-    parts += [heading('Noise'), noise, heading('How'), paragraph(_method(result))]
     return page(f'Identification of {result.start.name}', parts)
 
 

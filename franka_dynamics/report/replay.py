@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .elements import figure_of_size, MEASURED, PREDICTED, RESIDUAL, save, torque_figure
+from .elements import save, torque_figure
 from .table import Cell, Head, plain, Table
 from ..arm import ArmDescription
 from ..control.contact import ContactLimits, ContactReplay, LEARNING_MARGIN, learnt, origin
@@ -62,8 +60,6 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
         'physical': not one.arm.inconsistencies(),
         'friction': one.arm.friction is not None,
         'whole': errors(one.whole),
-        'first_half': errors(one.first_half),
-        'second_half': errors(one.second_half),
         'unfiltered': errors(one.unfiltered),
         'without_friction': errors(one.rigid),
     }
@@ -78,9 +74,8 @@ def verdict(fits: Sequence[Fit], motion: Motion) -> str:
         else 'without friction, of which the arm file has none'
     )
     figures = (
-        f'E = {best.whole.whole:.3f} N m {friction} (first half '
-        f'{best.first_half.whole:.3f}, second half {best.second_half.whole:.3f}; '
-        f'{best.unfiltered.whole:.3f} on unfiltered effort)'
+        f'E = {best.whole.whole:.3f} N m {friction} ({best.unfiltered.whole:.3f} on unfiltered '
+        'effort)'
     )
     if not others:
         return f'{best.name} fits best, {figures}.'
@@ -166,34 +161,6 @@ def plot_torques(
         joint_names,
         f'{title}: E = {best.whole.whole:.3f} N m at {motion.options.cutoff:g} Hz',
     )
-    save(figure, path)
-
-
-def plot_errors(fits: Sequence[Fit], title: str, path: str | Path) -> None:
-    """Draw every candidate's error over the whole vector, best on top."""
-    figure = figure_of_size((9.0, 0.42 * len(fits) + 2.0))
-    axes = figure.subplots()
-    rows = np.arange(len(fits))
-    friction = any(one.arm.friction is not None for one in fits)
-    axes.barh(
-        rows,
-        [one.whole.whole for one in fits],
-        color=PREDICTED,
-        height=0.6,
-        label='filtered effort' + (", the arm file's friction included" if friction else ''),
-    )
-    unfiltered = [one.unfiltered.whole for one in fits]
-    # Small, and on top of the diamonds where the two coincide.
-    axes.plot(unfiltered, rows, 'o', color=RESIDUAL, ms=4, zorder=3.0, label='unfiltered effort')
-    if friction:
-        rigid = [one.rigid.whole for one in fits]
-        axes.plot(rigid, rows, 'D', color='white', mec=MEASURED, ms=7, label='without friction')
-    axes.set_yticks(rows, [one.name for one in fits], fontsize=8)
-    axes.invert_yaxis()
-    axes.set_xlabel('E [N m]')
-    axes.grid(axis='x', alpha=0.25)
-    figure.legend(fontsize=8, loc='outside lower left', ncols=3)
-    figure.suptitle(title, fontsize=11)
     save(figure, path)
 
 

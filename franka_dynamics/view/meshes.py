@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is seen of an arm, as meshes: its own shapes, a URDF's meshes, or installed ones."""
+"""What is seen of an arm, as meshes: its own shapes, or those of a URDF."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import FrankaDynamicsError
 from ..typing import Array
 
-_DESCRIPTION = 'franka_description'
-_SUFFIXES = ('.dae', '.stl', '.obj')
 _LONGEST = 300  # of a library's sentence
 _PACKAGE = re.compile(r'package://([^/"\']+)/')
 
@@ -154,37 +152,6 @@ def urdf_meshes(
     return ArmMeshes(meshes, frames)
 
 
-def installed_meshes(
-    description: ArmDescription, folders: Sequence[Path] | None = None
-) -> ArmMeshes | None:
-    """
-    Return the meshes that an installed franka_description has for an arm of its name.
-
-    They are drawn in the links' frames, which are the arm's modified Denavit-Hartenberg frames.
-    None where the package is not there or has none for the arm.
-    """
-    import coal
-
-    for folder in package_folders() if folders is None else folders:
-        files = _link_files(
-            folder / _DESCRIPTION / 'meshes' / 'robot_arms' / description.name / 'visual',
-            description.n,
-        )
-        if not files:
-            continue
-        loader = coal.MeshLoader()
-        try:
-            meshes = tuple(
-                LinkMesh(i, i, np.eye(4), *_triangles(loader.load(str(path), np.ones(3))))
-                for i, path in enumerate(files)
-            )
-        except (ValueError, RuntimeError) as error:
-            raise MeshesError(f'the meshes cannot be read: {_short(error)}.') from error
-        frames = partial(_frames, description, NewtonEulerModel(description))
-        return ArmMeshes(meshes, frames)
-    return None
-
-
 def package_folders(environment: Mapping[str, str] | None = None) -> list[Path]:
     """Return the folders in which ROS looks for packages."""
     variables = os.environ if environment is None else environment
@@ -197,17 +164,6 @@ def package_folders(environment: Mapping[str, str] | None = None) -> list[Path]:
 
 def _frames(description: ArmDescription, model: NewtonEulerModel, q: Array) -> list[Array]:
     return [np.asarray(description.base), *model.frames(q)]
-
-
-def _link_files(folder: Path, n: int) -> list[Path]:
-    """Return link0 to linkN, or nothing unless all are there."""
-    found = [
-        next(
-            (path for suffix in _SUFFIXES if (path := folder / f'link{i}{suffix}').is_file()), None
-        )
-        for i in range(n + 1)
-    ]
-    return [path for path in found if path] if all(found) else []
 
 
 def _triangles(geometry: Any) -> tuple[Array, NDArray[np.int64]]:

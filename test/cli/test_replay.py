@@ -47,7 +47,7 @@ def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_
     assert errors['ledezma2021', 'hand_ledezma2021'] == pytest.approx(3.115, abs=1e-3)
     assert figures['best'] == {'inertial_set': 'gaz2019', 'hand': 'none'}
     assert figures['samples'] == 709
-    assert {path.name for path in output.iterdir()} == {'torques.png', 'errors.png'}
+    assert {path.name for path in output.iterdir()} == {'torques.png'}
     assert all(path.read_bytes().startswith(b'\x89PNG') for path in output.iterdir())
 
 

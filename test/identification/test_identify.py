@@ -52,8 +52,8 @@ def runs(draw, count=3, arm=FR3, **kwargs):
 
 def halves(motion):
     """Return the first half to learn from and the second as unseen."""
-    first, second = motion.halves()
-    return [first], [second]
+    middle = len(motion) // 2
+    return [motion.part(slice(0, middle))], [motion.part(slice(middle, None))]
 
 
 @pytest.fixture(scope='module')

@@ -4,6 +4,8 @@
 
 import numpy as np
 import pytest
+from rosbags.rosbag2 import Reader, StoragePlugin, Writer
+from rosbags.typesys import get_typestore, Stores
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
@@ -26,14 +28,28 @@ def assert_same_states(actual, expected):
     np.testing.assert_array_equal(actual.effort, expected.effort)
 
 
+def written(recording, folder, storage):
+    """Return the folder of a bag, which is the package's own in MCAP alone."""
+    write_recording(recording, folder / 'mcap' / 'bag')
+    with (
+        Reader(folder / 'mcap' / 'bag') as reader,
+        Writer(folder / 'bag', version=9, storage_plugin=StoragePlugin[storage.upper()]) as writer,
+    ):
+        (topic,) = reader.connections
+        kind, types = topic.msgtype, get_typestore(Stores.ROS2_JAZZY)
+        connection = writer.add_connection(topic.topic, kind, typestore=types)
+        for _, stamp, data in reader.messages():
+            writer.write(connection, stamp, data)
+    return folder / 'bag'
+
+
 @pytest.mark.parametrize(('storage', 'suffix'), [('mcap', 'mcap'), ('sqlite3', 'db3')])
 @pytest.mark.parametrize('single_file', [False, True])
 def test_a_written_bag_is_read_with_every_number_the_same(
     simulate, tmp_path, storage, suffix, single_file
 ):
     recording = simulate(FER, duration=2.0)
-    bag = tmp_path / 'bag'
-    write_recording(recording, bag, storage=storage)
+    bag = written(recording, tmp_path, storage)
     path = bag / f'bag.{suffix}' if single_file else bag
     actual = read_recording(path, FER.joint_names)
     assert_same_states(actual, recording)
@@ -61,7 +77,6 @@ def test_pieces_of_a_bag_joined_are_the_bag(messages, write_joint_states, tmp_pa
 def test_another_topic_whose_type_is_broken_does_not_matter(
     simulate, tmp_path, monkeypatch, definition
 ):
-    from rosbags.rosbag2 import Writer
 
     begin = Writer.__enter__
 
@@ -297,8 +312,7 @@ def test_a_bag_of_too_few_messages_says_so(
     ],
 )
 def test_a_bag_cut_short_says_so(simulate, tmp_path, storage, kept, single_file):
-    bag = tmp_path / 'bag'
-    write_recording(simulate(FER, duration=10.0), bag, storage=storage)
+    bag = written(simulate(FER, duration=10.0), tmp_path, storage)
     file = next(path for path in bag.iterdir() if path.suffix != '.yaml')
     data = file.read_bytes()
     file.write_bytes(data[: int(kept * len(data))])

@@ -74,19 +74,6 @@ def test_the_arm_files_friction_takes_off_a_simulated_arms(
     assert result.whole.whole < 0.4 * result.rigid.whole
 
 
-def test_the_halves_errors_make_up_that_of_the_whole_motion(simulate):
-    # E is a root of a mean: squares of the halves add up by their numbers of samples.
-    motion = prepare(simulate(load('fer'), noise=0.5))
-    result = fit(load('fer'), motion)
-    sizes = [len(half) for half in motion.halves()]
-    squares = [one.whole**2 for one in (result.first_half, result.second_half)]
-    assert np.dot(sizes, squares) / len(motion) == pytest.approx(result.whole.whole**2, rel=1e-12)
-    first, second = (fit(load('fer'), half) for half in motion.halves())
-    assert (first.whole.whole, second.whole.whole) == pytest.approx(
-        (result.first_half.whole, result.second_half.whole), rel=1e-12
-    )
-
-
 def test_braked_seconds_are_named_and_left_out(simulate):
     # As the demonstration's own bag begins: a second behind brakes, effort zero.
     arm = replace(load('fer'), friction=None)

@@ -10,7 +10,6 @@ from franka_dynamics.arm.shapes import load_shapes, ShapeKind
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.view.meshes import (
-    installed_meshes,
     MeshesError,
     package_folders,
     shape_meshes,
@@ -44,16 +43,11 @@ def page():
 @pytest.fixture
 def packages(tmp_path):
     """Install a package with a box for each link, centred where the link's frame is."""
-    for name, folder in (
-        ('some_arm', tmp_path / 'some_arm'),
-        ('franka_description', tmp_path / 'franka_description/meshes/robot_arms/fer/visual'),
-    ):
-        folder.mkdir(parents=True)
-        for i in range(FER.n + 1):
-            import trimesh
+    import trimesh
 
-            trimesh.creation.box((0.1, 0.08, 0.06)).export(folder / f'link{i}.stl')
-        assert name in str(folder)
+    (tmp_path / 'some_arm').mkdir()
+    for i in range(FER.n + 1):
+        trimesh.creation.box((0.1, 0.08, 0.06)).export(tmp_path / f'some_arm/link{i}.stl')
     return tmp_path
 
 
@@ -114,17 +108,6 @@ def test_a_urdf_with_meshes_when_placed_then_each_is_at_its_link(packages):
     for pose, frame in zip(found.poses(Q)[1:], frames):
         np.testing.assert_allclose(pose, frame, rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(np.ptp(found.meshes[3].vertices, axis=0), (0.1, 0.08, 0.06))
-
-
-def test_an_installed_descriptions_links_are_in_their_frames(packages):
-    found = installed_meshes(FER, [packages])
-    assert [mesh.joint for mesh in found.meshes] == list(range(8))
-    frames = PinocchioModel(FER).frames(Q)
-    for pose, frame in zip(found.poses(Q)[1:], frames):
-        np.testing.assert_allclose(pose, frame, rtol=0.0, atol=1e-9)
-    assert installed_meshes(load('fr3'), [packages]) is None
-    (packages / 'franka_description/meshes/robot_arms/fer/visual/link3.stl').unlink()
-    assert installed_meshes(FER, [packages]) is None
 
 
 @pytest.mark.parametrize(
@@ -190,18 +173,3 @@ def test_given_a_joint_when_chosen_then_its_plot_is_shown(page):
     assert plots._joint.visible and not plots._shares.visible
     assert plots._joint.data[4][-1] == 87.0
     plots._choice.value = SHARES
-
-
-def test_a_note_tells_of_an_unreadable_installed_mesh(packages, capsys, monkeypatch):
-    from franka_dynamics.cli.main import main
-
-    share = packages / 'ws' / 'share'
-    share.mkdir(parents=True)
-    (share / 'franka_description').symlink_to(packages / 'franka_description')
-    (packages / 'franka_description/meshes/robot_arms/fer/visual/link0.stl').write_text('solid')
-    monkeypatch.setenv('AMENT_PREFIX_PATH', str(packages / 'ws'))
-    assert main(['view', 'no_such_bag']) == 2
-    said = capsys.readouterr()
-    assert 'note: the meshes cannot be read' in said.out and 'link0.stl' in said.out
-    assert '.cpp' not in said.out
-    assert 'no_such_bag does not exist' in said.err
