@@ -18,8 +18,9 @@ def shortened(text: str, most: int = _SHOWN) -> str:
 def nearest(text: str, names: Iterable[str]) -> str:
     """Return the name that somebody may have meant, capitals or not; empty if none is near."""
     by_small = {name.lower(): name for name in names}
-    near = get_close_matches(text.lower(), by_small, 1)
-    return by_small[near[0]] if near else ''
+    near = get_close_matches(text.lower(), by_small)
+    # Of those as near, one that begins alike: frr is fr3, not rpr.
+    return by_small[min(near, key=lambda name: name[:1] != text[:1].lower())] if near else ''
 
 
 def listed(names: Sequence[str]) -> str:

@@ -90,6 +90,7 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
         (['demo', '--arm', 'FR3'], 'did you mean fr3?'),
         (['arm', 'show', '--arm', 'FR3'], 'Did you mean fr3?'),
         (['arm', 'show', '--arm', 'pandda'], 'Did you mean panda?'),
+        (['arm', 'show', '--arm', 'frr'], 'Did you mean fr3?'),
         (['arm', 'show', '--arm', 'ur5'], 'panda is the fer'),
     ],
 )
