@@ -3,12 +3,11 @@
 """
 Find the fastest reach with a load that Franka's limits allow, by the package's derivatives.
 
-Direct multiple shooting with a free duration: the state is x = (q, dq, tau), the input u the
-torque's rate, constant over an interval, and a step of Runge and Kutta's fourth order leads from
-knot to knot. A sequence of convex programs (Mao et al. 2016, "Successive convexification of
-non-convex optimal control problems") shortens the duration within the limits of position,
-velocity (the FR3's depends on position), torque and torque rate, from rest to rest. Each program
-needs the derivatives of all steps by x, u and the duration, from
+Accelerations are linear between knots, so that positions and velocities follow from them, and the
+torques from all three by the inverse dynamics. A sequence of convex programs (Mao et al. 2016,
+"Successive convexification of non-convex optimal control problems") shortens the duration within
+the limits of position, velocity (the FR3's depends on position), acceleration, torque and torque
+rate, from rest to rest. Each program needs the derivatives of all torques, from
 `BatchModel.inverse_dynamics_derivatives`. The torques are then played to an arm in MuJoCo, which
 knows nothing of all this: as they are, and with the gains of an LQR along the motion, from
 `linearize`, to an arm whose load is not the planned one. Run `python
@@ -19,18 +18,19 @@ at collisions.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 import time
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 
 from franka_dynamics.arm import ArmDescription, LinkInertia, load
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.steps import RungeKuttaSteps, StepDerivatives
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.derivatives import linearize
+from franka_dynamics.dynamics.derivatives import linearize, tree_motion
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.mujoco_model import build_mujoco, import_mujoco
 
@@ -38,15 +38,13 @@ START = np.array([-0.9, 0.3, -0.3, -1.6, -0.4, 1.9, 0.2])  # rad
 GOAL = np.array([0.9, -0.4, 0.5, -2.2, 0.6, 2.6, 1.2])
 LOAD_KG, LOAD_M = 2.0, 0.1  # a cube of 0.12 m, its centre so far beyond the flange, on its axis
 SHARE = 0.95  # of the limits of velocity, torque and rate is the plan's, the rest the feedback's
-INTERVALS, PARTS = 40, 4  # of the plan, and of each of them for the integration
+INTERVALS = 40  # between knots
 FIRST_DURATION = 2.5  # s, of the polynomial that the programs begin with
-SMOOTH = 1e-2  # s, for full torque rates all the time: makes the optimum one
 LEAP = 0.2  # of the duration at most from program to program
+UNITS = (1.0, 1.0, 10.0)  # rad, rad/s, rad/s^2: what counts as alike in steps of the knots
 NEAR = (0.3, 0.6, 0.005)  # s, for steps of one unit everywhere: first, factor, least
-GAIN = 1e-3  # of the duration: a program that gains less is the last to shorten it
-DEFECT = 10.0  # s, for a defect of one in the units below
-UNITS = (1.0, 1.0, 10.0)  # rad, rad/s, N m: what counts as alike in defects and steps
-CLOSE = 1e-9  # largest defect at the end, in those units
+GAIN = 1e-3  # of the duration: a program that gains less is the last
+STRETCH = 1.0 + 1e-4  # until every limit is kept that the programs know in linear form alone
 PHYSICS, CONTROL = 1e-4, 1e-3  # s
 ERRORS, TORQUE = (0.02, 0.4), 0.05  # LQR: rad and rad/s, and share of a limit, that cost one
 
@@ -64,20 +62,36 @@ def loaded_arm(name: str, mass: float = LOAD_KG) -> ArmDescription:
 
 @dataclass(frozen=True)
 class Plan:
-    """Knots x (K + 1, 3n), rates u (K, n), duration [s]; what each program took and gained."""
+    """
+    A path p(s), 0 <= s <= 1, at knots (K + 1, n): p, p' and p'', and how long it takes [s].
 
-    x: np.ndarray
-    u: np.ndarray
+    `programs` were solved for it.
+    """
+
+    p: np.ndarray
+    dp: np.ndarray
+    ddp: np.ndarray
     duration: float
-    programs: int
-    defect: float
-    derivative_time: float
-    total_time: float
+    programs: int = 0
 
-    def at(self, times: np.ndarray) -> np.ndarray:
-        """Return the states (N, 3n) at times [s], linear between the knots, held at the end."""
-        knots = np.linspace(0.0, self.duration, len(self.x))
-        return np.stack([np.interp(times, knots, column) for column in self.x.T], axis=1)
+    @property
+    def knots(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Position, velocity and acceleration at the knots."""
+        return self.p, self.dp / self.duration, self.ddp / self.duration**2
+
+    def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return position, velocity and acceleration (N, n) at times [s], held at the end."""
+        count = len(self.p) - 1
+        s = np.clip(times / self.duration, 0.0, 1.0)
+        k = np.minimum((s * count).astype(int), count - 1)
+        r = (s - k / count)[:, None]
+        p, dp, ddp = self.p[k], self.dp[k], self.ddp[k]
+        slope = (self.ddp[k + 1] - ddp) * count
+        return (
+            p + r * dp + r**2 / 2.0 * ddp + r**3 / 6.0 * slope,
+            (dp + r * ddp + r**2 / 2.0 * slope) / self.duration,
+            (ddp + r * slope) / self.duration**2,
+        )
 
 
 class Reach:
@@ -85,170 +99,154 @@ class Reach:
 
     def __init__(self, arm: ArmDescription, intervals: int = INTERVALS) -> None:
         self.arm, self.n, self.intervals = arm, arm.n, intervals
-        self.steps = RungeKuttaSteps(BatchModel(arm), PARTS)
-        self.backend = PinocchioModel(arm)
-        self.unit = np.repeat(UNITS, self.n)
-        self.rate = SHARE * arm.limit('effort_rate')
-        fast = SHARE * np.concatenate((arm.limit('velocity'), arm.limit('effort')))
-        self.bounds = (
-            np.concatenate((arm.limit('lower'), -fast)),
-            np.concatenate((arm.limit('upper'), fast)),
-        )
-
-    def first_guess(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return knots, rates and duration of a polynomial from rest to rest."""
-        s = np.linspace(0.0, 1.0, self.intervals + 1)[:, None]
-        T, way = FIRST_DURATION, GOAL - START
-        q = START + way * s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
-        dq = way * 30.0 * s**2 * (1.0 - s) ** 2 / T
-        ddq = way * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / T**2
-        tau = self.backend.inverse_dynamics(q, dq, ddq)
-        return np.hstack((q, dq, tau)), np.diff(tau, axis=0) * self.intervals / T, T
+        self.model = BatchModel(arm)
 
     def solve(self, most: int = 60) -> Plan:
-        """Shorten the polynomial until it gets no shorter; then close the defects."""
-        began, spent = time.perf_counter(), 0.0
-        x, u, T = self.first_guess()
-        near, shorten, defect = NEAR[0], True, np.inf
-        programs = 0
-        while programs < most:
-            programs += 1
-            start = time.perf_counter()
-            slopes = self.steps.derivatives(x[:-1], u, T / self.intervals)
-            spent += time.perf_counter() - start
-            before = T
-            x, u, T = self._program(x, u, T, slopes, near, shorten)
-            off = (x[1:] - self.steps.ends(x[:-1], u, T / self.intervals)) / self.unit
-            defect = np.abs(off).max()
-            if shorten and near == NEAR[2] and before - T < GAIN * T:
-                # The last programs keep the duration and close what is left open.
-                shorten, near, T = False, NEAR[0], T * (1.0 + GAIN)
-            elif shorten:
-                near = max(NEAR[1] * near, NEAR[2])
-            elif defect < CLOSE:
-                break
-        return Plan(x, u, T, programs, defect, spent, time.perf_counter() - began)
+        """Shorten a polynomial from rest to rest until it gets no shorter."""
+        s, way = np.linspace(0.0, 1.0, self.intervals + 1)[:, None], GOAL - START
+        plan = Plan(
+            START + way * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
+            way * 30.0 * s**2 * (1.0 - s) ** 2,
+            way * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s),
+            FIRST_DURATION,
+        )
+        before, near = np.inf, NEAR[0]
+        while plan.programs < most and (
+            near > NEAR[2] or before - plan.duration > GAIN * plan.duration
+        ):
+            before, plan = plan.duration, self._program(plan, near)
+            near = max(NEAR[1] * near, NEAR[2])
+        while self.used(plan) > SHARE:
+            plan = replace(plan, duration=plan.duration * STRETCH)
+        return plan
 
-    def _program(
-        self,
-        x: np.ndarray,
-        u: np.ndarray,
-        T: float,
-        slopes: StepDerivatives,
-        near: float,
-        shorten: bool,
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the next knots, rates and duration, and the cost that the program expects."""
+    def used(self, plan: Plan) -> float:
+        """Return the largest share of any limit that a plan needs at its knots."""
+        arm, (q, dq, ddq) = self.arm, plan.knots
+        tau = self.model.inverse_dynamics(q, dq, ddq)
+        rate = np.diff(tau, axis=0) * self.intervals / plan.duration
+        low, high = arm.velocity_bounds(q)
+        shares = [np.maximum(dq / high, dq / low)]
+        for values, limit in ((ddq, 'acceleration'), (tau, 'effort'), (rate, 'effort_rate')):
+            shares.append(np.abs(values) / arm.limit(limit))
+        return float(max(share.max() for share in shares))
+
+    def _program(self, plan: Plan, near: float) -> Plan:
+        """Return the next plan: steps of knots and duration within linearised limits."""
         import clarabel
 
-        n, K, m = self.n, self.intervals, 3 * self.n
-        knots, rates, defects = m * (K + 1), n * K, m * K
-        # Variables: steps of the knots and the rates, in their units, the step of the duration,
-        # and what is left of each defect, above and below.
-        size = knots + rates + 1 + 2 * defects
-        down = self.unit[:, None]
-        by_x = sparse.block_diag([step[:, :m] * self.unit / down for step in slopes.ends])
-        by_u = sparse.block_diag(list(slopes.ends[:, :, m:-1] * self.rate / down))
-        by_T = (slopes.ends[:, :, -1] / K / self.unit).reshape(-1, 1)
-        left = sparse.identity(defects)
-        ahead = sparse.eye(defects, knots, m) - sparse.hstack(
-            (by_x, sparse.csr_matrix((defects, m)))
-        )
-        off = (self.steps.ends(x[:-1], u, T / K) - x[1:]) / self.unit
-        w = (u / self.rate).reshape(-1)
-        motion = sparse.hstack((ahead, -by_u, -by_T, -left, left))
-        steps = sparse.eye(knots + rates, size)
-        low, high = (
-            np.concatenate((((limit - x) / self.unit).reshape(-1), sign * np.ones(rates)))
-            for limit, sign in zip(self.bounds, (-1.0, 1.0))
-        )
-        more, room = self._more_limits(x, slopes.accelerations)
-        by_duration = sparse.eye(1, size, knots + rates)
-        rows = [
-            motion,
-            sparse.eye(m, size),  # the first knot stays, and the last one
-            sparse.eye(m, size, knots - m),
-            steps,
-            -steps,
-            by_duration,
-            -by_duration,
-            -sparse.eye(2 * defects, size, knots + rates + 1),
-            sparse.hstack((more, sparse.csr_matrix((len(room), size - knots)))),
+        arm, n, K, T = self.arm, self.n, self.intervals, plan.duration
+        q, dq, ddq = plan.knots
+        tau = self.model.inverse_dynamics(q, dq, ddq)
+        slopes = self.model.inverse_dynamics_derivatives(q, dq, ddq)
+        rate = np.diff(tau, axis=0) * K / T
+        # Variables: steps of position, velocity and acceleration at every knot, in their units
+        # and at the present duration; and the step of the duration, by which they change, too.
+        at_knots = [
+            sparse.kron(sparse.identity(K + 1), np.kron(unit[None], np.eye(n))).tocsr()
+            for unit in np.diag(UNITS)
         ]
-        right = [
-            off.reshape(-1) - by_u @ w,
-            np.zeros(2 * m),
-            high,
-            -low,
-            np.full(2, LEAP * T * shorten),
-            np.zeros(2 * defects),
-            room,
+        longer = [0.0 * q, -dq / T, -2.0 * ddq / T]
+        by_q, by_dq, by_ddq = (
+            sparse.hstack((by, slope.reshape(-1, 1))).tocsr()
+            for by, slope in zip(at_knots, longer)
+        )
+        size = by_q.shape[1]
+        duration = sparse.csr_matrix(([1.0], ([0], [size - 1])), (1, size))
+        by_tau = sum(
+            sparse.block_diag(list(slope)) @ by for slope, by in zip(slopes, (by_q, by_dq, by_ddq))
+        )
+        by_rate = (by_tau[n:] - by_tau[:-n]) * K / T
+        by_rate = by_rate - sparse.csr_matrix(rate.reshape(-1, 1) / T) @ duration
+        bounded = [
+            (q, by_q, arm.limit('lower'), arm.limit('upper')),
+            (np.array([T]), duration, (1.0 - LEAP) * T, (1.0 + LEAP) * T),
         ]
-        curvature, linear = np.zeros(size), np.zeros(size)
-        curvature[:knots] = 2.0 * near / (self.intervals + 1)
-        curvature[knots : knots + rates] = 2.0 * (SMOOTH * shorten + near) / rates
-        linear[knots : knots + rates] = -2.0 * near * w / rates
-        linear[knots + rates], linear[knots + rates + 1 :] = 1.0, DEFECT
-        b = np.concatenate(right)
-        equal = defects + 2 * m
+        for values, by, name in (
+            (dq, by_dq, 'velocity'),
+            (ddq, by_ddq, 'acceleration'),
+            (tau, by_tau, 'effort'),
+            (rate, by_rate, 'effort_rate'),
+        ):
+            most = SHARE * arm.limit(name)
+            bounded.append((values, by, -most, most))
+        rows, room = [], []
+        for by, left in self._braking(q, dq, by_q, by_dq):
+            rows.append(by)
+            room.append(left)
+        for values, by, low, high in bounded:
+            rows += [by, -by]
+            room += [(high - values).reshape(-1), (values - low).reshape(-1)]
+        # Velocities and positions are integrals; the first knot stays, and the last one.
+        h = T / K
+        before, after = ([by[:-n] for by in at_knots], [by[n:] for by in at_knots])
+        joined = sparse.vstack(
+            (
+                after[1] - before[1] - h / 2.0 * (before[2] + after[2]),
+                after[0] - before[0] - h * before[1] - h**2 * (before[2] / 3.0 + after[2] / 6.0),
+                *(by[part] for by in at_knots for part in (slice(n), slice(-n, None))),
+            )
+        )
+        off = np.concatenate(
+            (
+                np.diff(dq, axis=0) - h / 2.0 * (ddq[:-1] + ddq[1:]),
+                np.diff(q, axis=0) - h * dq[:-1] - h**2 * (ddq[:-1] / 3.0 + ddq[1:] / 6.0),
+                np.zeros((6, n)),
+            )
+        )
+        equal = sparse.hstack((joined, sparse.csr_matrix((off.size, 1))))
+        b = np.concatenate((-off.reshape(-1), *room))
+        cost = np.append(np.full(size - 1, 2.0 * near / (K + 1)), 0.0)
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         found = clarabel.DefaultSolver(
-            sparse.diags(curvature).tocsc(),
-            linear,
-            sparse.vstack(rows).tocsc(),
+            sparse.diags(cost).tocsc(),
+            duration.toarray()[0],
+            sparse.vstack((equal, *rows)).tocsc(),
             b,
-            [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(len(b) - equal)],
+            [clarabel.ZeroConeT(off.size), clarabel.NonnegativeConeT(len(b) - off.size)],
             settings,
         ).solve()
         z = np.array(found.x)
-        moved = x + z[:knots].reshape(K + 1, m) * self.unit
-        new_u = z[knots : knots + rates].reshape(K, n) * self.rate
-        return moved, new_u, float(T + z[knots + rates])
+        steps = np.moveaxis(z[:-1].reshape(K + 1, 3, n), 1, 0)
+        powers = (unit * T**k * step for k, (unit, step) in enumerate(zip(UNITS, steps)))
+        path = [old + step for old, step in zip((plan.p, plan.dp, plan.ddp), powers)]
+        return Plan(*path, T + z[-1], plan.programs + 1)
 
-    def _more_limits(
-        self, x: np.ndarray, slopes: np.ndarray
-    ) -> tuple[sparse.csr_matrix, np.ndarray]:
+    def _braking(
+        self, q: np.ndarray, dq: np.ndarray, by_q: Any, by_dq: Any
+    ) -> Iterator[tuple[Any, np.ndarray]]:
         """
-        Return the limits that are no bounds, linearised: rows @ steps of the knots <= room.
+        Yield what the FR3's velocities have to keep towards the ends of its joints' ranges.
 
-        Of acceleration, and of the FR3's velocity towards the ends of its joints' ranges:
-        (dq + offset)^2 <= 2 deceleration (upper - q), and its mirror image.
+        (dq + offset)^2 <= 2 deceleration (upper - q), and its mirror image, linearised.
         """
-        arm, n, K = self.arm, self.n, self.intervals
-        most = SHARE * arm.limit('acceleration')
-        by_x = sparse.block_diag(list(slopes * self.unit / most[:, None]))
-        by_x = sparse.hstack((by_x, sparse.csr_matrix((n * K, 3 * n))))
-        share = (self.steps.accelerations(x[:-1]) / most).reshape(-1)
-        rows, columns, entries, room = [], [], [], []
-        for i, joint in enumerate(arm.joints):
+        for i, joint in enumerate(self.arm.joints):
             offset, braking = joint.limits.velocity_offset, joint.limits.velocity_deceleration
             if offset is None or braking is None:
                 continue
+            here = slice(i, None, self.n)
             for sign, end in ((1.0, joint.limits.upper), (-1.0, joint.limits.lower)):
-                for k, speed in enumerate(np.maximum(sign * x[:, n + i] / SHARE + offset, 0.0)):
-                    rows += [len(room)] * 2
-                    columns += [3 * n * k + i, 3 * n * k + n + i]
-                    entries += [2.0 * braking * sign, 2.0 * speed * sign / SHARE]
-                    room.append(2.0 * braking * sign * (end - x[k, i]) - speed**2)
-        brakes = sparse.csr_matrix((entries, (rows, columns)), (len(room), 3 * n * (K + 1)))
-        units = sparse.diags(np.tile(self.unit, K + 1))
-        return (
-            sparse.vstack((by_x, -by_x, brakes @ units)),
-            np.concatenate((1.0 - share, 1.0 + share, room)),
-        )
+                speed = np.maximum(sign * dq[:, i] / SHARE + offset, 0.0)
+                by_speed = sparse.diags(2.0 * speed * sign / SHARE) @ by_dq[here]
+                yield (
+                    by_speed + 2.0 * braking * sign * by_q[here],
+                    2.0 * braking * sign * (end - q[:, i]) - speed**2,
+                )
 
 
 def gains(arm: ArmDescription, plan: Plan) -> np.ndarray:
     """Return the LQR's gains of each cycle, shape (N, n, 2n), by `linearize` at the knots."""
     n, tree = arm.n, BodyTree.from_description(arm)
+    q, dq, ddq = plan.knots
+    torques = tree_motion(tree, q, dq, ddq).tau
     weights = np.diag(np.repeat(np.array(ERRORS) ** -2.0, n))
     cost = np.diag((TORQUE * arm.limit('effort')) ** -2.0)
-    here = [linearize(tree, *np.split(x, 3)) for x in plan.x]
+    here = [linearize(tree, *state) for state in zip(q, dq, torques)]
     riccati, found = weights * CONTROL, []
     count = round(plan.duration / CONTROL)
     for k in reversed(range(count)):
-        model = here[min(round(k / count * len(plan.u)), len(plan.u))]
+        model = here[round(k / count * (len(here) - 1))]
         A, B = np.eye(2 * n) + CONTROL * model.A, CONTROL * model.B
         gain = np.linalg.solve(cost * CONTROL + B.T @ riccati @ B, B.T @ riccati @ A)
         riccati = weights * CONTROL + A.T @ riccati @ (A - B @ gain)
@@ -279,16 +277,17 @@ def play(arm: ArmDescription, plan: Plan, gain: np.ndarray | None = None) -> Pla
     cycle = plan.duration / count  # a whole number of cycles
     model = build_mujoco(arm, timestep=cycle / held)
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
-    data, n = mujoco.MjData(model), arm.n
+    data = mujoco.MjData(model)
     data.qpos[:] = START
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
-    states = plan.at(cycle * np.arange(count))
-    middle = plan.at(cycle * (np.arange(count) + 0.5))[:, 2 * n :]
-    last, velocities, torques = plan.x[0, 2 * n :], [], []
+    states = np.hstack(plan.at(cycle * np.arange(count))[:2])
+    planned = PinocchioModel(loaded_arm(arm.name))
+    middle = planned.inverse_dynamics(*plan.at(cycle * (np.arange(count) + 0.5)))
+    last, velocities, torques = planned.gravity(START), [], []
     for k in range(count):
         tau = middle[k]
         if gain is not None:
-            tau = tau - gain[k] @ (np.concatenate((data.qpos, data.qvel)) - states[k, : 2 * n])
+            tau = tau - gain[k] @ (np.concatenate((data.qpos, data.qvel)) - states[k])
         last = limiter.limit(tau, last, cycle).torque
         data.ctrl[:] = last
         for _ in range(held):
@@ -302,19 +301,22 @@ def draw(reach: Reach, plan: Plan, file: str) -> None:
     """Draw velocities and torques of a plan over their limits, and its torque rates."""
     from matplotlib.figure import Figure
 
-    arm, n = reach.arm, reach.n
-    knots = np.linspace(0.0, plan.duration, len(plan.x))
+    arm, (q, speed, ddq) = reach.arm, plan.knots
+    torque = reach.model.inverse_dynamics(q, speed, ddq)
+    knots = np.linspace(0.0, plan.duration, len(q))
     figure = Figure(figsize=(8.0, 7.5), layout='constrained')
     figure.suptitle(
         f'{arm.name}, {LOAD_KG:g} kg on the flange: {plan.duration:.3f} s within '
         f'{SHARE:.0%} of the limits'
     )
     rows = figure.subplots(3, 1, sharex=True)
-    speed, torque = np.split(plan.x[:, n:], 2, axis=1)
     rows[0].plot(knots, speed / arm.limit('velocity'))
-    rows[1].plot(knots, torque / arm.limit('effort'), label=[f'joint {i + 1}' for i in range(n)])
+    rows[1].plot(
+        knots, torque / arm.limit('effort'), label=[f'joint {i + 1}' for i in range(arm.n)]
+    )
     rows[1].legend(ncols=4, fontsize=7)
-    for rate in (plan.u / arm.limit('effort_rate')).T:
+    rates = np.diff(torque, axis=0) / np.diff(knots)[:, None]
+    for rate in (rates / arm.limit('effort_rate')).T:
         rows[2].stairs(rate, knots, baseline=None)
     for axes, label in zip(rows, ('velocity', 'torque', 'torque rate')):
         axes.set_ylabel(f'{label} over its limit')
@@ -334,14 +336,14 @@ def main() -> None:
     arguments = parser.parse_args()
     reach = Reach(loaded_arm(arguments.arm), arguments.intervals)
     reach.solve(most=1)  # compiles
+    began = time.perf_counter()
     plan = reach.solve()
     print(
-        f'{plan.duration:.4f} s after {plan.programs} programs in {plan.total_time:.2f} s, '
-        f'{plan.derivative_time / plan.total_time:.0%} of it derivatives; defect '
-        f'{plan.defect:.0e}'
+        f'{plan.duration:.4f} s after {plan.programs} programs in '
+        f'{time.perf_counter() - began:.2f} s'
     )
     gain = gains(reach.arm, plan)
-    alone = np.abs(np.diff(plan.x[[0, -1], : reach.n], axis=0)[0])
+    alone = np.abs(GOAL - START)
     print(
         f'{reach.arm.name}: the slowest joint at full speed all the way would need '
         f'{(alone / (SHARE * reach.arm.limit("velocity"))).max():.3f} s'
