@@ -9,7 +9,7 @@ import signal
 import time
 
 # Only waited out where something is left; a browser's processes end after it.
-GRACE_S = float(os.environ.get('FRANKA_DYNAMICS_GRACE', '20.0'))  # [s]
+GRACE_S = 20.0
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 # Helpers that Python keeps for the life of a process.
 _PYTHONS_OWN = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')

@@ -14,10 +14,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.recordings.recording import write_recording
 
 ROOT = Path(__file__).parents[1]
-# Has a test of its own, which also looks at what its code returns.
-ELSEWHERE = {'docs/theory/rpr.md'}
-
-
 # What the code of a page needs besides what make test installs.
 NEEDED = {'docs/howto/gradients.md': ('jax', 'torch')}
 
@@ -37,7 +33,7 @@ PAGES = [
             if '_build' not in path.parts
         ),
     )
-    if page not in ELSEWHERE and blocks(page)
+    if blocks(page)
 ]
 
 

@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`import franka_dynamics` offers every name it promises and loads nothing heavy for it."""
 
-from pathlib import Path
 import subprocess
 import sys
-from types import ModuleType
 
-import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics import _lazy
 
 
 @pytest.mark.parametrize('name', sorted(fd.__all__))
@@ -25,23 +21,6 @@ def test_an_unknown_name_is_an_attribute_error():
         fd.gravity  # noqa: B018
     with pytest.raises(ImportError, match="cannot import name 'lode'"):
         from franka_dynamics import lode  # noqa: F401
-
-
-def test_lazy_exports_import_when_asked_and_only_once(monkeypatch, tmp_path):
-    asked = []
-    monkeypatch.setattr(_lazy, 'import_module', lambda *home: asked.append(home) or np)
-    package = ModuleType('room')
-    package.__file__ = str(tmp_path / '__init__.py')
-    offer = (
-        'if TYPE_CHECKING:\n    from .a import eye as eye\n    from .b import zeros as naught\n'
-    )
-    Path(package.__file__).write_text(offer, encoding='utf-8')
-    monkeypatch.setitem(sys.modules, 'room', package)
-    package.__getattr__, _, names = _lazy.lazy_exports('room')
-    assert (names, asked) == (['eye', 'naught'], [])
-    assert package.naught is np.zeros
-    assert package.naught is np.zeros
-    assert asked == [('.b', 'room')]
 
 
 def words_printed(program):

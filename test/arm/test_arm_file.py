@@ -11,15 +11,12 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import (
-    available_arms,
-    available_hands,
     available_sets,
     JointKind,
     load,
     load_hand,
     ViscousCoulombFriction,
 )
-from franka_dynamics.arm.bodies import Cylinder
 from franka_dynamics.errors import DescriptionError, UnknownArmError
 
 VALID = {
@@ -71,7 +68,6 @@ LINK = 'inertial_sets.guess.links[1]'
 REMOVED = object()
 NO_MASS = {'mass': 0.0, 'first_moment': [0.1, 0, 0], 'inertia': [0] * 6}
 SIGMOID_OF_ONE = {'model': 'sigmoid', 'amplitude': [1.0], 'slope': [1.0], 'offset': [0.0]}
-FLAT_BOX = {'shape': 'box', 'size': [0.1, 0, 0.1], 'density': 1.0}
 CYLINDER = {'shape': 'cylinder', 'radius': 0.1, 'length': 0.5, 'axis': 'z', 'density': 100.0}
 
 
@@ -113,62 +109,43 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
     ('path', 'value', 'sentence'),
     [
         ('convention', 'craig', "line 1: convention is 'craig'; it must be modified or standard"),
-        ('convention', None, 'convention must be a text, not None'),
         ('name', ' ', "name must be a text, not ' '"),
         ('joints', [], 'joints is empty; an arm needs at least one joint'),
-        ('joints', {'a': 1}, "joints must be a list, not {'a': 1}"),
         ('joints.1', 3, 'joints[2] must be a mapping, not 3'),
         ('joints.1.name', 'shoulder', "more than one joint named 'shoulder'"),
         ('joints.0.kind', 'fixed', "joints[1] (shoulder).kind is 'fixed'; it must be revolute or"),
         ('joints.0.dh.d', float('nan'), 'joints[1] (shoulder).dh.d is nan; it must be finite'),
-        ('joints.0.dh.d', True, 'dh.d must be a number or an angle such as'),
         ('joints.1.dh.alpha', -90, 'joints[2] (slide).dh.alpha is -90 rad, more than a turn'),
-        ('joints.1.dh.alpha', 'tau', "alpha must be a number or an angle such as '-pi/2', not 't"),
         ('joints.1.dh.alpha', 'pi/0', "alpha is 'pi/0', which divides by zero"),
         ('joints.1.dh.alhpa', 0.1, 'alhpa is not a known field; known here are a, alpha, d, thet'),
         ('joints.0.limits.position', [1.0, -1.0], 'lower position limit 1.0 of a joint is not be'),
-        ('joints.0.limits.position', [1.0], 'limits.position must be a list of 2 numbers'),
         ('joints.0.limits.velocity', -2.0, 'The velocity limit of a joint is -2.0; it cannot be'),
         ('joints.0.limits.velocity_offset', 0.1, 'belong together; give both or neither'),
-        ('joints.0.limits.velocity_deceleration', 0.1, 'belong together; give both or neither'),
         ('joints.0.rotor_inertia', -0.1, '(shoulder).rotor_inertia is -0.1; it cannot be negat'),
         ('home', [1.5, 0.0], 'home[1] is 1.5, outside the limits of shoulder, -1 to 1'),
-        ('home', [-1.5, 0.0], 'home[1] is -1.5, outside the limits of shoulder, -1 to 1'),
         ('home', [0.0], 'home must be a list of 2 numbers, not [0.0]'),
-        ('base', {'xyz': [0, 0, 1], 'rpy': [0, 180, 0]}, 'base.rpy is 180 rad, more than a turn'),
         ('base', {'xyz': [0, 0, 1], 'yaw': 0}, 'base.yaw is not a known field'),
         ('friction.model', 'stribeck', "friction.model is 'stribeck'; it must be sigmoid or"),
         ('friction.viscous', [0.1], 'viscous, coulomb, offset of a friction model must be equall'),
-        ('friction.width', 0.0, 'width of the Coulomb friction is 0.0; it must be positive'),
         ('friction.deviations', [[0.1, 0.1]], 'of shape (3, 2), finite and not negative; got sh'),
         ('friction', SIGMOID_OF_ONE, 'friction has not one number for each of 2 joints'),
         ('friction', {**SLIPPING, 'slip': [[0.1, 0.1]]}, 'of shape (2, 2): a row per reach, a co'),
         ('friction', {**SLIPPING, 'slip': [[0.1, 0.1], [0.1, 'x']]}, 'friction.slip[2][2] must b'),
-        ('friction', {**SLIPPING, 'reach': 0.3}, 'friction.reach must be a list of numbers, not'),
         ('friction', {**SLIPPING, 'reach': [0.3, -0.004]}, 'friction cannot be used: The reach o'),
-        ('friction', {**SLIPPING, 'amplitude': 1.0}, 'friction.amplitude is not a known field'),
         ('default_set', 'gess', "default_set is 'gess'; there are guess"),
-        ('inertial_sets.guess.rounding', -1e-4, 'guess.rounding is -0.0001; it must be positive'),
         ('inertial_sets.guess.hand', 'gripper', "hand is 'gripper'; there are franka_hand"),
         ('inertial_sets.guess.repair', 'all', "repair is 'all'; it must be nearest_within_roundi"),
         ('inertial_sets.guess.inertia_about', 'joint', "is 'joint'; it must be frame_origin or"),
         ('LINK.mass', -1.0, 'LINK.mass is -1; it cannot be negative'),
-        ('LINK.mass', float('inf'), 'LINK.mass is inf; it must be finite'),
         ('LINK.first_moment', [0, 0, 0], 'LINK.center_of_mass and first_moment: give exactly one'),
-        ('LINK.inertia_about', 'frame_origin', 'LINK.inertia_about is not a known field'),
         ('LINK.inertia', [0.1, 0.2, 0.3], 'LINK.inertia must be a list of 6 numbers or three row'),
         ('LINK.inertia', [[1, 0, 0.1], [0, 1, 0], [0.2, 0, 1]], 'symmetric: xz is 0.1 and zx is '),
         ('LINK.inertia', [[1, 0, 0], [0, 1], [0, 0, 1]], 'LINK.inertia has rows of different len'),
         ('LINK', NO_MASS, 'LINK.first_moment is not zero although the mass is'),
         ('LINK', {'primitive': CYLINDER, 'mass': 1.0}, 'LINK.mass stands beside a primitive'),
-        ('LINK.primitive', CYLINDER, 'LINK.mass stands beside a primitive'),
         ('LINK', {'primitive': {**CYLINDER, 'radius': -0.1}}, 'radius is -0.1; it must be positi'),
         ('LINK', {'primitive': {**CYLINDER, 'mass': 1.0}}, 'exactly one of mass [kg] and density'),
-        ('LINK', {'primitive': {**CYLINDER, 'density': 0}}, 'density is 0; it must be positive'),
         ('LINK', {'primitive': {**CYLINDER, 'shape': 'cone'}}, "is 'cone'; it must be cylinder o"),
-        ('LINK', {'primitive': {**CYLINDER, 'axis': 'w'}}, "axis is 'w'; it must be x or y or z"),
-        ('LINK', {'primitive': {**CYLINDER, 'size': [1, 1, 1]}}, 'size is not a known field'),
-        ('LINK', {'primitive': FLAT_BOX}, 'primitive.size is 0; it must be positive'),
         ('inertial_sets.guess.links', [NO_MASS | {'first_moment': [0, 0, 0]}], '2 joints and 1 l'),
     ],
 )
@@ -185,12 +162,8 @@ def test_a_field_at_fault_is_refused_by_file_and_field(tmp_path, path, value, se
     ('path', 'sentence'),
     [
         ('name', 'line 1: name is missing'),
-        ('joints', 'joints is missing'),
-        ('inertial_sets', 'inertial_sets is missing'),
         ('friction.model', 'friction.model is missing'),
         ('joints.1.kind', 'joints[2] (slide).kind is missing'),
-        ('joints.1.name', 'joints[2].name is missing'),
-        ('LINK.mass', 'LINK.mass is missing'),
         ('LINK.center_of_mass', 'LINK.center_of_mass and first_moment: give exactly one'),
         ('LINK.inertia', 'LINK.inertia is missing'),
         ('inertial_sets.guess.inertia_about', 'say which with inertia_about'),
@@ -217,13 +190,8 @@ def test_a_refusal_says_the_line_and_a_changed_file_is_read_anew(tmp_path):
     [
         ('pi', np.pi),
         ('-pi/2', -np.pi / 2),
-        ('+pi/4', np.pi / 4),
         ('3*pi/4', 3 * np.pi / 4),
-        ('2pi', 2 * np.pi),
-        ('0.25*pi', np.pi / 4),
-        ('- pi / 2', -np.pi / 2),
-        ('.5 pi', np.pi / 2),
-        (1, 1.0),
+        ('- .5 pi', -np.pi / 2),
     ],
 )
 def test_given_an_angle_when_read_then_it_is_in_radians(text, expected, tmp_path):
@@ -231,11 +199,11 @@ def test_given_an_angle_when_read_then_it_is_in_radians(text, expected, tmp_path
     assert arm.joints[1].row.alpha == pytest.approx(expected, rel=1e-15, abs=0.0)
 
 
-@pytest.mark.parametrize('name', ['ur5', 'fer2'])
-def test_an_unknown_arm_lists_the_shipped_ones(name):
-    message = f"no arm '{name}'; shipped are fer, fr3, fr3v2, fr3v2_1, "
-    with pytest.raises(UnknownArmError, match=message):
-        load(name)
+def test_an_unknown_arm_lists_the_shipped_ones():
+    with pytest.raises(
+        UnknownArmError, match="no arm 'ur5'; shipped are fer, fr3, fr3v2, fr3v2_1, "
+    ):
+        load('ur5')
 
 
 def test_a_missing_arm_file_is_refused_by_its_path(tmp_path):
@@ -248,40 +216,6 @@ def test_an_unknown_set_or_hand_lists_those_there_are():
         load('fer', 'gaz')
     with pytest.raises(UnknownArmError, match="no hand 'claw'; shipped are franka_hand, "):
         load('fer', hand='claw')
-
-
-def test_a_primitive_is_loaded_as_the_shape_of_that_density(tmp_path):
-    file = write(tmp_path, changed('LINK', {'primitive': {**CYLINDER, 'center': [0.1, 0.0, 0.2]}}))
-    assert (
-        load(file).links[0]
-        == Cylinder(radius=0.1, length=0.5, axis='z', center=(0.1, 0.0, 0.2), density=100.0).link()
-    )
-
-
-def test_both_inertia_references_describe_the_same_body(tmp_path):
-    about_center = load(write(tmp_path, VALID)).links[0]
-    content = changed('inertial_sets.guess.inertia_about', 'frame_origin')
-    content['inertial_sets']['guess']['links'][0] = {
-        'mass': 1.0,
-        'first_moment': [0.1, 0.0, 0.0],
-        'inertia': [0.1, 0, 0, 0.21, 0, 0.21],
-    }
-    about_origin = load(write(tmp_path, content)).links[0]
-    np.testing.assert_allclose(
-        about_origin.parameters(), about_center.parameters(), rtol=1e-15, atol=0.0
-    )
-
-
-def test_listed_sets_start_with_the_default():
-    assert {'fer', 'fr3', 'rpr'} <= set(available_arms())
-    assert set(available_hands()) == {
-        'franka_hand',
-        'franka_hand_0.4',
-        'franka_hand_ros',
-        'hand_ledezma2021',
-    }
-    assert available_sets('fer')[0] == 'gaz2019'
-    assert set(available_sets('fer')) == {'gaz2019', 'ledezma2021', 'franka_description'}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.arm_file_writer import arm_file_text
-from franka_dynamics.arm.friction import FRICTION_MODELS
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError
@@ -134,7 +133,7 @@ def test_any_limits_and_friction_return_from_a_saved_arm(friction, limits, tmp_p
     assert_same(written_and_read(arm, tmp_path), arm, 'fer', differs=('file',))
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
     # Its tensors are sums, symmetric up to rounding; a file holds the ten parameters.
     arm = random_arm(np.random.default_rng(seed), joints=N).map_links(
@@ -144,12 +143,6 @@ def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
     # What has no name or source is given one, because a file must have them.
     assert_same(back, arm, f'seed {seed}', differs=('file', 'base', 'source', 'inertial_set'))
     np.testing.assert_allclose(back.base, arm.base, rtol=0.0, atol=ROUNDING)
-
-
-def test_every_friction_model_is_among_those_saved_here():
-    assert {type(one) for one in FRICTIONS.values() if one is not None} == set(
-        FRICTION_MODELS.values()
-    )
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def elementary(convention, row, theta=0.0, d=0.0):
 
 
 @pytest.mark.parametrize('convention', Convention)
-@pytest.mark.parametrize('seed', range(10))
+@pytest.mark.parametrize('seed', range(3))
 def test_a_rows_transform_is_the_product_of_four_motions(convention, seed):
     rng = np.random.default_rng(seed)
     row = DHRow(*rng.uniform(-2.0, 2.0, 4))
@@ -45,15 +45,6 @@ def test_a_rows_transform_is_the_product_of_four_motions(convention, seed):
         rtol=0.0,
         atol=2 * ATOL,
     )
-
-
-@pytest.mark.parametrize('convention', Convention)
-def test_a_stack_of_transforms_holds_the_single_ones(convention):
-    row = DHRow(a=0.3, alpha=-0.4, d=0.2, theta=0.9)
-    thetas = np.random.default_rng(0).uniform(-3.0, 3.0, (4, 5))
-    stack = row.transform(convention, theta_offset=thetas)
-    assert stack.shape == (4, 5, 4, 4)
-    np.testing.assert_array_equal(stack[2, 3], row.transform(convention, thetas[2, 3]))
 
 
 @pytest.mark.parametrize(

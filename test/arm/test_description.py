@@ -49,18 +49,6 @@ def test_parts_that_do_not_fit_are_refused_in_one_sentence(changes, sentence):
         two_joints(**changes)
 
 
-def test_a_home_of_another_length_is_refused():
-    with pytest.raises(JointVectorError, match=r'home pose has shape \(3,\), expected \(2,\)'):
-        two_joints(home=np.zeros(3))
-
-
-def test_base_and_home_of_a_description_are_read_only():
-    arm = two_joints(home=np.zeros(2))
-    for array in (arm.base, arm.home):
-        with pytest.raises(ValueError, match='read-only'):
-            array[0] = 1.0
-
-
 def test_a_joint_vector_of_another_length_lists_the_joints():
     with pytest.raises(JointVectorError, match=r'q has shape \(3,\), expected \(2,\).*first, sec'):
         two_joints().joint_vector(np.zeros(3), 'q')
@@ -92,13 +80,6 @@ def test_fr3_velocity_bounds_at_a_limit_allow_only_the_way_back(beyond):
     lower, upper = arm.velocity_bounds(arm.limit('upper') + beyond)
     np.testing.assert_array_equal(upper, np.zeros(7))
     assert (lower < -2.0).all()
-
-
-def test_velocity_bounds_without_braking_figures_are_constant():
-    arm = load('fer')
-    lower, upper = arm.velocity_bounds(arm.limit('upper'))
-    np.testing.assert_array_equal(upper, arm.limit('velocity'))
-    np.testing.assert_array_equal(lower, -arm.limit('velocity'))
 
 
 def test_the_last_link_carries_a_payload_at_the_flange():

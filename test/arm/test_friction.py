@@ -38,13 +38,6 @@ def test_coulomb_friction_away_from_zero_has_the_exact_sign():
     )
 
 
-def test_a_friction_model_keeps_values_if_their_array_changes():
-    viscous = np.array([0.4])
-    model = ViscousCoulombFriction(viscous, [0.5], [0.0])
-    viscous[0] = 99.0
-    np.testing.assert_array_equal(model.viscous, [0.4])
-
-
 @pytest.mark.parametrize(
     ('build', 'sentence'),
     [

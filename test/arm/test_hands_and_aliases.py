@@ -11,7 +11,6 @@ from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.arm.payload import payload_array, payload_parameter_file, read_payload
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError, InertiaError
-from franka_dynamics.recordings.recording import read_recording, write_recording
 
 HAND = """name: mine
 source: weighed
@@ -88,14 +87,6 @@ def test_panda_is_the_fer_by_another_name():
     )
     assert 'is the fer' in alias_note('panda')
     assert alias_note('fr3') == ''
-
-
-def test_a_fers_bag_read_as_panda_is_the_same_arm(simulate, tmp_path):
-    fer = load('fer')
-    write_recording(simulate(fer, duration=2.0), tmp_path / 'bag')
-    assert (
-        read_recording(tmp_path / 'bag', load('panda').joint_names).joint_names == fer.joint_names
-    )
 
 
 def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):

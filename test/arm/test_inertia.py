@@ -34,14 +34,7 @@ def random_pose(seed):
     return pose
 
 
-def integrated(points, weights):
-    """Return the ten parameters of a solid from a quadrature that is exact for quadratics."""
-    second = np.einsum('k,ki,kj->ij', weights, points, points)
-    inertia = np.trace(second) * np.eye(3) - second
-    return np.concatenate((six_from_tensor(inertia), weights @ points, [weights.sum()]))
-
-
-@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('seed', range(2))
 def test_parameters_moved_are_those_of_the_moved_point_masses(
     seed,
 ):
@@ -57,14 +50,6 @@ def test_two_bodies_added_are_their_union():
     union = from_points(masses[:8], points[:8]) + from_points(masses[8:], points[8:])
     np.testing.assert_allclose(
         union.parameters(), from_points(masses, points).parameters(), rtol=RTOL, atol=ATOL
-    )
-
-
-def test_a_body_less_one_part_is_the_other():
-    masses, points = point_masses(2)
-    rest = from_points(masses, points) - from_points(masses[:8], points[:8])
-    np.testing.assert_allclose(
-        rest.parameters(), from_points(masses[8:], points[8:]).parameters(), rtol=RTOL, atol=1e-12
     )
 
 
@@ -96,7 +81,7 @@ def test_pseudo_inertia_is_the_sum_of_homogeneous_squares():
     )
 
 
-@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('seed', range(2))
 def test_any_positive_masses_are_physical(seed):
     body = from_points(*point_masses(seed, count=4))
     assert body.is_physical()
@@ -117,58 +102,6 @@ def test_moments_1_2_4_are_of_no_body_and_miss_by_one():
     assert not body.is_physical()
     np.testing.assert_allclose(body.triangle_margin(), -1.0, rtol=0.0, atol=1e-13)
     assert body.consistency_margin() < -0.4  # about half the triangle's margin
-
-
-def test_nothing_is_physical_and_changes_no_sum():
-    body = from_points(*point_masses(8))
-    assert LinkInertia.zero().is_physical()
-    assert body + LinkInertia.zero() == body
-    np.testing.assert_array_equal(LinkInertia.zero().center_of_mass, np.zeros(3))
-
-
-def test_a_body_is_rebuilt_from_its_parameters():
-    body = from_points(*point_masses(9))
-    again = LinkInertia.from_parameters(body.parameters())
-    assert again == body
-    assert hash(again) == hash(body)
-
-
-def test_arrays_of_a_link_are_read_only():
-    body = from_points(*point_masses(10))
-    with pytest.raises(ValueError, match='read-only'):
-        body.inertia[0, 0] = 1.0
-    with pytest.raises(ValueError, match='read-only'):
-        body.first_moment[0] = 1.0
-
-
-@pytest.mark.parametrize('axis', 'xyz')
-def test_a_cylinder_agrees_with_the_integral_over_its_volume(axis):
-    radius, length, density, center = 0.12, 0.7, 2710.0, np.array([0.3, -0.2, 0.1])
-    # Gauss along the axis and in r^2, equal steps around: exact for polynomials of degree 3.
-    nodes, weights = np.polynomial.legendre.leggauss(3)
-    along, w_along = 0.5 * length * nodes, 0.5 * length * weights
-    r, w_r = radius * np.sqrt(0.5 * (nodes + 1.0)), 0.25 * radius**2 * weights
-    angle = 2.0 * np.pi * np.arange(6) / 6.0
-    s, rr, phi = np.meshgrid(along, r, angle, indexing='ij')
-    volume = (w_along[:, None, None] * w_r[None, :, None] * np.full(6, 2.0 * np.pi / 6.0)).ravel()
-    local = np.stack((s, rr * np.cos(phi), rr * np.sin(phi)), axis=-1).reshape(-1, 3)
-    points = np.roll(local, 'xyz'.index(axis), axis=1) + center
-    body = Cylinder(radius=radius, length=length, axis=axis, center=center, density=density).link()
-    np.testing.assert_allclose(
-        body.parameters(), integrated(points, density * volume), rtol=RTOL, atol=1e-12
-    )
-
-
-def test_a_box_agrees_with_the_integral_over_its_volume():
-    size, density, center = np.array([0.3, 0.05, 0.06]), 2710.0, np.array([0.02, 0.1, 0.15])
-    nodes, weights = np.polynomial.legendre.leggauss(2)
-    axes = [0.5 * side * nodes for side in size]
-    points = np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, 3) + center
-    volume = np.prod(0.5 * size) * np.einsum('i,j,k->ijk', weights, weights, weights).ravel()
-    body = Box(size=size, center=center, density=density).link()
-    np.testing.assert_allclose(
-        body.parameters(), integrated(points, density * volume), rtol=RTOL, atol=1e-12
-    )
 
 
 @pytest.mark.parametrize(
@@ -238,9 +171,3 @@ def test_a_primitive_agrees_with_mujocos_geom(geom, body):
 def test_a_malformed_body_is_refused_in_one_sentence(build, sentence):
     with pytest.raises(InertiaError, match=sentence):
         build()
-
-
-def test_six_numbers_of_a_tensor_are_xx_xy_xz_yy_yz_zz():
-    np.testing.assert_array_equal(
-        tensor_from_six([1, 2, 3, 4, 5, 6]), [[1, 2, 3], [2, 4, 5], [3, 5, 6]]
-    )

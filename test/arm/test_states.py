@@ -29,13 +29,6 @@ def test_states_fill_an_arms_limits_and_stay_within(arm):
         assert (values.max(axis=0) > high - 0.01 * (high - low)).all()
 
 
-def test_a_seed_gives_the_same_states_twice():
-    first, again, other = (sample_states(load('fer'), 5, seed) for seed in (1, 1, 2))
-    for a, b, c in zip(first, again, other):
-        np.testing.assert_array_equal(a, b)
-        assert (a != c).all()
-
-
 def test_states_of_an_arm_without_limits_are_finite():
     arm = load('fer')
     free = replace(arm, joints=tuple(replace(j, limits=JointLimits()) for j in arm.joints))

@@ -105,11 +105,6 @@ def test_an_axis_of_length_two_is_normalised_with_a_note():
     )
 
 
-def test_a_text_with_an_encoding_declaration_is_read():
-    text = FER.replace('<?xml version="1.0"?>', '<?xml version="1.0" encoding="utf-8"?>')
-    assert parse_urdf(text).root == 'base'
-
-
 @pytest.mark.parametrize(
     ('content', 'sentence'),
     [

@@ -6,13 +6,12 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import load, load_hand
+from franka_dynamics.arm import load
 from franka_dynamics.errors import UrdfError
-from franka_dynamics.urdf.document import parse_urdf
-from franka_dynamics.urdf.serial_chain import find_chains, read_chain
+from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import write_urdf
 
-from .urdf_texts import edited, inertial, random_chain, with_elements
+from .urdf_texts import edited, inertial, with_elements
 
 NAMES = load('fer').joint_names
 FER = write_urdf(load('fer'))
@@ -64,12 +63,6 @@ def assert_links_equal(chain, expected):
 )
 def test_links_with_bodies_along_the_arm_are_pinocchios(text):
     assert_links_equal(read_chain(text, NAMES), pinocchio_inertias(text, NAMES))
-
-
-def test_links_with_fixed_joints_in_between_are_pinocchios():
-    names = tuple(f'joint{i}' for i in range(1, 7))
-    text = random_chain(np.random.default_rng(4), ['revolute', 'prismatic'] * 3)
-    assert_links_equal(read_chain(text, names), pinocchio_inertias(text, names))
 
 
 def test_fingers_get_notes_of_what_is_held_and_what_left_out():
@@ -132,17 +125,3 @@ def test_a_held_joint_stands_at_its_limit_nearest_zero():
 def test_another_chain_is_refused_in_one_sentence(text, names, sentence):
     with pytest.raises(UrdfError, match=sentence):
         read_chain(text, names)
-
-
-def test_arm_with_hand_and_a_second_arm_are_listed_as_chains():
-    document = parse_urdf(with_elements(FER, HAND + SECOND))
-    assert find_chains(document) == [('other_joint1',), (*NAMES, 'finger_joint1')]
-
-
-def test_a_tool_link_read_back_is_the_hand_on_the_last_link():
-    bare, hand = load('fr3'), load_hand('franka_hand')
-    chain = read_chain(write_urdf(bare, tool=('fr3_hand', hand)), bare.joint_names)
-    expected = load('fr3', hand='franka_hand').links[-1]
-    np.testing.assert_allclose(
-        chain.joints[-1].inertia.parameters(), expected.parameters(), rtol=0.0, atol=ROUNDING
-    )

@@ -12,7 +12,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import InertiaError
-from franka_dynamics.urdf.writer import link_names, write_urdf
+from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.validation.pinocchio_urdf import largest_difference, PinocchioUrdf
 
 ARMS = pytest.mark.parametrize('arm', ['fer', 'fr3', 'rpr'])
@@ -23,12 +23,6 @@ TORQUE = 1e-12  # N m; 5e-14 was seen
 def test_pinocchio_reads_a_written_urdf_with_the_rows_torques(arm):
     description = load(arm)
     assert largest_difference(write_urdf(description), description, np.eye(4)) <= TORQUE
-
-
-def test_rotor_inertia_is_left_out_of_a_urdfs_comparison():
-    fer = load('fer')
-    geared = replace(fer, joints=tuple(replace(j, rotor_inertia=0.5) for j in fer.joints))
-    assert largest_difference(write_urdf(geared), geared, np.eye(4)) <= TORQUE
 
 
 def test_joints_of_unknown_limits_are_read_by_pinocchio():
@@ -43,16 +37,6 @@ def test_joints_of_unknown_limits_are_read_by_pinocchio():
     expected = NewtonEulerModel(rpr).inverse_dynamics(*states)
     actual = PinocchioUrdf(text, rpr.joint_names).inverse_dynamics(*states)
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=TORQUE)
-
-
-def test_links_are_named_by_frankas_pattern_or_by_their_joints():
-    assert link_names(load('fr3', prefix='left_').joint_names).moving[0] == 'left_fr3_link1'
-    names = link_names(('shoulder', 'elbow'))
-    assert (names.base, names.moving, names.flange) == (
-        'base_link',
-        ('shoulder_link', 'elbow_link'),
-        'flange',
-    )
 
 
 def test_a_set_that_is_not_physical_is_refused():
