@@ -18,14 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .external_torque import (
-    ExternalTorque,
-    IntervalObserver,
-    LONGEST_STEP_S,
-    PERIOD_S,
-    SecondOrderObserver,
-)
+from .external_torque import LONGEST_STEP_S, MomentumObserver
 from .external_wrench import relative_deviation
+from .interval_motion import Interval, IntervalMotion
 from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
 from ..dynamics.model import GRAVITY
@@ -33,6 +28,8 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
 
+# Over which states are averaged before they are observed [s]; see interval_motion.
+PERIOD_S = 0.004
 # A payload error that motion at half the velocity limits does not turn into a contact, at the
 # default limits; and one that is worth a warning, because it is more than the best published
 # model errs by on a real arm (0.28 kg). docs/theory/contact.md holds the measurements.
@@ -82,8 +79,7 @@ class ContactLimits:
 
     `threshold` [N m], `threshold_per_speed` [N m s/rad], `release` [1], `hold` [s]; `high_pass`
     is the time constant [s] after which a constant torque counts as load; `settle` [s] passes
-    after a (re)start before anything is flagged; `period` [s] of stamp time is the least between
-    two evaluations; `bandwidth` [rad/s] is that of the observer of second order.
+    after a (re)start before anything is flagged.
     """
 
     threshold: float = 1.25
@@ -92,8 +88,6 @@ class ContactLimits:
     hold: float = 0.1
     high_pass: float = 0.5
     settle: float = 0.5
-    period: float = PERIOD_S
-    bandwidth: float = 120.0
     joint_factors: tuple[float, ...] = (1.0,)
 
 
@@ -136,7 +130,8 @@ class ContactMonitor:
     most that any joint had of its threshold until its reader set it to zero, `shares` what each
     has of its own now, shape (n,). `load` and `fast`,
     shape (n,) [N m] in FCI's sign, are the slow and the fast part of the external torque;
-    `settled` says whether they are known yet.
+    `settled` says whether they are known yet. `external` is the whole of it where the latest
+    state ended an interval, else None.
 
     Parameters
     ----------
@@ -162,11 +157,8 @@ class ContactMonitor:
     ) -> None:
         self.limits = limits or ContactLimits()
         self._model = model
-        self._observer = IntervalObserver(
-            SecondOrderObserver(model, self.limits.bandwidth, friction),
-            model.description.n,
-            self.limits.period,
-        )
+        self._observer = MomentumObserver(model, friction)
+        self._motion = IntervalMotion(model.description.n, PERIOD_S)
         n, factors = model.description.n, np.array(self.limits.joint_factors)
         if factors.shape not in ((1,), (n,)) or not (factors > 0.0).all():
             raise SettingsError(
@@ -182,8 +174,10 @@ class ContactMonitor:
         """Forget the states so far (not the count of contacts); settle anew."""
         n = self._model.description.n
         self._observer.restart()
+        self._motion.restart()
+        self.external: Array | None = None
         self._stamp: float | None = None
-        self._began = 0.0
+        self._began = self._time = 0.0
         self._q = np.zeros(n)
         self._quiet = self._speed = self.largest_share = 0.0
         self.shares = np.zeros(n)
@@ -195,8 +189,9 @@ class ContactMonitor:
         """
         Take one state; return whether the contact flag changed.
 
-        It is evaluated once in `period`, on the means of the states in between. Parameters are
-        those of MomentumObserver.update.
+        It is evaluated once in PERIOD_S, on the means of the states in between: real drivers
+        report velocities that carry the gears' ripple, and stamps that jitter; observed state by
+        state, both are newton metres. Parameters are those of MomentumObserver.update.
         """
         last, self._stamp = self._stamp, stamp
         if last is None or not 0.0 <= stamp - last <= LONGEST_STEP_S:
@@ -204,10 +199,15 @@ class ContactMonitor:
             self.restart()
             self._stamp = self._began = stamp
             self._q = q
-            self._observer.update(stamp, q, dq, effort)
+            self._motion.add(stamp, q, dq, effort)
             return flagged
-        external = self._observer.update(stamp, q, dq, effort)
-        return external is not None and self._evaluate(stamp, external)
+        interval = self._motion.add(stamp, q, dq, effort)
+        if interval is None:
+            self.external = None
+            return False
+        self._time += interval.seconds
+        self.external = self._observer.update(self._time, interval.q, interval.dq, interval.effort)
+        return self._evaluate(stamp, self.external, interval)
 
     @property
     def position(self) -> Array:
@@ -229,9 +229,8 @@ class ContactMonitor:
         mass = float(lever @ self.load) / square
         return mass, float(np.linalg.norm(self.load - mass * lever))
 
-    def _evaluate(self, stamp: float, external: ExternalTorque) -> bool:
-        limits, residual, interval = self.limits, external.torque, external.interval
-        elapsed = interval.seconds
+    def _evaluate(self, stamp: float, residual: Array, interval: Interval) -> bool:
+        limits, elapsed = self.limits, interval.seconds
         self._q = interval.q
         # While settling the load is learnt five times within the time there is.
         constant = limits.high_pass if self.settled else 0.2 * limits.settle

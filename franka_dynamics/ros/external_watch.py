@@ -8,13 +8,7 @@ from collections.abc import Sequence
 
 from ..control.contact import ContactLimits, ContactMonitor
 from ..control.cycle_result import Cycle
-from ..control.external_torque import (
-    ExternalTorque,
-    friction_in_effort,
-    IntervalObserver,
-    MomentumObserver,
-    TorqueResidual,
-)
+from ..control.external_torque import friction_in_effort, TorqueResidual
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import FeedforwardController
 from ..dynamics.model import FLANGE
@@ -77,13 +71,8 @@ class ExternalWatch:
         self.friction = friction is not None
         self.monitor = ContactMonitor(model, self._limits, friction)
         self.monitor.contacts = contacts
-        self._observer = IntervalObserver(
-            MomentumObserver(model, friction=friction), controller.description.n
-        )
         self._estimator = WrenchEstimator(model, self._frame, self._tool_center)
         self._plain = TorqueResidual(model, friction)
-        self._observed: tuple[Cycle | None, ExternalTorque | None] = (None, None)
-        self._estimated: tuple[Cycle | None, ExternalWrench | None] = (None, None)
 
     def _follow_settings(self) -> None:
         if self._controller.terms is not self._terms:
@@ -91,26 +80,15 @@ class ExternalWatch:
 
     # What is published -------------------------------------------------------------------------
 
-    def torque(self, cycle: Cycle) -> Array | None:
-        """Return the external torque, shape (n,) [N m], where the cycle ends an interval."""
-        if cycle.effort is None:
-            return None
-        self._follow_settings()
-        if cycle is not self._observed[0]:
-            external = self._observer.update(cycle.stamp, cycle.q, cycle.dq, cycle.effort)
-            self._observed = cycle, external
-        external = self._observed[1]
-        return None if external is None else external.torque
+    def torque(self) -> Array | None:
+        """Return the external torque, shape (n,) [N m], where the latest cycle tells one."""
+        return self.monitor.external if self.listening and self.effort_seen else None
 
     def wrench(self, cycle: Cycle) -> ExternalWrench | None:
-        """Return the external wrench where the cycle ends an interval."""
-        torque = self.torque(cycle)
-        if torque is None:
-            return None
-        if cycle is not self._estimated[0]:
-            # At the state of the stamp: the torque is late, the Jacobian need not be.
-            self._estimated = cycle, self._estimator.estimate(cycle.q, torque)
-        return self._estimated[1]
+        """Return the external wrench where the latest cycle, this one, tells a torque."""
+        torque = self.torque()
+        # At the state of the stamp: the torque is late, the Jacobian need not be.
+        return None if torque is None else self._estimator.estimate(cycle.q, torque)
 
     def residual(self, cycle: Cycle) -> Array | None:
         """Return the plain residual, shape (n,) [N m], where there is an acceleration."""
@@ -122,7 +100,7 @@ class ExternalWatch:
     # Contact -----------------------------------------------------------------------------------
 
     def listen(self, requested: bool) -> None:
-        """Watch contact from now on, or no longer; nothing is computed while nobody listens."""
+        """Observe from now on, or no longer; nothing is computed while nobody listens."""
         if requested and not self.listening:
             self.monitor.restart()
         self.listening = requested and not self.failure

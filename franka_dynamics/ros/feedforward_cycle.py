@@ -248,14 +248,14 @@ class FeedforwardCycle:
             )
         if cycle.gravity is None:
             return
-        if self._terms.has_listeners:
-            self._terms.publish(cycle, reading.stamp_message)
         if self._external.listening and self._external.run(cycle):
             self._diagnostics.publish_contact()
+        if self._terms.has_listeners:
+            self._terms.publish(cycle, reading.stamp_message)
 
     def _refresh_subscribers(self) -> None:
         self._terms.refresh()
-        self._external.listen(self._diagnostics.listened_to)
+        self._external.listen(self._diagnostics.listened_to or self._terms.has_listeners)
 
     def publish_command(self, torque: Array) -> None:
         """Publish a torque [N m], unless a keeper took over: then this is silent from now on."""

@@ -77,7 +77,7 @@ class TermPublishers:
             ),
             'external_torque': (
                 JointState,
-                lambda cycle, stamp: self._effort(stamp, external.torque(cycle)),
+                lambda cycle, stamp: self._effort(stamp, external.torque()),
             ),
             'external_wrench': (WrenchStamped, self._wrench),
             'external_wrench_covariance': (JointState, self._wrench_covariance),

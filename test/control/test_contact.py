@@ -17,9 +17,10 @@ from franka_dynamics.control.contact import (
     learnt,
     LOAD_WARNING_KG,
     origin,
+    PERIOD_S,
     replay_contact,
 )
-from franka_dynamics.control.external_torque import DAMPING
+from franka_dynamics.control.external_torque import BANDWIDTH, DAMPING
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.planning import follow_request
 from franka_dynamics.control.settings import Settings
@@ -77,10 +78,10 @@ def test_a_step_above_the_threshold_tells_joint_time_and_peak():
     assert monitor.contacts == 1
     assert monitor.latest.joint == 2
     # When w^2 / (s^2 + 2 d w s + w^2) has reached the threshold; then up to two periods.
-    w = LIMITS.bandwidth
+    w = BANDWIDTH
     time, rise = signal.step(([w * w], [1.0, 2.0 * DAMPING * w, w * w]), N=2000)
     crossing = time[np.flatnonzero(4.0 * rise > LIMITS.threshold * joint_shares(FER)[0][2])[0]]
-    assert crossing < monitor.latest.stamp - 1.0 < crossing + 2.0 * LIMITS.period
+    assert crossing < monitor.latest.stamp - 1.0 < crossing + 2.0 * PERIOD_S
     # It overshoots by 4 % after 37 ms, of which a high-pass of 0.5 s leaves 96 %.
     assert monitor.latest.peak == pytest.approx(4.0, rel=0.05)
 

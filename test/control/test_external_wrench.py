@@ -8,11 +8,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.contact import ContactMonitor
-from franka_dynamics.control.external_torque import (
-    IntervalObserver,
-    MomentumObserver,
-    OBSERVER_GAIN,
-)
+from franka_dynamics.control.external_torque import BANDWIDTH, DAMPING
 from franka_dynamics.control.external_wrench import (
     SINGULAR_FORCE,
     torque_deviation,
@@ -73,19 +69,20 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion(name):
         return Push(tuple(wrench[:3]), 0.0, 1e9, tuple(wrench[3:]))
 
     model = PinocchioModel(arm)
-    observer, estimator = IntervalObserver(MomentumObserver(model), arm.n), WrenchEstimator(model)
+    monitor, estimator = ContactMonitor(model), WrenchEstimator(model)
+    lag = 2.0 * DAMPING / BANDWIDTH
     found, expected = [], []
     # When it is estimated from what the sensors say.
     for stamp, q, dq, effort in follow(arm, 3.0, pushing):
-        external = observer.update(stamp, q, dq, effort)
-        if external is not None and stamp > 10.0 / OBSERVER_GAIN:
-            estimate = estimator.estimate(q, external.torque)
+        monitor.update(stamp, q, dq, effort)
+        if monitor.external is not None and stamp > 0.2:
+            estimate = estimator.estimate(q, monitor.external)
             assert not estimate.singular
             assert estimate.unexplained < 0.5
             found.append(estimate.wrench)
-            # What the arm exerts on its surroundings; the observer is late by its time constant
-            # and half an interval, in which the arm turns by up to 20 mrad a joint.
-            expected.append(-acting(stamp - 1.0 / OBSERVER_GAIN - 0.004))
+            # What the arm exerts on its surroundings; the observer is late by its lag and
+            # half an interval, in which the arm turns by up to 20 mrad a joint.
+            expected.append(-acting(stamp - lag - 0.004))
     # Then it is that wrench, in the sign of O_F_ext_hat_K and the axes of the base.
     error = np.abs(np.array(found) - expected).max(axis=0)
     assert len(found) > 600
