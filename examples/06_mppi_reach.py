@@ -24,8 +24,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.errors import OutputError
-from franka_dynamics.files import writable_file
 from franka_dynamics.simulation.mujoco_model import build_mujoco, import_mujoco
 
 ARM = load('fer')
@@ -160,12 +158,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--plot', default='mppi_reach.png', metavar='FILE')
     arguments = parser.parse_args(argv)
-    if not EVERY * STEP <= arguments.duration <= 60.0:
-        parser.error(f'--duration is {arguments.duration:g} s; it must be within 0.02 and 60 s.')
-    try:
-        writable_file(arguments.plot)
-    except OutputError as error:
-        parser.error(f'{error}')
     print(
         f'the FER reaches for x = {GOAL[0]:g}, y = {GOAL[1]:g}, z = {GOAL[2]:g} m in MuJoCo, for '
         f'{arguments.duration:g} s'

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.errors import OutputError, UnreachableError
-from franka_dynamics.files import writable_file
+from franka_dynamics.errors import UnreachableError
 from franka_dynamics.rpr.kinematics import RprKinematics
 
 
@@ -41,12 +40,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument('--plot', default='rpr_workspace.png', help='the picture')
     parser.add_argument('--points', type=int, default=160, help='of the section, each way')
     arguments = parser.parse_args(argv)
-    if arguments.points < 2:
-        parser.error(f'--points is {arguments.points}; a section needs at least 2 each way.')
-    try:
-        writable_file(arguments.plot)
-    except OutputError as error:
-        parser.error(f'{error}')
     print('counting the postures of the RPR arm over a section through its vertical axis ...')
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure

@@ -240,7 +240,7 @@ def _ros_named(what: str) -> Iterator[None]:
 def current_words(argv: list[str]) -> list[str]:
     """Return the words with a former verb replaced by what it is called now, which is said."""
     if argv[:1] == ['five-bar']:  # until version 0.2.0, too
-        raise SettingsError("'five-bar' is an example now: python examples/12_five_bar.py")
+        raise SettingsError("'five-bar' is an example now: python examples/05_five_bar.py")
     spellings = (' '.join(argv[:length]) for length in (1, 2))
     former = next((one for one in spellings if one in FORMER), '')
     now = FORMER.get(former, '')

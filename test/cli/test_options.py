@@ -46,7 +46,7 @@ def test_a_former_verb_answers_and_names_what_it_is_called_now(capsys):
 
 def test_the_verb_that_became_an_example_names_it(capsys):
     assert main(['five-bar', '--samples', '21']) == 2
-    assert 'python examples/12_five_bar.py' in capsys.readouterr().err
+    assert 'python examples/05_five_bar.py' in capsys.readouterr().err
 
 
 def test_every_former_verb_has_a_parser_of_what_it_is_now():
