@@ -122,9 +122,3 @@ def test_a_wrong_file_or_number_is_told_in_one_sentence(
     assert told in captured.err
     assert captured.err.count('\n') == 1
     assert captured.out == ''
-
-
-def test_a_folder_with_a_shipped_arms_name_does_not_hide_it(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path('rpr').mkdir()
-    assert main(['arm', 'show', '--arm', 'rpr', '--json']) == 0

@@ -1,9 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Exponentials and adjoints against scipy's matrix exponential, scipy's rotations, Pinocchio."""
+"""Exponentials and adjoints against scipy's matrix exponential, scipy's rotations."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
@@ -49,12 +48,6 @@ def test_exp6_is_the_matrix_exponential_of_a_twist(angle):
     np.testing.assert_allclose(exp6(twist), expm(hat(twist)), rtol=0.0, atol=ATOL)
 
 
-@pytest.mark.parametrize('angle', ANGLES)
-def test_given_a_twist_when_exponentiated_then_pinocchio_agrees(angle):
-    twist = random_twist(3, angle)
-    np.testing.assert_allclose(exp6(twist), pin.exp6(twist).homogeneous, rtol=0.0, atol=ATOL)
-
-
 def test_exp6_scales_a_unit_twist_by_its_angle():
     twist = random_twist(4, 1.0)
     np.testing.assert_allclose(exp6(twist, -0.7), expm(-0.7 * hat(twist)), rtol=0.0, atol=ATOL)
@@ -89,11 +82,6 @@ def test_the_adjoint_transforms_twists_by_conjugation():
     pose, twist = exp6(random_twist(8)), random_twist(9)
     conjugated = pose @ hat(twist) @ np.linalg.inv(pose)
     np.testing.assert_allclose(hat(adjoint(pose) @ twist), conjugated, rtol=0.0, atol=ATOL)
-
-
-def test_the_adjoint_agrees_with_pinocchio():
-    pose = exp6(random_twist(10))
-    np.testing.assert_allclose(adjoint(pose), pin.SE3(pose).action, rtol=0.0, atol=ATOL)
 
 
 def test_the_inverse_adjoint_is_the_matrix_inverse():

@@ -21,10 +21,3 @@ def test_a_written_python_module_computes_gravity(tmp_path, capsys):
     expected = PinocchioModel(load('scemi'), (0.0, 1.0, -9.0)).gravity(q)
     np.testing.assert_allclose(tau, expected, rtol=1e-12, atol=1e-12)
     assert 'scemi_dynamics.py' in capsys.readouterr().out
-
-
-def test_without_a_folder_counts_are_told_and_nothing_written(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(['codegen', '--arm', 'rpr', '--quantity', 'inverse_dynamics']) == 0
-    assert 'inverse_dynamics' in capsys.readouterr().out
-    assert list(tmp_path.iterdir()) == []

@@ -76,15 +76,6 @@ def test_options_that_cannot_be_honoured_are_refused(options, capsys):
     assert 'Leave one of them out.' in captured.err or 'one at a time' in captured.err
 
 
-def test_random_arms_write_json(tmp_path, capsys):
-    path = tmp_path / 'random.json'
-    assert main(['arm', 'check', '--random', '2', '--seed', '5', '--json', str(path)]) == 0
-    data = json.loads(path.read_text())
-    assert [arm['seed'] for arm in data['arms']] == [5, 6]
-    assert data['passed'] is True
-    capsys.readouterr()
-
-
 def run(tmp_path, text, *options):
     path = tmp_path / 'robot.urdf'
     path.write_text(text, encoding='utf-8')

@@ -42,11 +42,3 @@ def test_without_sympy_one_sentence_names_the_extra(monkeypatch, capsys):
         'franka-dynamics: Derivations in letters need sympy: pip '
         "install 'franka_dynamics[symbolic]'.\n"
     )
-
-
-def test_steps_are_written_as_a_page_of_formulas(tmp_path, capsys):
-    file = tmp_path / 'rpr.html'
-    command = ['arm', 'derive', '--arm', 'rpr', '--steps', '--format', 'html']
-    assert main([*command, '--output', str(file)]) == 0
-    page = file.read_text(encoding='utf-8')
-    assert page.startswith('<!DOCTYPE html>') and '<math' in page

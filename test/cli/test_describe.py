@@ -4,11 +4,8 @@
 
 import json
 
-import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
-from franka_dynamics.cli.describe import pose
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 
 
@@ -47,18 +44,6 @@ def test_given_a_plot_when_described_then_the_picture_is_written(tmp_path, capsy
     path = tmp_path / 'arm.png'
     assert f'picture: {path}' in printed(capsys, '--q', 'home', '--plot', str(path))
     assert path.stat().st_size > 10_000
-
-
-@pytest.mark.parametrize(
-    ('words', 'expected'),
-    [
-        (['zero'], np.zeros(7)),
-        (['home'], load('fer').home),
-        (['0', '1', '2', '3', '4', '5', '-6'], [0, 1, 2, 3, 4, 5, -6]),
-    ],
-)
-def test_pose_words_are_read_as_joint_positions(words, expected):
-    np.testing.assert_array_equal(pose(load('fer'), words), expected)
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,6 @@ def test_a_shipped_arms_own_table_comes_back(tmp_path):
     )
 
 
-def test_given_an_imported_arm_when_crosschecked_then_it_passes(tmp_path):
-    assert run(tmp_path, six_axes()) == 0
-    assert main(['arm', 'check', '--arm', str(tmp_path / 'a.yaml'), '--states', '50']) == 0
-
-
 def test_angles_of_five_digits_are_a_mismatch_with_its_cause(tmp_path, capsys):
     nearly = six_axes().replace('xyz="0.5 0 0" rpy="0 0 0"', 'xyz="0.5 0 0" rpy="3.14159 0 0"')
     assert run(tmp_path, nearly) == 1
@@ -158,12 +153,3 @@ def test_joints_and_a_tip_choose_the_part_of_the_chain(tmp_path):
     np.testing.assert_allclose(
         np.linalg.norm(other[:3, 3] - tip[:3, 3]), 0.1, rtol=0.0, atol=1e-14
     )
-
-
-def test_named_joints_without_the_prefix_are_refused(tmp_path, capsys):
-    text = write_urdf(load('rpr', prefix='left_'))
-    names = ['left_' + joint.name for joint in load('rpr').joints]
-    assert run(tmp_path, text, '--arm-prefix', 'right_', '--joints', *names) == 2
-    assert f"{names[0]} does not begin with the prefix 'right_'" in capsys.readouterr().err
-    assert run(tmp_path, text, '--arm-prefix', 'left_', '--joints', *names) == 0
-    assert load(tmp_path / 'a.yaml').joint_names == load('rpr').joint_names

@@ -97,14 +97,6 @@ def test_a_torque_bar_reaches_from_the_middle_by_its_share(torque, expected):
     assert rendered(torque_bar(torque, 12.0, 10), 10) == expected + '\n'
 
 
-def test_given_no_diagnostics_when_drawn_then_the_wait_is_told():
-    assert 'waiting for diagnostics' in rendered(monitor_view([], 0.0, 80), 80)
-
-
-def test_a_silent_nodes_title_says_for_how_long():
-    assert 'left/feedforward (silent for 20 s)' in rendered(monitor_view([arm()], 30.0, 80), 80)
-
-
 def test_a_simulated_arm_that_fell_behind_is_no_old_state():
     simulator = NodeView('left/simulator')
     simulator.take(Status('left/simulator', 'Simulated arm', 'OK', 'open', {}), 10.0)

@@ -62,14 +62,6 @@ def test_a_path_with_brackets_is_printed_as_it_is(tmp_path, monkeypatch, capsys)
     assert (tmp_path / 'run[left]' / 'bp.json').is_file()
 
 
-def test_an_arm_file_in_a_folder_with_brackets_is_named(tmp_path, capsys):
-    folder = tmp_path / 'set[red]'
-    save(load('rpr'), folder / 'arm.yaml', source='[bold]mine')
-    assert main(['arm', 'check', '--arm', str(folder / 'arm.yaml'), '--states', '5']) == 0
-    assert main(['arm', 'show', '--arm', str(folder / 'arm.yaml')]) == 0
-    assert '[bold]mine' in capsys.readouterr().out
-
-
 @pytest.mark.parametrize('seed', ['-1', 'x', '1.5'])
 def test_a_seed_that_is_none_is_refused_in_a_sentence(seed, capsys):
     assert main(['arm', 'check', '--seed', seed]) == INPUT_AT_FAULT

@@ -36,22 +36,6 @@ def test_a_set_that_is_not_physical_is_refused_with_the_repair(capsys):
     assert 'nearest_within_rounding' in captured.err
 
 
-def test_a_repaired_set_is_recognised_within_rounding(capsys):
-    pytest.importorskip('cvxpy')
-    assert (
-        main(['arm', 'export', '--set', 'ledezma2021', '--repair', 'nearest_within_rounding']) == 0
-    )
-    verdict = model_from_urdf(capsys.readouterr().out, load('fer')).verdict
-    assert (verdict.inertial_set, verdict.hand) == ('ledezma2021', 'hand_ledezma2021')
-    assert not verdict.exact
-
-
-def test_all_writes_every_shipped_file_into_the_folder(tmp_path):
-    assert main(['arm', 'export', '--all', str(tmp_path)]) == 0
-    for name, text in generated_files().items():
-        assert (tmp_path / name).read_text('utf-8') == text
-
-
 @pytest.mark.parametrize('words', [['export'], ['import', str(FER)]])
 def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path):
     file = tmp_path / 'there.yaml'
