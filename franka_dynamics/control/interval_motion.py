@@ -22,7 +22,7 @@ _LEARNT_FROM = 100  # states until the topic's period is known
 _RASTER_S = 1e-4  # to which a period is rounded
 _SLOWEST_RASTER_S = 5e-3  # slower topics are thinned out from faster ones; their stamps count
 _LEAST_SPEED = 0.02  # [rad/s] of all joints together: the way of a slower arm tells no time
-_MOST_LATE = 5.0  # periods that a stamp may be off, where states were kept back on their way
+_MOST_LATE = 20.0  # periods that a stamp may be off, where states were kept back on their way
 
 
 class Interval(NamedTuple):

@@ -131,3 +131,12 @@ def test_stamps_behind_the_time_the_motion_told_are_borne(seed, period):
     began = next(k for k, (index, _) in enumerate(found) if index > 500)
     before = found[began - 1][0]
     assert seconds[began:].sum() == pytest.approx(stamps[found[-1][0]] - stamps[before], rel=0.02)
+
+
+def test_states_kept_back_on_their_way_tell_their_own_time():
+    # Given states of which one is 8 ms late, and those behind it come at once after it.
+    time = PERIOD_S * np.arange(2000)
+    stamps = np.maximum(time, np.where(time > 1.5, 1.508 + 1e-5 * np.arange(-1500, 500), 0.0))
+    found = run(stamps, positions(time), velocities(time))
+    for (before, _), (k, one) in pairwise(found[100:]):
+        assert one.seconds == pytest.approx(time[k] - time[before], abs=1e-9)
