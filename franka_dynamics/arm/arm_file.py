@@ -220,20 +220,6 @@ def load(
     return repaired(description, tensor_only=not about_origin)
 
 
-def alias_note(arm: str | Path) -> str:
-    """Return a sentence on what an arm's other name stands for; empty for any other arm."""
-    known = ALIASES.get(str(arm))
-    return (
-        ''
-        if known is None
-        else (
-            f"{arm} is the {known}, Franka's first arm, with its joints named "
-            f'{arm}_joint1 ... as its '
-            'older drivers name them.'
-        )
-    )
-
-
 def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     # A path is kept whole, so that an arm file that names the hand can be read from anywhere.
     hand = str(hand_file(hand).resolve()) if is_file_name(hand) else hand

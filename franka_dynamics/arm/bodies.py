@@ -11,12 +11,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .typed_file import Angles, FieldError, NotNegative, OneOf, Positive, Sizes, Vector
+from .typed_file import Angles, FieldError, NotNegative, OneOf, Positive, Six, Sizes, Vector
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
-
-# How far a tensor written out as 3 x 3 may be from symmetric, relative to its largest entry.
-_SYMMETRY = 1e-12
 
 
 class InertiaAbout(str, Enum):
@@ -96,14 +93,14 @@ class Body:
     A body as published.
 
     Either a `primitive`, or `mass` [kg], exactly one of `center_of_mass` [m] and `first_moment`
-    [kg m], and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz or as three rows.
+    [kg m], and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz.
     """
 
     name: str = ''
     mass: NotNegative | None = None
     center_of_mass: Vector | None = None
     first_moment: Vector | None = None
-    inertia: Array | None = None
+    inertia: Six | None = None
     primitive: (
         Annotated[Cylinder | Box, OneOf('shape', {'cylinder': Cylinder, 'box': Box})] | None
     ) = None
@@ -123,7 +120,6 @@ class Body:
             raise FieldError(('center_of_mass',), 'and first_moment: give exactly one of the two')
         if not self.mass and self.first_moment is not None and self.first_moment.any():
             raise FieldError(('first_moment',), 'is not zero although the mass is')
-        object.__setattr__(self, 'inertia', _six(self.inertia))
 
     def link(self, about: InertiaAbout | None) -> LinkInertia:
         """Return the body about its frame's origin; `about` says what its tensor refers to."""
@@ -148,24 +144,6 @@ class Body:
         """Return a link's ten parameters about its frame's origin."""
         six = six_from_tensor(link.inertia)
         return cls(mass=link.mass, first_moment=link.first_moment, inertia=six)
-
-
-def _six(given: Array | None) -> Array:
-    """Return a symmetric tensor's six numbers, of these or of its three rows."""
-    rows = np.asarray(given)
-    if rows.shape == (6,):
-        return rows
-    if rows.shape != (3, 3):
-        raise FieldError(('inertia',), 'must be a list of 6 numbers or three rows of 3')
-    skew = np.abs(rows - rows.T)
-    if skew.max() > _SYMMETRY * np.abs(rows).max():
-        i, j = np.unravel_index(int(np.argmax(skew)), (3, 3))
-        raise FieldError(
-            ('inertia',),
-            f'is not symmetric: {"xyz"[i]}{"xyz"[j]} is {rows[i, j]:g} and '
-            f'{"xyz"[j]}{"xyz"[i]} is {rows[j, i]:g}',
-        )
-    return six_from_tensor(0.5 * (rows + rows.T))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -54,6 +54,10 @@ def _three(value: Array) -> str:
     return '' if value.shape == (3,) else f'must be a list of 3 numbers, not {value.tolist()}'
 
 
+def _six(value: Array) -> str:
+    return '' if value.shape == (6,) else f'must be a list of 6 numbers, not {value.tolist()}'
+
+
 def _positive(value: float | Array) -> str:
     least = np.min(value)
     return '' if least > 0.0 else f'is {least:g}; it must be positive'
@@ -81,6 +85,7 @@ NotNegative = Annotated[float, _not_negative]
 Angle = Annotated[float, _within_a_turn]
 Bound = Annotated[float, _endless]
 Vector = Annotated[Array, _three]
+Six = Annotated[Array, _six]
 Sizes = Annotated[Array, _three, _positive]
 Angles = Annotated[Array, _three, _within_a_turn]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 import math
 
-from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -18,32 +17,29 @@ from ..ros.monitor_feed import NodeView, TORQUE_TERMS
 _COLORS = {'OK': 'green', 'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia', 'external')))
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
-# Widths [characters]: bars, what a term needs beside its bar, and the table's first columns.
-_LEAST_BAR, _MOST_BAR = 4, 20
-_TERM_WIDTH, _FIRST_WIDTH = 13, 26
 # Stamps this far from the clock are simulated time, whose age means nothing.
 _MEANINGLESS_AGE_MS = 3.6e6
 _LATE_MS = 100.0  # of a simulated arm that fell behind, not of a message
 
 
-def monitor_view(nodes: Sequence[NodeView], now: float, width: int) -> RenderableType:
-    """Return the picture of all nodes heard so far, for a terminal of a width [characters]."""
+def monitor_view(nodes: Sequence[NodeView], now: float) -> RenderableType:
+    """Return the picture of all nodes heard so far."""
     if not nodes:
         return Text('waiting for diagnostics of a feedforward node ...', style='dim')
     simulated = {node.namespace for node in nodes if node.is_simulated}
     return Group(
         *(
-            _panel(node, now, width, simulated=node.namespace in simulated)
+            _panel(node, now, simulated=node.namespace in simulated)
             for node in sorted(nodes, key=lambda node: node.name)
         )
     )
 
 
-def _panel(node: NodeView, now: float, width: int, *, simulated: bool) -> Panel:
+def _panel(node: NodeView, now: float, *, simulated: bool) -> Panel:
     silent = node.silent(now)
     parts: list[RenderableType] = [_states(node)]
     if node.is_arm:
-        parts += [_figures(node, simulated=simulated), _torques(node, width)]
+        parts += [_figures(node, simulated=simulated), _torques(node)]
     title = f'{node.name} (silent for {now - node.heard:.0f} s)' if silent else node.name
     return Panel(
         Group(*parts),
@@ -95,44 +91,23 @@ def _number(value: float, digits: int = 0) -> str:
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
 
-def _torques(node: NodeView, width: int) -> Table:
-    """Return the torques by joint and term, as numbers and as bars against the limits."""
+def _torques(node: NodeView) -> Table:
+    """Return the torques by joint and term, coloured near the limits."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
-    bar = min((width - _FIRST_WIDTH) // max(len(terms), 1) - _TERM_WIDTH, _MOST_BAR)
-    bar -= bar % 2  # so that a bar begins between two characters
-    with_bars = bar >= _LEAST_BAR
-    table = Table(
-        box=None,
-        padding=(0, 1),
-        caption_justify='left',
-        caption=(
-            'no torques are listened to, or none has come'
-            if not terms
-            else 'torques [N m]' + ('; a full bar is the limit' if with_bars else '')
-        ),
-    )
+    caption = 'torques [N m]' if terms else 'no torques are listened to, or none has come'
+    table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
     table.add_column('joint', no_wrap=True)
-    table.add_column('limit', justify='right', no_wrap=True)
-    for term in terms:
-        table.add_column(_HEADINGS[term], justify='right', no_wrap=True, min_width=8)
-        if with_bars:
-            table.add_column('', width=bar)
+    for heading in ('limit', *(_HEADINGS[term] for term in terms)):
+        table.add_column(heading, justify='right', no_wrap=True)
     for joint, limit in node.torque_limits.items():
-        cells: list[RenderableType] = []
-        for term in terms:
-            torque = dict(zip(node.torques[term].joints, node.torques[term].effort)).get(joint)
-            cells.append('-' if torque is None else f'{torque:.2f}')
-            if with_bars:
-                cells.append('' if torque is None else torque_bar(torque, limit, bar))
-        table.add_row(joint, f'{limit:g}', *cells)
+        torques = [dict(zip(of.joints, of.effort)) for of in map(node.torques.get, terms) if of]
+        table.add_row(joint, f'{limit:g}', *(_torque(of.get(joint), limit) for of in torques))
     return table
 
 
-def torque_bar(torque: float, limit: float, width: int) -> Bar:
-    """Return a bar from the middle towards a torque's side; its end is the limit [N m]."""
-    if not limit > 0.0 or not math.isfinite(torque):
-        return Bar(1.0, 0.0, 0.0, width=width)
-    share = torque / limit
-    color = 'red' if abs(share) >= _TOO_HIGH else 'yellow' if abs(share) >= _HIGH else 'green'
-    end = min(max(share, -1.0), 1.0)
-    return Bar(2.0, 1.0 + min(end, 0.0), 1.0 + max(end, 0.0), width=width, color=color)
+def _torque(torque: float | None, limit: float) -> Text:
+    if torque is None:
+        return Text('-')
+    share = abs(torque) / limit if limit > 0.0 else 0.0
+    style = 'red' if share >= _TOO_HIGH else 'yellow' if share >= _HIGH else ''
+    return Text(f'{torque:.2f}', style=style)

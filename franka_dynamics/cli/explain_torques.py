@@ -61,9 +61,7 @@ class Explain(RepairableArm):
         for group in verdict.groups:
             say(console, f'Small changes of these are one to torque: {", ".join(group)}.')
         if self.json:
-            # Programs read the candidates under the name that they had at first.
-            data = asdict(verdict)
-            write_json(self.json, {'suspects': data.pop('candidates'), **data})
+            write_json(self.json, asdict(verdict))
         return 0 if verdict.difference <= AGREEMENT * max(1.0, np.abs(torque).max()) else 1
 
 

@@ -25,7 +25,6 @@ from ._action import Action, add_options, filled
 from ._interrupts import interrupts_noted
 from ._say import GET_ROS
 from .. import __version__
-from ..arm.arm_file import alias_note
 from ..errors import FrankaDynamicsError, MissingDependencyError, nearest, SettingsError
 
 INPUT_AT_FAULT = 2
@@ -210,9 +209,6 @@ def _main(argv: list[str]) -> int:
             )
         with _ros_named(arguments.parser.prog):
             action = filled(arguments.action, arguments)
-            note = alias_note(getattr(action, 'arm', ''))
-            if note:
-                print(f'note: {note}', file=sys.stderr)
             status = action.run()
         sys.stdout.flush()
         return status

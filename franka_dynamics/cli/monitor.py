@@ -70,7 +70,7 @@ def _once(feed: Any, namespaces: list[str], arguments: Monitor) -> int:
         write_json(arguments.json, data)
     if nodes and arguments.json != PRINTED:
         console = terminal()
-        console.print(monitor_view(nodes, now, console.width))
+        console.print(monitor_view(nodes, now))
     faults = [
         f'No feedforward node was heard {place} within {arguments.timeout:g} s; is it '
         'running, in this ROS_DOMAIN_ID?'
@@ -117,7 +117,7 @@ def _live(feed: Any, period: float) -> int:
         while go_on():
             feed.poll()
             live.update(
-                monitor_view(feed.nodes, time.monotonic(), console.width),
+                monitor_view(feed.nodes, time.monotonic()),
                 refresh=console.is_terminal,
             )
             time.sleep(period)

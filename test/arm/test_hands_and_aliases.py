@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, load_hand
-from franka_dynamics.arm.arm_file import alias_note
 from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.arm.payload import payload_array, payload_parameter_file, read_payload
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -85,8 +84,6 @@ def test_panda_is_the_fer_by_another_name():
     np.testing.assert_array_equal(
         NewtonEulerModel(panda).gravity(q), NewtonEulerModel(fer).gravity(q)
     )
-    assert 'is the fer' in alias_note('panda')
-    assert alias_note('fr3') == ''
 
 
 def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):

@@ -107,7 +107,7 @@ def test_torques_of_a_black_box_list_the_candidates(tmp_path, capsys):
     assert main([*command, '--json', str(result)]) == 1
     out = words(capsys.readouterr().out)
     assert '1. arm: gravity y 0.2 m/s^2 instead of 0 m/s^2 leaves 0.00% of the difference.' in out
-    assert json.loads(result.read_text())['suspects'][0]['parameter'] == 'gravity y'
+    assert json.loads(result.read_text())['candidates'][0]['parameter'] == 'gravity y'
 
 
 @pytest.mark.parametrize(
