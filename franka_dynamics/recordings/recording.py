@@ -487,4 +487,4 @@ def write_bag(
                 if topic not in connections:
                     connections[topic] = writer.add_connection(topic, kind, typestore=types)
                 writer.write(connections[topic], stamp, types.serialize_cdr(message, kind))
-        shutil.move(path, bag)
+        shutil.move(Path(scratch) / bag.name, bag)

@@ -72,7 +72,7 @@ def test_a_real_arms_file_predicts_the_reported_torques(
         scores['consistent']['train']['E'], rel=1e-8
     )
     html = page.read_text()
-    assert html.count('data:image/png;base64,') == 3
+    assert html.count('data:image/png;base64,') == 2
     said = 'On 5 stretches, each predicted from the others, the identified arm has E = 0.382'
     assert said in html
     assert 'http' not in html
