@@ -153,7 +153,7 @@ gazebo-check:
 	@if command -v gz >/dev/null && command -v ros2 >/dev/null; then \
 		python3 benchmarks/gazebo_check.py $(GAZEBO_ARGS); else \
 		echo 'gazebo-check: skipped, because gz or ros2 is not installed here;' \
-		'docs/howto/gazebo.md says how to install them and runs the same checks on MuJoCo.'; fi
+		'docs/howto/gazebo.md says how to install them.'; fi
 
 sbom: setup
 	@$(BIN)/python release/sbom.py --output sbom.json && echo 'wrote sbom.json'
