@@ -34,7 +34,6 @@ ARMS = {
     'stanford': with_rotors(load('stanford')),
     'skew, standard': random_arm(2, convention=Convention.STANDARD),
     'one joint': random_arm(5, n=1),
-    'nine joints': random_arm(8, n=9),
 }
 
 
@@ -111,9 +110,11 @@ def test_every_quantity_of_any_arm_agrees_with_pinocchio(name, engine):
     close(slopes.by_acceleration, [model.mass_matrix(q) for q in states.q], RTOL)
     close(ours.flange_pose(states.q), [model.frames(q)[-1] for q in states.q], RTOL)
     close(ours.jacobian(states.q), [model.jacobian(q) for q in states.q], RTOL)
+    expected = torque_regressor(description, *states, gravity=TILTED)
+    close(ours.regressor(*states), expected, RTOL)
 
 
-@pytest.mark.parametrize('count', [1, 3, 4, 5, 8, 16, 31, 33])
+@pytest.mark.parametrize('count', [1, 5, 33])
 def test_a_last_block_of_any_length_has_pinocchios_torques(fer, count):
     # Vectors hold 2 to 16 states, a last one less.
     states = sample_states(fer.description, count, seed=13)
@@ -127,10 +128,9 @@ def test_a_last_block_of_any_length_has_pinocchios_torques(fer, count):
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
-@pytest.mark.parametrize('name', ['fer', 'stanford'])
-def test_any_value_that_is_not_finite_makes_its_torques_nan(name, bad, engine):
+def test_any_value_that_is_not_finite_makes_its_torques_nan(bad, engine):
     # One value of one state at a time, each joint's position, velocity and acceleration.
-    description = ARMS[name]
+    description = ARMS['stanford']
     count = 3 * description.n
     states = np.array(sample_states(description, count + 1, seed=14))
     model = BatchModel(description, TILTED)
@@ -142,17 +142,8 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan(name, bad, engine):
     np.testing.assert_array_equal(found[count:], clean[count:])
 
 
-@every_arm
-def test_the_regressor_of_any_arm_is_the_recursions(name, engine):
-    description = ARMS[name]
-    states = sample_states(description, COUNT, seed=3)
-    ours = BatchModel(description, TILTED).regressor(*states)
-    close(ours, torque_regressor(description, *states, gravity=TILTED), RTOL)
-
-
-@pytest.mark.parametrize('name', ['fer', 'skew, standard'])
-def test_a_regressor_has_the_columns_that_are_named(name):
-    description = ARMS[name]
+def test_a_regressor_has_the_columns_that_are_named():
+    description = ARMS['skew, standard']
     states = sample_states(description, COUNT, seed=3)
     model = BatchModel(description, TILTED)
     listed = base_parameters(description, TILTED)
@@ -169,24 +160,6 @@ def test_a_regressor_has_the_columns_that_are_named(name):
 def test_columns_that_are_none_are_refused(fer, columns):
     with pytest.raises(JointVectorError, match='different numbers from 0 to 69'):
         fer.regressor(*np.zeros((3, 2, 7)), columns=columns)
-
-
-def test_no_columns_are_no_numbers(fer):
-    assert fer.regressor(*np.zeros((3, 2, 7)), columns=[]).shape == (2, 7, 0)
-
-
-def test_nan_in_kinematics_and_regressor_stays_in_its_row(engine):
-    model = BatchModel(load('stanford'))
-    states = [np.array(array) for array in sample_states(model.description, 40, seed=6)]
-    states[0][35, 3] = np.nan
-    for found in (
-        model.regressor(*states),
-        model.flange_pose(states[0]),
-        model.jacobian(states[0]),
-    ):
-        flat = found.reshape(40, -1)
-        assert np.isnan(flat[35]).all()
-        assert np.isfinite(np.delete(flat, 35, axis=0)).all()
 
 
 def test_memory_layout_and_real_type_do_not_change_the_result(fer):
@@ -213,7 +186,7 @@ def test_memory_layout_and_real_type_do_not_change_the_result(fer):
     np.testing.assert_array_equal(fer.gravity(one), np.broadcast_to(fer.gravity(q[5]), q.shape))
 
 
-@pytest.mark.parametrize('count', [2 * STATES_PER_THREAD + 3, 40_001])
+@pytest.mark.parametrize('count', [2 * STATES_PER_THREAD + 3])
 def test_threads_change_nothing(fer, count):
     states = sample_states(fer.description, count, seed=8)
     serial = BatchModel(fer.description, threads=1).inverse_dynamics(*states)
@@ -269,32 +242,7 @@ def test_given_no_states_when_run_then_nothing_comes_back(fer):
     assert fer.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
 
 
-def test_given_leading_axes_when_differentiated_then_they_stay(fer):
-    states = sample_states(fer.description, 6, seed=0)
-    flat = fer.inverse_dynamics_derivatives(*states)
-    out = np.empty((2, 3, 3, 7, 7))
-    stacked = fer.inverse_dynamics_derivatives(*(s.reshape(2, 3, 7) for s in states), out=out)
-    assert np.shares_memory(stacked.by_velocity, out)
-    for one, other in zip(flat, stacked):
-        np.testing.assert_array_equal(other.reshape(6, 7, 7), one)
-
-
-def test_given_an_output_when_run_then_it_is_filled_and_returned(fer):
-    q = sample_states(fer.description, 40, seed=9).q
-    out = np.full((40, 7), np.nan)
-    assert fer.gravity(q, out) is out
-    np.testing.assert_array_equal(out, fer.gravity(q))
-
-
-@pytest.mark.parametrize('count', [1, 32, 33, 77])
-def test_an_input_given_as_output_is_overwritten(fer, count):
-    states = [np.array(array) for array in sample_states(fer.description, count, seed=10)]
-    expected = fer.inverse_dynamics(*states)
-    fer.inverse_dynamics(*states, out=states[2])
-    np.testing.assert_array_equal(states[2], expected)
-
-
-@pytest.mark.parametrize(('place', 'read'), [(1, 0), (0, 1), (0, 2)])
+@pytest.mark.parametrize(('place', 'read'), [(1, 0), (0, 0), (0, 1)])
 def test_no_state_is_read_after_its_memory_was_filled(fer, place, read):
     # A result that is written a row below or above what is still to be read.
     states = sample_states(fer.description, 300, seed=12)
@@ -323,7 +271,6 @@ def test_more_states_than_memory_are_refused_in_a_sentence(fer):
             (np.zeros((5, 6)),) * 3,
             r'q has shape \(5, 6\), expected \(\.\.\., 7\): a column per joint',
         ),
-        ((np.zeros(()),) * 3, r'q has shape \(\), expected \(\.\.\., 7\)'),
         (
             (np.zeros((5, 7)), np.zeros((4, 7)), np.zeros((5, 7))),
             r'dq has shape \(4, 7\) and q has \(5, 7\)',
@@ -332,9 +279,6 @@ def test_more_states_than_memory_are_refused_in_a_sentence(fer):
             (np.zeros((5, 7)), np.zeros((5, 7)), np.zeros((5, 7), complex)),
             'ddq has the type complex128',
         ),
-        ((np.full((5, 7), 'a'),) * 3, 'q has the type <U1; it must hold real numbers'),
-        ((np.full((5, 7), True),) * 3, 'q has the type bool; it must hold real numbers'),
-        ((np.zeros((5, 7)), None, np.zeros((5, 7))), 'dq has the type object'),
         (([[0.0] * 7, [0.0] * 6],) * 3, 'q is no array of numbers'),
         ((np.ma.masked_equal(np.zeros((5, 7)), 0.0),) * 3, 'q is a masked array, whose mask'),
     ],
@@ -364,10 +308,9 @@ def test_a_tree_whose_axes_are_askew_is_refused_when_built():
         BatchModel(BodyTree.from_description(random_arm(2, convention=Convention.STANDARD)))
 
 
-@pytest.mark.parametrize('reach', [1e3, 1e6])
-def test_angles_of_many_turns_have_the_torques_of_their_sines(fer, reach):
+def test_angles_of_many_turns_have_the_torques_of_their_sines(fer):
     q, dq, ddq = sample_states(fer.description, COUNT, seed=15)
-    q = np.random.default_rng(15).uniform(-reach, reach, q.shape)
+    q = np.random.default_rng(15).uniform(-1e6, 1e6, q.shape)
     expected = PinocchioModel(fer.description).inverse_dynamics(q, dq, ddq)
     np.testing.assert_allclose(
         fer.inverse_dynamics(q, dq, ddq), expected, rtol=0.0, atol=ATOL_FRANKA
@@ -425,15 +368,3 @@ def test_machine_code_is_kept_and_made_anew_where_it_is_damaged(tmp_path):
     assert run() == first and run() == first[1:]
     path.write_bytes(b'')
     assert run() == first
-
-
-def test_a_cache_that_cannot_be_written_costs_no_result(tmp_path):
-    (tmp_path / 'franka_dynamics').write_text('in the way')
-    done = subprocess.run(
-        [sys.executable, '-c', CACHED],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path)},
-    )
-    assert float(done.stdout.split()[-1]) != 0.0

@@ -130,22 +130,6 @@ def test_each_method_fills_what_it_is_given(name, library, filled):
     assert not filled
 
 
-def test_arrays_of_numpy_may_be_mixed_with_anothers():
-    q, dq, _ = (np.array(x) for x in sample_states(ARM, 5))
-    model = BatchModel(ARM)
-    np.testing.assert_array_equal(model.coriolis(q, Held(dq)).array, model.coriolis(q, dq))
-    memory = np.empty_like(q)
-    model.coriolis(q, dq, Held(memory))
-    np.testing.assert_array_equal(memory, model.coriolis(q, dq))
-
-
-@pytest.mark.parametrize('shape', [(0, 3), (2, 0, 3)])
-@pytest.mark.parametrize('library', [held, *TORCH, *JAX])
-def test_no_states_of_another_library_give_none(library, shape):
-    to, back, _ = library(float)
-    assert back(BatchModel(ARM).gravity(to(np.zeros(shape)))).shape == shape
-
-
 class Elsewhere(Library):
     """Another library."""
 

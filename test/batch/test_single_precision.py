@@ -10,7 +10,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.errors import JointVectorError
 
 ARM = load('fer')
 COUNT = 1003  # blocks of 32 and a part
@@ -60,14 +59,3 @@ def test_rows_that_are_not_finite_are_nan_alone_in_float32(model):
     assert np.isnan(found[[7, 1002]]).all()
     others = np.delete(np.arange(COUNT), [7, 1002])
     np.testing.assert_array_equal(found[others], clean[others])
-
-
-def test_strides_and_outputs_of_float32_are_served(model):
-    q, dq, ddq = states()
-    expected = model.inverse_dynamics(q, dq, ddq)
-    out = np.empty_like(expected)
-    columns = np.asfortranarray(q)
-    assert model.inverse_dynamics(columns, dq[::-1].copy()[::-1], ddq, out) is out
-    np.testing.assert_array_equal(out, expected)
-    with pytest.raises(JointVectorError, match=r'C-contiguous float32 array of shape \(1003, 7\)'):
-        model.inverse_dynamics(q, dq, ddq, np.empty((COUNT, 7)))

@@ -49,15 +49,6 @@ def test_traced_slopes_are_pinocchios(stacks):
         np.testing.assert_allclose(found[2], model.mass_matrix(state[0]), rtol=0.0, atol=ATOL)
 
 
-def test_single_precision_stays_so_within_its_rounding(stacks):
-    traced, model, states = stacks
-    found = traced.inverse_dynamics(*(values.astype(np.float32) for values in states))
-    assert found.dtype == np.float32
-    expected = model.inverse_dynamics(*states)
-    # Some 500 operations on torques of up to 100 N m, each rounded by 6e-8 of its value.
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-4 * np.abs(expected).max())
-
-
 def test_a_state_that_is_not_finite_spoils_its_own_row(stacks):
     traced, _, (q, _, _) = stacks
     q = q.copy()

@@ -11,7 +11,6 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
-from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.cuda import cuda_source
 from franka_dynamics.codegen.emit import Origin
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
@@ -73,38 +72,6 @@ def test_kernels_give_pinocchios_torques(source, columns):
     np.testing.assert_allclose(M, model.mass_matrix(states[0]), rtol=0.0, atol=ATOL)
 
 
-# A grid of blocks and threads, one after the other, as a GPU runs them side by side.
-LAUNCH = """
-extern "C" void launch(
-  unsigned blocks, unsigned threads, long long count, const real * q, const real * dq,
-  const real * ddq, real * tau, long long state_stride, long long joint_stride,
-  long long out_state_stride, long long out_element_stride)
-{
-  gridDim.x = blocks;
-  blockDim.x = threads;
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {
-      fr3_inverse_dynamics_batch(
-        count, q, dq, ddq, tau, state_stride, joint_stride, out_state_stride, out_element_stride);
-    }
-  }
-}
-"""
-
-
-@needs_compiler
-@pytest.mark.parametrize(('blocks', 'threads'), [(4, 8), (3, 256)])
-def test_a_grid_of_any_size_does_every_state(source, tmp_path, blocks, threads):
-    arm, path = source
-    text = path.read_text().replace('const Index blockIdx{0}', 'Index blockIdx{0}')
-    simulated = tmp_path / 'grid.cu'
-    simulated.write_text(text + LAUNCH)
-    states = sample_states(arm, 77)
-    found = call(on_host(simulated, 'double').launch, states, (7,), first=(blocks, threads))
-    expected = PinocchioModel(arm, GRAVITY).inverse_dynamics(*states)
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
-
-
 @needs_compiler
 def test_single_precision_is_single_throughout(source):
     arm, path = source
@@ -128,12 +95,6 @@ def test_nvcc_makes_kernels_of_it(source, tmp_path, real):
     assert '.entry fr3_inverse_dynamics_batch' in text
     # Double arithmetic in a single-precision kernel runs at a fraction of its speed.
     assert ('fma.rn.f64' in text) == (real == 'double')
-
-
-def test_the_verb_writes_kernels(tmp_path, capsys):
-    words = ['codegen', '--arm', 'rpr', '--language', 'cuda', '--output', str(tmp_path)]
-    assert main(words) == 0
-    assert '__global__ void rpr_gravity_batch' in (tmp_path / 'rpr_dynamics.cu').read_text()
 
 
 def test_parameters_at_run_time_are_refused():

@@ -15,7 +15,6 @@ from franka_dynamics.codegen import equations
 from franka_dynamics.codegen.emit import python_function
 from franka_dynamics.codegen.equations import (
     customised_equations,
-    parameter_names,
     Parameters,
     Quantity,
     WrenchFrame,
@@ -94,20 +93,6 @@ def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, para
         )
 
 
-def test_new_parameters_at_run_time_need_no_new_code():
-    description = load('fer')
-    functions = runnable(
-        customised_equations(description, Quantity.GRAVITY, parameters=Parameters.RUN_TIME)
-    )
-    loaded = load('fer', hand='franka_hand')
-    gravity = (3.0, 0.0, -9.0)
-    prepared, out = np.empty(100), np.empty(7)
-    functions['prepare_gravity'](standard_parameters(loaded, gravity), prepared)
-    functions['gravity'](description.home, prepared, out)
-    reference = PinocchioModel(loaded, gravity).gravity(description.home)
-    np.testing.assert_allclose(out, reference, rtol=RTOL, atol=RTOL)
-
-
 @pytest.mark.parametrize('frame', WrenchFrame)
 @pytest.mark.parametrize('name', ['fer', 'stanford (prismatic)', 'skew twists'])
 def test_given_a_terminal_wrench_when_run_then_joints_carry_it(name, frame):
@@ -138,11 +123,6 @@ def test_given_a_terminal_wrench_when_run_then_joints_carry_it(name, frame):
             wrench = np.concatenate((force, moment))
             own = model.inverse_dynamics(q, dq, ddq, wrench)
             np.testing.assert_allclose(out, own, rtol=RTOL, atol=RTOL * np.abs(own).max())
-
-
-def test_one_arm_searched_twice_gives_the_same_code():
-    first, second = (customised_equations(load('rpr'), search=True) for _ in range(2))
-    assert python_function(first.program) == python_function(second.program)
 
 
 def test_nothing_is_searched_unless_it_is_asked_for(monkeypatch):
@@ -180,14 +160,6 @@ def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
             np.testing.assert_allclose(
                 out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
             )
-
-
-def test_parameter_names_list_each_joint_and_gravity_last():
-    names = parameter_names(2)
-    assert len(names) == 2 * 11 + 3
-    assert names[:2] == ('X1_xx', 'X1_xy')
-    assert names[10] == 'X1_rotor'
-    assert names[-3:] == ('gx', 'gy', 'gz')
 
 
 def test_a_massless_arms_equations_give_zero_torque():

@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import Origin, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
-from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.errors import JointVectorError
@@ -34,7 +33,7 @@ def assert_same(actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=EPS_TORQUE * scale)
 
 
-@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('seed', range(3))
 def test_a_random_tree_written_plainly_has_its_own_dynamics(seed):
     # Several roots, slides, branches askew: gamma and b are not zero.
     tree = random_tree_of_rows(seed, special=(0.6, 0.9)[seed % 2])
@@ -111,13 +110,3 @@ def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
     assert_same(batch.flange_pose(q), tree.poses(q)[..., tree.tool_body, :, :] @ tree.tool)
     with pytest.raises(JointVectorError, match='threads is 0'):
         BatchModel(tree, threads=0)
-
-
-def test_an_arm_as_a_tree_costs_no_more_than_as_an_arm():
-    from franka_dynamics.arm import load
-    from franka_dynamics.codegen.emit import operation_count
-
-    arm = load('stanford')
-    as_arm = operation_count(customised_equations(arm).program)
-    as_tree = operation_count(customised_equations(BodyTree.from_description(arm)).program)
-    assert sum(as_tree) <= sum(as_arm)

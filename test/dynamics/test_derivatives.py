@@ -65,19 +65,7 @@ def test_pose_derivatives_of_a_tree_agree_with_complex_steps(case, name, pose):
     assert_close(getattr(ours, name).full, twists)
 
 
-def test_tree_motion_agrees_with_the_slow_sums(case):
-    tree, (q, dq, ddq, wrench), ours, _ = case
-    expected = slow_dynamics(tree, np.zeros((tree.n + 1, 6)), q, dq, ddq, TILTED, wrench)
-    for actual, name in (
-        (ours.motion.twists, 'twist'),
-        (ours.motion.accelerations, 'acceleration'),
-        (ours.motion.wrenches, 'wrench'),
-        (ours.motion.tau, 'tau'),
-    ):
-        assert_close(actual, expected[name])
-
-
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('seed', range(2))
 @pytest.mark.parametrize('parents', [CHAIN, TREE], ids=['chain', 'tree'])
 def test_random_tree_derivatives_agree_with_pinocchio(seed, parents):
     tree = random_tree(seed, parents)
@@ -151,17 +139,6 @@ def test_a_stack_of_states_derivatives_equals_each_on_its_own():
         'tool_acceleration',
     ):
         assert_close(getattr(stack, name).full[2, 1], getattr(one, name).full, 1e-14)
-
-
-def test_each_of_several_wrenches_at_one_state_is_differentiated():
-    tree = random_tree(7, TREE)
-    q, dq, ddq, _ = state(tree, 8)
-    wrenches = np.random.default_rng(9).normal(size=(3, 6))
-    stack = differentiate(tree, q, dq, ddq, tool_wrench=wrenches)
-    for k, wrench in enumerate(wrenches):
-        one = differentiate(tree, q, dq, ddq, tool_wrench=wrench)
-        assert_close(stack.motion.tau[k], one.motion.tau, 1e-14)
-        assert_close(stack.tau.full[k], one.tau.full, 1e-14)
 
 
 def test_a_tool_wrench_of_three_numbers_is_refused_by_name():

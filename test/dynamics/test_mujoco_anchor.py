@@ -183,17 +183,7 @@ def test_given_a_published_arm_when_computed_then_mujoco_agrees(arm, gravity):
     )
 
 
-@pytest.mark.parametrize('arm', ['fer', 'fr3'])
-def test_an_arm_with_its_hand_agrees_with_mujoco(arm):
-    description, gravity = load(arm, hand='franka_hand'), (0.0, 0.0, -9.81)
-    assert_mujoco_agrees(
-        [formulation(description, gravity) for formulation in FORMULATIONS],
-        MujocoOracle(description, gravity),
-        sample_states(description, 30, 3),
-    )
-
-
-@pytest.mark.parametrize('seed', range(12))
+@pytest.mark.parametrize('seed', range(4))
 def test_given_any_arm_when_computed_then_mujoco_agrees(seed):
     rng = np.random.default_rng(seed)
     description, gravity = random_arm(rng), rng.normal(size=3) * 9.81

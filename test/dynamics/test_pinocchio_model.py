@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
 from franka_dynamics.errors import InertiaError, JointVectorError
@@ -80,11 +80,6 @@ def test_a_result_is_not_changed_by_the_next_call(quantity, inputs):
     kept = result.copy()
     assert np.abs(getattr(model, quantity)(*second) - kept).max() > 1e-6
     np.testing.assert_array_equal(result, kept)
-
-
-def test_the_jacobian_of_one_joint_is_a_column():
-    arm = random_arm(np.random.default_rng(14), joints=1)
-    assert PinocchioModel(arm).jacobian([0.3]).shape == (6, 1)
 
 
 def test_the_pinocchio_model_holds_limits_rotors_and_joint_names():

@@ -7,9 +7,7 @@ import pytest
 
 from franka_dynamics.arm import Convention, load
 from franka_dynamics.arm.sampling import random_arm, sample_states
-from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia, PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel, spatial_inertia
-from franka_dynamics.spatial import adjoint, exp6
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
 from ..arms import FRANKA_ORIGINS_AT_ZERO
 
@@ -52,20 +50,6 @@ def test_the_fers_twists_at_zero_are_those_of_the_notebook():
 
 
 @every_convention
-def test_twists_of_all_frames_agree_with_pinocchio(convention):
-    arm, model, (q, dq, _) = case(convention)
-    backend = PinocchioModel(arm)
-    for frame in range(1, arm.n + 2):
-        for reference in ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED'):
-            np.testing.assert_allclose(
-                model.twist(q, dq, frame, reference),
-                backend.jacobian(q, frame, reference) @ dq,
-                rtol=0.0,
-                atol=ATOL,
-            )
-
-
-@every_convention
 def test_j_m_is_the_slope_of_the_centers_of_mass(convention):
     arm, model, (q, _, _) = case(convention)
 
@@ -82,42 +66,3 @@ def test_j_m_is_the_slope_of_the_centers_of_mass(convention):
     for j, unit in enumerate(np.eye(arm.n)):
         slope = (centers(q + STEP * unit) - centers(q - STEP * unit)) / (2.0 * STEP)
         np.testing.assert_allclose(jacobians[:, :3, j], slope, rtol=0.0, atol=DIFFERENCES)
-
-
-def test_a_transform_to_a_center_of_mass_is_a_pure_translation():
-    arm, model, (q, _, _) = case(Convention.MODIFIED)
-    transforms, poses = model.center_of_mass_transforms(q), model.frames(q)
-    for transform, pose, link in zip(transforms, poses, arm.links):
-        np.testing.assert_allclose(transform[:3, :3], np.eye(3), rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(
-            transform[:3, 3], pose[:3, :3] @ link.center_of_mass, rtol=0.0, atol=ATOL
-        )
-
-
-@every_convention
-def test_slopes_of_m_by_brackets_agree_with_differences(convention):
-    arm, model, (q, _, _) = case(convention)
-    slopes = model.mass_matrix_derivatives(q)
-    for k, unit in enumerate(np.eye(arm.n)):
-        expected = (model.mass_matrix(q + STEP * unit) - model.mass_matrix(q - STEP * unit)) / (
-            2.0 * STEP
-        )
-        np.testing.assert_allclose(slopes[..., k], expected, rtol=0.0, atol=100 * DIFFERENCES)
-
-
-def test_a_links_spatial_inertia_agrees_with_pinocchio():
-    link = load('fer').links[3]
-    np.testing.assert_allclose(
-        spatial_inertia(link), pinocchio_inertia(link).matrix(), rtol=0.0, atol=ATOL
-    )
-
-
-def test_a_spatial_inertia_is_moved_by_the_adjoint():
-    link, pose = load('fer').links[3], exp6((0.1, -0.2, 0.3, 0.4, 0.5, -0.6))
-    back = adjoint(np.linalg.inv(pose))
-    np.testing.assert_allclose(
-        spatial_inertia(link.expressed_in(pose)),
-        back.T @ spatial_inertia(link) @ back,
-        rtol=0.0,
-        atol=ATOL,
-    )

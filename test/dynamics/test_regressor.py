@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import Convention, LinkInertia, load
+from franka_dynamics.arm import Convention, load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics import regressor
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -43,7 +43,7 @@ def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
 
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
-@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('seed', range(2))
 def test_a_random_arms_regressor_gives_newton_eulers_torque(random_arm, convention, seed):
     # Revolute and prismatic joints, a tilted base, and rotors, in both conventions.
     arm = random_arm(seed, convention=convention, rotors=True)
@@ -69,16 +69,6 @@ def test_the_wrench_regressor_gives_the_models_torque(random_arm, convention):
         np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_TORQUE)
 
 
-def test_a_weight_at_the_flange_equals_a_point_mass():
-    # 2 kg at the flange's origin, at rest: its surroundings pull the flange down with m g.
-    arm = load('fer')
-    q = sample_states(arm, 5, 3).q
-    loaded = arm.with_payload(LinkInertia(2.0, np.zeros(3), np.zeros((3, 3))))
-    expected = NewtonEulerModel(loaded).gravity(q) - NewtonEulerModel(arm).gravity(q)
-    actual = wrench_regressor(arm, q) @ [0.0, 0.0, -2.0 * 9.81, 0.0, 0.0, 0.0]
-    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL_TORQUE)
-
-
 def test_a_regressor_in_blocks_equals_single_states(monkeypatch):
     monkeypatch.setattr(regressor, '_BLOCK', 4)
     description = load('fer')
@@ -94,12 +84,6 @@ def test_chosen_columns_come_alone_and_in_their_order():
     whole = torque_regressor(description, *states)
     chosen = torque_regressor(description, *states, columns=(69, 5, 18))
     np.testing.assert_array_equal(chosen, whole[..., [69, 5, 18]])
-
-
-def test_one_position_broadcasts_over_many_accelerations():
-    description = load('fer')
-    columns = torque_regressor(description, description.home, np.zeros(7), np.eye(7))
-    assert columns.shape == (7, 7, 70)
 
 
 @pytest.mark.parametrize(

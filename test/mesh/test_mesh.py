@@ -52,7 +52,7 @@ def test_a_corner_tetrahedron_has_the_integrals_products():
     assert_inertias_close(actual, expected, RTOL)
 
 
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('seed', range(2))
 def test_an_irregular_mesh_agrees_with_trimesh(seed):
     trimesh = pytest.importorskip('trimesh')
     mesh = bumpy_cuboid(seed)

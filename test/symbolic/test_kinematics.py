@@ -130,7 +130,7 @@ def drawn_forms(seed):
 
 
 @pytest.mark.parametrize('reference', REFERENCE_FRAMES)
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('seed', range(2))
 def test_jacobians_of_any_rows_in_any_frame_are_the_recursions(seed, reference):
     arm, chain, forms = drawn_forms(seed)
     model = NewtonEulerModel(arm)
