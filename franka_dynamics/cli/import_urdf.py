@@ -43,7 +43,7 @@ class ImportUrdf(NewFile):
         from ..arm.arm_file_writer import save
         from ..urdf.document import read_urdf
         from ..urdf.importer import import_urdf
-        from ..validation.pinocchio_urdf import largest_difference, largest_flange_difference
+        from ..validation.pinocchio_urdf import reading_differences
 
         self.require_new()
         console = terminal()
@@ -75,8 +75,7 @@ class ImportUrdf(NewFile):
                 for joint, name in zip(written.joints, arm.urdf_joint_names)
             ),
         )
-        torque = largest_difference(text, named, arm.mount)
-        pose = largest_flange_difference(text, named, arm.mount, arm.tip)
+        torque, pose = reading_differences(text, named, arm.mount, arm.tip)
         passed = torque <= TOLERANCE and pose <= TOLERANCE
         why = '' if passed else '; angles written with few digits make nearly parallel axes'
         say(

@@ -16,7 +16,7 @@ import numpy as np
 
 from .alignment import STATED_LIMITS
 from .comparison import compare_geometry, compare_links
-from .pinocchio_urdf import largest_difference
+from .pinocchio_urdf import reading_differences
 from .published_inertials import identify, known_sets, Match, NearestSet
 from .torque_effect import Difference, effect_between
 from ..arm import ArmDescription, Joint, JointLimits
@@ -234,7 +234,7 @@ def _require_same_reading(
     xml: str, description: ArmDescription, mount: Array, verdict: UrdfVerdict
 ) -> None:
     """Compare our reading of the text with Pinocchio's, the rows against the URDF's own joints."""
-    difference = largest_difference(xml, description, mount)
+    difference, _ = reading_differences(xml, description, mount)
     if not difference <= _READING_TOLERANCE:
         finding = Difference(
             'the arm',
