@@ -23,7 +23,6 @@ from ..spatial import rpy, rpy_from_rotation
 from ..typing import Array
 
 ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad'}
-_LINEAR = ('', '/s', '/s^2', '/s^3')
 # A field's name, a place in a tuple, or one in an array.
 Key = str | int | tuple[int, ...]
 
@@ -150,7 +149,7 @@ def limit_parameters(description: ArmDescription) -> list[Parameter]:
         _field(
             joint.name,
             f'limit {part.name}',
-            _limit_unit(part.name, joint.kind),
+            '',
             *('arm', 'joints', i, 'limits', part.name),
             identifiable=False,
         )
@@ -248,22 +247,6 @@ def _base_angle(axis: int) -> Parameter:
         write,
         angle=True,
     )
-
-
-def _limit_unit(name: str, kind: JointKind) -> str:
-    if name.startswith('effort'):
-        force = 'N m' if kind is JointKind.REVOLUTE else 'N'
-        return f'{force}/s' if name == 'effort_rate' else force
-    order = {
-        'lower': 0,
-        'upper': 0,
-        'velocity': 1,
-        'velocity_offset': 1,
-        'acceleration': 2,
-        'velocity_deceleration': 2,
-        'jerk': 3,
-    }[name]
-    return ('rad' if kind is JointKind.REVOLUTE else 'm') + _LINEAR[order]
 
 
 def _inertia_parameter(place: str, link: int, form: InertiaForm, k: int) -> Parameter:
