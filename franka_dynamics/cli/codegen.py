@@ -40,7 +40,6 @@ _NOT_IN_A_PACKAGE = (
     'language',
     'parameters',
     'gravity',
-    'terminal_wrench',
     'search',
     'quantities',
 )
@@ -65,15 +64,6 @@ class Codegen(RepairableArm):
         default='baked',
     )
     gravity: tuple[float, float, float] = gravity_option('space', ', where it is baked in')
-    terminal_wrench: str | None = option(
-        'let the surroundings exert a force and a moment on the flange, inputs f and m of '
-        "inverse_dynamics: space, about the flange's origin in the axes of the space frame, or "
-        'last_frame, about the origin and in the axes of the last DH frame, which is cheaper '
-        '(default: space)',
-        choices=('space', 'last_frame'),
-        const='space',
-        default=None,
-    )
     search: bool = option(
         'look for the form with the fewest operations: a twentieth fewer, after seconds',
         default=False,
@@ -137,28 +127,18 @@ class Codegen(RepairableArm):
         if self.language in ('llvm', 'cuda'):
             run_time = ['parameters'] if self.parameters == 'run_time' else []
             why = f'--language {self.language}, whose code has q, dq, ddq and numbers alone'
-            self.refuse(why, *run_time, 'terminal_wrench')
-        if self.terminal_wrench and 'quantities' in self.options_given:
-            if self.quantities != ('inverse_dynamics',):
-                raise SettingsError(
-                    '--terminal-wrench is an input of inverse_dynamics alone; leave the other '
-                    'quantities out.'
-                )
+            self.refuse(why, *run_time)
 
     def _equations(self, arm: ArmDescription, console: Console) -> Iterator[Equations]:
-        from ..codegen.equations import customised_equations, Parameters, Quantity, WrenchFrame
+        from ..codegen.equations import customised_equations, Parameters, Quantity
 
-        for name in _tracked(
-            ('inverse_dynamics',) if self.terminal_wrench else self.quantities, console
-        ):
+        for name in _tracked(self.quantities, console):
             yield customised_equations(
                 arm,
                 Quantity(name),
                 self.gravity,
                 parameters=Parameters(self.parameters),
                 search=self.search,
-                terminal_wrench=self.terminal_wrench is not None,
-                wrench_frame=WrenchFrame(self.terminal_wrench or 'space'),
             )
 
     def _write(self, folder: Path, origin: Origin, listed: list[Equations]) -> Path:

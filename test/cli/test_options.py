@@ -128,7 +128,6 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'identify payload --static --without a --with b --rate 30',
         'bag replay no_such_bag --no-plots --output replay_output',
         'codegen --table1 --arm fer',
-        'codegen --terminal-wrench --quantity gravity',
         'codegen --arm rpr --gravity 0 0 nan',
         'codegen --parameters run_time --gravity 0 0 -9.81',
         'codegen --package core --output folder --gravity 0 0 -9.81',
