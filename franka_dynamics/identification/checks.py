@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -146,17 +145,17 @@ def _apart(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) ->
     return bool((together.squares - squares) / terms > each * chance)
 
 
-def hand_contradictions(
+def about_hands(
     bags: Sequence[Part],
     model: TorqueModel,
     start: ArmDescription,
     candidates: Sequence[ArmDescription],
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return a sentence for each bag on which a hand is seen that was not named, or none that was.
+    Return what contradicts the hand that was named, bag by bag, and what it seems to hold.
 
-    It is judged as `replay` does, by published sets with and without hands. Where a hand was not
-    named and what is seen does not weigh what one does, its mass is said instead.
+    The former is judged as `replay` does. The latter is of all bags together: some bags of which
+    alone it holds something contradict the others.
 
     Parameters
     ----------
@@ -170,45 +169,17 @@ def hand_contradictions(
         Published sets, bare and with each hand.
 
     """
-    if not candidates:
-        return ()
-    values = [model.base.values(arm) for arm in candidates]
-    sentences = []
+    named = 'no hand' if start.hand == NO_HAND else start.hand
+    contradictions = []
     for bag in bags:
-        whole = bag.factors
-        errors = [float(np.sqrt(whole.squares(base).sum() / whole.samples)) for base in values]
-        seen = mounted_verdict(list(zip(candidates, errors)), partial(_weighed, whole, model))
+        seen = mounted_verdict([_weighed(bag.factors, model, arm) for arm in candidates])
         if seen.mounted is not None and seen.mounted != (start.hand != NO_HAND):
-            named = 'no hand' if start.hand == NO_HAND else start.hand
-            said = seen.sentence[:-1]
-            sentences.append(
-                f'{bag.name}: {said}{"" if seen.load else f"; but {named} was named"}'
-            )
-    return tuple(sentences)
-
-
-def held_loads(
-    bags: Sequence[Part],
-    model: TorqueModel,
-    start: ArmDescription,
-    candidates: Sequence[ArmDescription],
-) -> tuple[str, ...]:
-    """
-    Return a sentence if the hand that was named seems to hold something, in all bags together.
-
-    Some bags of which alone it does contradict the others.
-
-    Parameters
-    ----------
-    bags, model, start, candidates
-        As for `hand_contradictions`.
-
-    """
-    named = [arm for arm in candidates if arm.hand == start.hand != NO_HAND]
-    samples = total(bag.factors for bag in bags)
-    said = held_sentence([(arm, _weighed(samples, model, arm)) for arm in named])
+            said = seen.sentence if seen.load else f'{seen.sentence[:-1]}; but {named} was named.'
+            contradictions.append(f'{bag.name}: {said[:-1]}')
+    every = total(bag.factors for bag in bags)
+    held = held_sentence([_weighed(every, model, arm) for arm in candidates], start.hand)
     where = bags[0].name if len(bags) == 1 else f'all {len(bags)} bags together'
-    return (f'{where}: {said[:-1]}',) if said else ()
+    return tuple(contradictions), (f'{where}: {held[:-1]}',) if held else ()
 
 
 def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Weighing:
@@ -218,6 +189,7 @@ def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Wei
     columns = np.column_stack([model.base.values(one) - none for one in unit_loads(arm)])
     rows = samples.r_factors
     return weighed(
+        arm,
         rows[:, :, :b] @ columns,
         rows[:, :, b : b + 2],  # viscous and Coulomb, the first two terms of each joint
         rows[:, :, -2] - rows[:, :, :b] @ none,

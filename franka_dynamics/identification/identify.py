@@ -23,9 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .bags import Bag, BagNote, gathered, Summarise
 from .checks import (
+    about_hands,
     contradictions,
-    hand_contradictions,
-    held_loads,
     require_motion,
     slow_joints,
 )
@@ -489,17 +488,17 @@ def _about_hands(
     options: IdentificationOptions,
 ) -> tuple[str, ...]:
     """Return what is to be said of hands and loads; raise where another hand is seen."""
-    if options.scale_unknown:
+    if options.scale_unknown or not hands:
         return ()
     scale, wholes = options.known_scale(model.n), [one.whole for one in summaries]
     torques = [Part(one.name, one.factors.scaled(scale)) for one in wholes]
-    said = hand_contradictions(torques, model, start, hands)
+    said, held = about_hands(torques, model, start, hands)
     if said and not options.anyway:
         raise IdentificationError(
             f'{said[0]}. Name what is mounted with --hand, or write the file --anyway if the '
             'body behind the last joint is to hold it.'
         )
-    return (*said, *held_loads(torques, model, start, hands))
+    return (*said, *held)
 
 
 def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> Problem:

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What hangs on the flange, as a recording's torques tell: no hand, a known hand, or a load."""
+"""What hangs on the flange, as recorded torques weigh it: nothing, a known hand, or a load."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,6 @@ from .preprocessing import Columns, Motion
 from .replay import Fit, friction_column, friction_terms, hand_in_words, predicted_torque
 from ..arm import ArmDescription, FrictionModel, LinkInertia
 from ..arm.hand_file import NO_HAND
-from ..arm.shapes import FRANKA_ARMS
 from ..dynamics.model import GRAVITY
 from ..typing import Array
 
@@ -22,19 +21,23 @@ from ..typing import Array
 TELLING_RATIO = 0.9
 # What weighs more than this part less or more than the known hands is called a load, not a hand.
 _HAND_PART = 0.3
-# A hand that was named holds something if at least this mass [kg] beyond it brings what friction
-# leaves down to this part. Two real bare FER and their fifth parts show 0.02 to 0.15 kg and parts
-# of 0.6 to 0.9; with 0.5 kg added by calculation, 0.52 to 0.65 kg and 0.12 to 0.23.
-_LEAST_HELD, _HELD_RATIO = 0.3, 0.5
+# At least so much [kg] is called something. Two real bare FER and their fifth parts show 0.02 to
+# 0.15 kg; with 0.5 kg added by calculation, 0.52 to 0.65 kg.
+_LEAST_MASS = 0.3
+# Saying so must bring what friction leaves down to this part: with nothing there it is 0.6 to 0.9
+# of it, with 0.5 kg 0.12 to 0.23.
+_HELD_RATIO = 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Weighing:
     """
     What hangs on an arm beyond what its description has, and what saying so explains.
 
     Attributes
     ----------
+    arm : ArmDescription
+        A published set, bare or with a hand.
     mass : float
         [kg], negative where less hangs there.
     without, explained : float
@@ -42,9 +45,20 @@ class Weighing:
 
     """
 
+    arm: ArmDescription
     mass: float
     without: float
     explained: float
+
+    @property
+    def size(self) -> float:
+        """The mass, more or less [kg]."""
+        return abs(self.mass)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether something hangs there, or is missing."""
+        return self.size >= _LEAST_MASS and self.explained <= _HELD_RATIO * self.without
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,7 @@ class MountedVerdict:
     mounted : bool or None
         Whether anything is; None if it cannot be told.
     sentence : str
-        With the figures it rests on; empty for an arm that no hand is known of.
+        With the figures it rests on; empty where no hand was tried beside the bare arm.
     load : bool
         Whether it weighs what none of the hands does.
 
@@ -68,70 +82,59 @@ class MountedVerdict:
     load: bool = False
 
 
-def mounted_verdict(
-    errors: Sequence[tuple[ArmDescription, float]],
-    weigh: Callable[[ArmDescription], Weighing] | None = None,
-) -> MountedVerdict:
+def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     """
-    Return what seems to be mounted.
+    Return what seems to be mounted, by sets that were weighed bare and with hands.
 
-    The set that fits best is looked at with and without a hand; only an error that is lower by
-    a tenth or more counts as telling. That a hand is on must not rest on a set that is too light:
-    the best bare arm of any set is told from it by as much. What is on is a hand if it weighs
-    what one does, the least of what the sets weigh: one that is too light takes a part of the arm
-    for load.
-
-    Parameters
-    ----------
-    errors : sequence of (ArmDescription, float)
-        Sets with and without hands, each with its error [N m] without friction.
-    weigh : callable, optional
-        Returns what hangs on the flange of a bare arm, such as `weighed` finds.
-
+    The bare arm on which least seems to hang counts: a set that is too light takes a part of the
+    arm for load.
     """
-    if all(arm.hand == NO_HAND and arm.name not in FRANKA_ARMS for arm, _ in errors):
+    without = [one for one in weighings if one.arm.hand == NO_HAND]
+    if not 0 < len(without) < len(weighings):
         return MountedVerdict(None, '')
-    ranked = sorted(errors, key=lambda one: one[1])
-    best_set = ranked[0][0].inertial_set
-    same_set = [one for one in ranked if one[0].inertial_set == best_set]
-    bare = next((one for one in same_set if one[0].hand == NO_HAND), None)
-    held = next((one for one in same_set if one[0].hand != NO_HAND), None)
-    if bare is None or held is None:
-        missing = 'bare' if bare is None else 'with a hand'
-        return MountedVerdict(
-            None, f'Whether a hand is on cannot be told: {best_set} was not tried {missing}.'
-        )
+    bare = min(without, key=lambda one: one.size)
+    hands = [one for one in weighings if one not in without]
+    hands = [one for one in hands if one.arm.inertial_set == bare.arm.inertial_set] or hands
+    held = min(hands, key=lambda one: one.without)
     figures = (
-        f'{best_set} without friction gives E = {bare[1]:.3f} N m bare and {held[1]:.3f} N m '
-        f'{hand_in_words(held[0].hand)}'
+        f'with its friction fitted {bare.arm.inertial_set} gives E = {bare.without:.3f} N m bare, '
+        f'{held.without:.3f} N m {hand_in_words(held.arm.hand)} and {bare.explained:.3f} N m with '
+        f'{bare.mass:.2f} kg on its flange'
     )
-    if bare[1] < TELLING_RATIO * held[1]:
-        return MountedVerdict(False, f'No hand seems to be on: {figures}.')
-    if not held[1] < TELLING_RATIO * bare[1]:
+    if not bare.is_clear or bare.mass < 0.0:
+        if bare.without < TELLING_RATIO * held.without:
+            return MountedVerdict(False, f'No hand seems to be on: {figures}.')
         return MountedVerdict(
             None, f'Whether a hand is on cannot be told from this motion: {figures}.'
         )
-    lightest = next(one for one in ranked if one[0].hand == NO_HAND)
-    if not held[1] < TELLING_RATIO * lightest[1]:
-        return MountedVerdict(
-            None,
-            f'Whether a hand is on cannot be told: {figures}, but {lightest[0].inertial_set} bare '
-            f'{lightest[1]:.3f} N m.',
-        )
-    hands = [arm.links[-1].mass - bare[0].links[-1].mass for arm, _ in same_set]
-    known = [mass for mass in hands if mass > 0.0]
-    if weigh is not None and known:
-        mass = min(weigh(arm).mass for arm, _ in ranked if arm.hand == NO_HAND)
-        if not min(known) * (1.0 - _HAND_PART) <= mass <= max(known) * (1.0 + _HAND_PART):
-            return MountedVerdict(True, _load_sentence(mass, max(known)), load=True)
-    return MountedVerdict(True, f'A hand seems to be on: {figures}.')
+    known = [one.arm.links[-1].mass - bare.arm.links[-1].mass for one in hands]
+    if min(known) * (1.0 - _HAND_PART) <= bare.mass <= max(known) * (1.0 + _HAND_PART):
+        return MountedVerdict(True, f'A hand seems to be on: {figures}.')
+    return MountedVerdict(
+        True,
+        f'About {bare.mass:.1f} kg more than the arm alone hangs on the flange, which is none of '
+        f'the known hands (about {max(known):.1f} kg): weigh it, and name its mass and where its '
+        'centre is in the flange frame with --payload KG,X,Y,Z, or take it off.',
+        load=True,
+    )
 
 
-def _load_sentence(mass: float, heaviest: float) -> str:
+def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
+    """
+    Return a sentence if a hand that was named seems to hold something, else none.
+
+    Again the set on which least seems to hang beyond hand and payload counts.
+    """
+    with_it = [one for one in weighings if one.arm.hand == hand != NO_HAND]
+    seen = min(with_it, key=lambda one: one.size, default=None)
+    if seen is None or not seen.is_clear:
+        return ''
     return (
-        f'About {mass:.1f} kg more than the arm alone hangs on the flange, which is none of the '
-        f'known hands (about {heaviest:.1f} kg): weigh it, and name its mass and where its centre '
-        'is in the flange frame with --payload KG,X,Y,Z, or take it off.'
+        f'About {seen.size:.1f} kg {"more" if seen.mass > 0.0 else "less"} than the arm '
+        f'{hand_in_words(hand)} seems to hang on the flange (E of {seen.arm.inertial_set} with '
+        f'friction is {seen.explained:.3f} N m with that, {seen.without:.3f} without): what it '
+        'carried counts as a part of the last link; name its mass and centre with --payload '
+        'KG,X,Y,Z, or record with nothing in the fingers.'
     )
 
 
@@ -143,7 +146,9 @@ def unit_loads(arm: ArmDescription) -> list[ArmDescription]:
     ]
 
 
-def weighed(loads: Array, rubbing: Array, left: Array, samples: int) -> Weighing:
+def weighed(
+    arm: ArmDescription, loads: Array, rubbing: Array, left: Array, samples: int
+) -> Weighing:
     """
     Return the mass on the flange that explains torques best beside friction.
 
@@ -152,6 +157,8 @@ def weighed(loads: Array, rubbing: Array, left: Array, samples: int) -> Weighing
 
     Parameters
     ----------
+    arm : ArmDescription
+        A set, bare or with a hand.
     loads : ndarray, shape (n, rows, 4)
         Torque that each of `unit_loads` adds, joint by joint.
     rubbing : ndarray, shape (n, rows, k)
@@ -162,43 +169,15 @@ def weighed(loads: Array, rubbing: Array, left: Array, samples: int) -> Weighing
         How many samples the rows stand for.
 
     """
-    n, rows, k = rubbing.shape
-    own = np.zeros((n, rows, n, k))
-    own[np.arange(n), :, np.arange(n)] = rubbing
-    friction, torque = own.reshape(n * rows, n * k), left.ravel()
-    matrix = np.concatenate([loads.reshape(n * rows, -1), friction], axis=1)
-
-    def fitted(columns: Array) -> tuple[Array, float]:
-        values = np.asarray(np.linalg.lstsq(columns, torque, rcond=None)[0], dtype=float)
-        return values, float(np.linalg.norm(torque - columns @ values) / np.sqrt(samples))
-
-    (mass, *_), explained = fitted(matrix)
-    return Weighing(float(mass), fitted(friction)[1], explained)
-
-
-def held_sentence(weighings: Sequence[tuple[ArmDescription, Weighing]]) -> str:
-    """
-    Return a sentence if the hand of some sets seems to hold something, else none.
-
-    Parameters
-    ----------
-    weighings : sequence of (ArmDescription, Weighing)
-        Sets with the hand and payload that were named, and what hangs on each beyond; the least
-        counts, because a set that is too light takes a part of the arm for load.
-
-    """
-    if not weighings:
-        return ''
-    arm, seen = min(weighings, key=lambda one: abs(one[1].mass))
-    if abs(seen.mass) < _LEAST_HELD or seen.explained > _HELD_RATIO * seen.without:
-        return ''
-    return (
-        f'About {abs(seen.mass):.1f} kg {"more" if seen.mass > 0.0 else "less"} than the arm '
-        f'{hand_in_words(arm.hand)} seems to hang on the flange (E of {arm.inertial_set} with '
-        f'friction is {seen.explained:.3f} N m with that, {seen.without:.3f} without): what it '
-        'carried counts as a part of the last link; name its mass and centre with --payload '
-        'KG,X,Y,Z, or record with nothing in the fingers.'
-    )
+    # What each joint's own friction explains is taken out of everything first.
+    along = np.linalg.qr(rubbing)[0]
+    both = np.concatenate([loads, left[..., None]], axis=-1)
+    both = (both - along @ (np.swapaxes(along, 1, 2) @ both)).reshape(-1, both.shape[-1])
+    columns, torque = both[:, :-1], both[:, -1]
+    values = np.linalg.lstsq(columns, torque, rcond=None)[0]
+    rests = torque, torque - columns @ values
+    without, explained = (float(np.linalg.norm(one) / np.sqrt(samples)) for one in rests)
+    return Weighing(arm, float(values[0]), without, explained)
 
 
 def replay_columns(friction: FrictionModel | None) -> Columns:
@@ -228,24 +207,19 @@ def judge_mounted(
     fits : sequence of Fit
         To the motion.
     motion : Motion
-        Prepared with `replay_columns`; without them friction is taken at the filtered velocities.
+        Prepared with `replay_columns`.
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
 
     """
-    columns = motion.columns
-    rubbing = friction_terms(motion.dq) if columns is None else columns[..., 1:]
-
-    def weigh(bare: ArmDescription) -> Weighing:
-        alone = predicted_torque(bare, motion, gravity=gravity)
-        loads = [
-            predicted_torque(one, motion, gravity=gravity) - alone for one in unit_loads(bare)
-        ]
-        return weighed(
-            np.swapaxes(np.stack(loads, axis=-1), 0, 1),
-            np.swapaxes(rubbing, 0, 1),
-            (motion.effort - alone).T,
-            len(motion),
-        )
-
-    return mounted_verdict([(one.arm, one.rigid.whole) for one in fits], weigh)
+    assert motion.columns is not None
+    rubbing = np.swapaxes(motion.columns[..., 1:], 0, 1)
+    arm = fits[0].arm
+    alone, *loaded = (
+        predicted_torque(one, motion, gravity=gravity) for one in (arm, *unit_loads(arm))
+    )
+    loads = np.stack([(one - alone).T for one in loaded], axis=-1)
+    own = motion.effort + motion.columns[..., 0]  # of which the fits have predicted a part
+    return mounted_verdict(
+        [weighed(one.arm, loads, rubbing, (own - one.predicted).T, len(motion)) for one in fits]
+    )
