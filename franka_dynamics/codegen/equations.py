@@ -20,7 +20,7 @@ from .chain import (
     Moments,
 )
 from .expression import Expression, gradient, Graph
-from .kinematics import jacobian, tip_pose, wrench_at_tip_body
+from .kinematics import jacobian, tip_pose
 from .plan import find_plan, plain_plan, Plan
 from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn
@@ -137,13 +137,6 @@ class Parameters(str, Enum):
     RUN_TIME = 'run_time'  # arguments of a preparation that is run once
 
 
-class WrenchFrame(str, Enum):
-    """Where a terminal wrench acts, and in whose axes it is."""
-
-    SPACE = 'space'  # about the flange's origin, axes of the space frame
-    LAST_FRAME = 'last_frame'  # about the origin and in the axes of the last DH frame
-
-
 @dataclass(frozen=True, eq=False)
 class Equations:
     """
@@ -183,7 +176,6 @@ def customised_equations(
     *,
     parameters: Parameters = Parameters.BAKED,
     terminal_wrench: bool = False,
-    wrench_frame: WrenchFrame = WrenchFrame.SPACE,
     search: bool = False,
     classical: bool = False,
     columns: Sequence[int] | None = None,
@@ -205,13 +197,11 @@ def customised_equations(
         BAKED writes numbers. RUN_TIME leaves the ten parameters of each link, its rotor and
         gravity as arguments of a preparation, whose results the equations read.
     terminal_wrench : bool
-        Whether the surroundings exert a force and a moment on the flange (a tree's tool), given
-        as inputs f1..f3 and m1..m3 [N, N m]. Only for INVERSE_DYNAMICS.
-    wrench_frame : WrenchFrame
-        SPACE has the wrench about the flange's origin in the axes of the space frame, as the
-        `wrench` of the models; LAST_FRAME about the origin and in the axes of the last DH frame
-        (of a tree: of the body that carries the tool), which takes fewer operations: Gautier and
-        Khalil's terminal forces are there.
+        Whether the surroundings exert a force and a moment on the last link, given as inputs
+        f1..f3 and m1..m3 [N, N m] about the origin and in the axes of the last joint's frame
+        (the last DH frame of modified rows; of a tree the frame of the tool's body), as Gautier
+        and Khalil's terminal forces are. Only for INVERSE_DYNAMICS. A wrench w at the flange in
+        space axes adds -J^T w.
     search : bool
         Whether to look for the form with the fewest operations, of torques and the mass matrix:
         seconds for an arm, minutes for a tree, for a twentieth fewer operations.
@@ -231,7 +221,6 @@ def customised_equations(
 
     """
     at_run_time = parameters is Parameters.RUN_TIME
-    frame = wrench_frame if terminal_wrench else None
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(
             'A regressor has no inertial parameters to set at run time; leave them baked in.'
@@ -241,7 +230,7 @@ def customised_equations(
         graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
         symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
         chain = build_chain(description, None if at_run_time else gravity, symbols)
-        return graph, outputs_of(quantity, graph, chain, candidate, frame, columns)
+        return graph, outputs_of(quantity, graph, chain, candidate, terminal_wrench, columns)
 
     classical = classical or quantity is Quantity.REGRESSOR
     chain = build_chain(description, gravity)
@@ -309,7 +298,7 @@ def outputs_of(
     graph: Graph,
     chain: GeneratorChain,
     plan: Plan,
-    frame: WrenchFrame | None = None,
+    terminal_wrench: bool = False,
     columns: Sequence[int] | None = None,
 ) -> list[Output]:
     """Return a quantity of a chain as expressions of a graph, which others may share."""
@@ -327,11 +316,15 @@ def outputs_of(
         ]
     zeros = (graph.zero,) * n
     still = (graph.zero,) * 3
+    pushed = (still, still)
+    if terminal_wrench:  # what the last link exerts in turn
+        force, moment = (lifted(graph, _variables(graph, array, 3)) for array in ('f', 'm'))
+        pushed = scale(-1.0, force), scale(-1.0, moment)
     inputs = Inputs(
         q,
         _variables(graph, 'dq', n) if 'dq' in arrays else zeros,
         _variables(graph, 'ddq', n) if 'ddq' in arrays else zeros,
-        *((still, still) if frame is None else _terminal_wrench(graph, regrouped.chain, q, frame)),
+        *pushed,
         weightless=quantity in (Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX),
     )
     values = inverse_dynamics(graph, regrouped, inputs, plan.style)
@@ -353,16 +346,6 @@ def outputs_of(
         pushes = [torque - effects for torque, effects in given]
         values = _solved(graph, mass_matrix(graph, regrouped, q), pushes)
     return [Output(array, ((i,),), value) for i, value in enumerate(values)]
-
-
-def _terminal_wrench(
-    graph: Graph, chain: GeneratorChain, q: tuple[Expression, ...], frame: WrenchFrame
-) -> tuple[Vector, Vector]:
-    """Return what the tip's body exerts on its surroundings, in its frame, about its origin."""
-    force, moment = (scale(-1.0, lifted(graph, _variables(graph, a, 3))) for a in ('f', 'm'))
-    if frame is WrenchFrame.LAST_FRAME:
-        return force, moment
-    return wrench_at_tip_body(graph, chain, q, (force, moment))
 
 
 def _matrix(array: str, rows: Sequence[Sequence[Expression]]) -> list[Output]:

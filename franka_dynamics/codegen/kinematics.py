@@ -57,22 +57,6 @@ def jacobian(
     return [[(*v, *omega)[k] for v, omega in columns] for k in range(6)]
 
 
-def wrench_at_tip_body(
-    graph: Graph,
-    chain: GeneratorChain,
-    q: Sequence[Expression],
-    wrench: tuple[Vector, Vector],
-) -> tuple[Vector, Vector]:
-    """Return a wrench about the tip in space axes as one about and in the tip body's frame."""
-    to_root = _rows(graph, chain.root[:3, :3].T)
-    force, moment = (apply(to_root, part) for part in wrench)
-    for j in _path(chain):
-        joint, turned = chain.joints[j], joint_turn(graph, chain.joints[j], q[j])
-        force = rotate_back(turned, untwist(joint, force))
-        moment = rotate_back(turned, untwist(joint, moment))
-    return force, add(moment, cross(lifted(graph, chain.tip[:3, 3].tolist()), force))
-
-
 def _path(chain: GeneratorChain) -> list[int]:
     """Return the joints that move the tip, from the base on."""
     path, j = [], chain.tip_body

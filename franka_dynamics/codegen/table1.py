@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .emit import operation_count, OperationCount
-from .equations import customised_equations, WrenchFrame
+from .equations import customised_equations
 from ..arm import ArmDescription, Convention, DHRow, JointKind, load
 from ..arm.sampling import random_arm
 
@@ -117,7 +117,6 @@ def count(case: Case) -> OperationCount:
         customised_equations(
             case_arm(case),
             terminal_wrench=case.loaded,
-            wrench_frame=WrenchFrame.LAST_FRAME,
             search=True,
             classical=case.parameters == CLASSICAL,
         ).program

@@ -136,11 +136,6 @@ class BodyTree:
         """The joints' names, as an arm description has them."""
         return self.names
 
-    @property
-    def is_chain(self) -> bool:
-        """Whether every body hangs on the one before it."""
-        return self.parents == tuple(range(-1, self.n - 1))
-
     def with_twist_corrections(self, eta: ArrayLike) -> BodyTree:
         """
         Return the tree with corrected joint twists and tool, (6).

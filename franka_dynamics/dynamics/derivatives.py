@@ -93,8 +93,7 @@ class DynamicsDerivatives:
 
     `twist`, `acceleration` and `wrench` are Kwon's P, Q and R, `full` of shape
     (..., n, 6, 9n + 6); `displacement` is (T_i^-1 dT_i)^vee of the pose of body i in the space
-    frame, of the same shape. `tau` is Kwon's S, (..., n, 9n + 6). `tool_displacement`,
-    `tool_twist` and `tool_acceleration` have no body axis: (..., 6, 9n + 6), in the tool's frame.
+    frame, of the same shape. `tau` is Kwon's S, (..., n, 9n + 6).
     """
 
     motion: TreeMotion
@@ -103,9 +102,6 @@ class DynamicsDerivatives:
     acceleration: Derivative
     wrench: Derivative
     tau: Derivative
-    tool_displacement: Derivative
-    tool_twist: Derivative
-    tool_acceleration: Derivative
 
 
 def tree_motion(
@@ -263,9 +259,8 @@ class _Recursion:
         for i in range(n):
             S[..., i, 6 * i : 6 * i + 6] -= own[..., i, :]
             S[..., i, self._column(2, i)] += self.tree.rotor_inertias[i]
-        tool = self._tool(D, P, Q)
         return DynamicsDerivatives(
-            self.motion(), *(Derivative(full, n) for full in (D, P, Q, R, S, *tool))
+            self.motion(), *(Derivative(full, n) for full in (D, P, Q, R, S))
         )
 
     def _column(self, block: int, i: int) -> int:
@@ -323,17 +318,6 @@ class _Recursion:
             here[..., 6 * i : 6 * i + 6] += block - block @ self.own_inverse[..., i, :, :]
             here[..., self._column(0, i)] -= block @ self.tree.twists[i]  # line 26
         return R
-
-    def _tool(self, D: Array, P: Array, Q: Array) -> list[Array]:
-        """Return displacement, twist and acceleration of the tool's frame by lambda."""
-        body, n = self.tree.tool_body, self.n
-        own = (np.eye(6), self.ad_V[..., body, :, :], ad(self.dV[..., body, :]))
-        out = []
-        for derivative, block in zip((D, P, Q), own):
-            moved = np.array(derivative[..., body, :, :])
-            moved[..., 6 * n : 6 * n + 6] += block
-            out.append(self.tool_inverse @ moved)
-        return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -228,9 +228,8 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
             + bracket(velocity[i], rate)
         )
         wrench = wrench_matrix(velocity[i][:, 0], acceleration[i][:, 0])
-        # A joint that moves body i feels the body's wrench by virtual work. Slices are faster.
-        rows = slice(i + 1) if tree.is_chain else joints[i]
-        out[:, rows, PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrench
+        # A joint that moves body i feels the body's wrench by virtual work.
+        out[:, joints[i], PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrench
 
 
 def _chosen(columns: Sequence[int] | None, width: int) -> list[int] | None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import cos, sin
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
@@ -17,12 +16,11 @@ from franka_dynamics.codegen.equations import (
     customised_equations,
     Parameters,
     Quantity,
-    WrenchFrame,
 )
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
-from .arms import arms, random_arm, with_rotors
+from .arms import arms, random_arm
 from ..identification.trees import random_tree_of_rows
 
 # Measured: 3e-13 on the random arms, whose torques reach 500 N m.
@@ -93,38 +91,6 @@ def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, para
         )
 
 
-@pytest.mark.parametrize('frame', WrenchFrame)
-@pytest.mark.parametrize('name', ['fer', 'stanford (prismatic)', 'skew twists'])
-def test_given_a_terminal_wrench_when_run_then_joints_carry_it(name, frame):
-    description = with_rotors(ARMS[name])
-    equations = customised_equations(
-        description, gravity=TILTED, terminal_wrench=True, wrench_frame=frame
-    )
-    function = runnable(equations)['inverse_dynamics']
-    model = PinocchioModel(description, TILTED)
-    force, moment = np.array([3.0, -7.0, 11.0]), np.array([0.5, 1.5, -2.5])
-    for q, dq, ddq in zip(*sample_states(description, 5, seed=1)):
-        out = np.empty(description.n)
-        function(q, dq, ddq, force, moment, out)
-        # Pinocchio takes what the surroundings exert on each joint's body, in that joint's frame.
-        pin.forwardKinematics(model.model, model.data, q)
-        last = model.data.oMi[-1]
-        if frame is WrenchFrame.SPACE:
-            about = pin.SE3(np.eye(3), model.frames(q)[-1][:3, 3])
-            acting = last.actInv(about.act(pin.Force(force, moment)))
-        else:
-            acting = pin.Force(force, moment)
-        external = [pin.Force.Zero() for _ in range(description.n)] + [acting]
-        reference = pin.rnea(model.model, model.data, q, dq, ddq, external)
-        np.testing.assert_allclose(
-            out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
-        )
-        if frame is WrenchFrame.SPACE:
-            wrench = np.concatenate((force, moment))
-            own = model.inverse_dynamics(q, dq, ddq, wrench)
-            np.testing.assert_allclose(out, own, rtol=RTOL, atol=RTOL * np.abs(own).max())
-
-
 def test_nothing_is_searched_unless_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(equations, 'find_plan', None)
     for quantity in Quantity:
@@ -138,28 +104,18 @@ def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
     force, moment, out = *rng.uniform(-5.0, 5.0, (2, 3)), np.empty(tree.n)
     for body in range(tree.n):
         carrying = replace(tree, tool_body=body)
-        pose = carrying.poses(q)[body] @ carrying.tool
+        # The tree's recursion has its wrench about the tool's origin, in the tool's axes.
         tool = np.linalg.inv(carrying.tool)
-        for frame, turned in (
-            # The tool's frame is where the tree's recursion has its wrench.
-            (WrenchFrame.SPACE, pose[:3, :3].T),
-            (WrenchFrame.LAST_FRAME, tool[:3, :3]),
-        ):
-            f, m = turned @ force, turned @ moment
-            if frame is WrenchFrame.LAST_FRAME:
-                m = m + np.cross(tool[:3, 3], f)
-            reference = tree_motion(
-                carrying, q, dq, ddq, gravity=TILTED, tool_wrench=np.append(f, m)
-            ).tau
-            function = runnable(
-                customised_equations(
-                    carrying, gravity=TILTED, terminal_wrench=True, wrench_frame=frame
-                )
-            )['inverse_dynamics']
-            function(q, dq, ddq, force, moment, out)
-            np.testing.assert_allclose(
-                out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
-            )
+        f, m = tool[:3, :3] @ force, tool[:3, :3] @ moment
+        m = m + np.cross(tool[:3, 3], f)
+        reference = tree_motion(
+            carrying, q, dq, ddq, gravity=TILTED, tool_wrench=np.append(f, m)
+        ).tau
+        function = runnable(customised_equations(carrying, gravity=TILTED, terminal_wrench=True))
+        function['inverse_dynamics'](q, dq, ddq, force, moment, out)
+        np.testing.assert_allclose(
+            out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
+        )
 
 
 def test_a_massless_arms_equations_give_zero_torque():

@@ -142,16 +142,12 @@ def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
             F[tree.parents[i]] = F[tree.parents[i]] + F[i]
     tau = np.array([J[:, i] @ F[i] for i in range(n)]) + tree.rotor_inertias * ddq
     backs = [adjoint(inverse(pose)) for pose in poses]
-    t = tree.tool_body
     return {
         'twist': np.array([back @ v for back, v in zip(backs, V)]),
         'acceleration': np.array([back @ a for back, a in zip(backs, dV)]),
         'wrench': np.array([adjoint(pose).T @ f for pose, f in zip(poses, F)]),
         'tau': tau,
         'pose': np.array(poses),
-        'tool_pose': tool,
-        'tool_twist': adjoint(inverse(tool)) @ V[t],
-        'tool_acceleration': adjoint(inverse(tool)) @ dV[t],
     }
 
 
