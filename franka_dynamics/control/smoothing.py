@@ -70,9 +70,9 @@ class _Knots(NamedTuple):
             np.append(self.times, other.times), np.concatenate((self.states, other.states))
         )
 
-    def part(self, first: int | None, last: int | None = None) -> _Knots:
-        """Return the points from one to another."""
-        return _Knots(self.times[first:last], self.states[first:last])
+    def part(self, first: int) -> _Knots:
+        """Return the points from one on."""
+        return _Knots(self.times[first:], self.states[first:])
 
     def motion(self) -> Trajectory:
         """Return the motion through them."""
@@ -291,10 +291,8 @@ def _candidates(
 ) -> Iterator[_Knots]:
     """Yield motions from the present one, the best first; each ends at rest."""
     present = _Knots(np.array([begin]), np.array(current)[None])
-    count = len(coming.times)
-    parts = [coming.part(0, last) for last in range(count, 0, -1)]
-    for part in (*parts, *(coming.part(first) for first in range(1, count))):
-        yield _with_rest(present.then(part), description, period)
+    for first in range(len(coming.times)):
+        yield _with_rest(present.then(coming.part(first)), description, period)
     # What comes after the last point is taken to go on as it does there, and is caught up with.
     q, dq, _ = coming.states[-1]
     still = np.zeros(description.n)
