@@ -3,7 +3,7 @@
 """
 Round trip of a joint state through the node, beside a bare relay that only copies.
 
-    python benchmarks/latency.py [--rounds 10] [--seconds 3] [--hold] [--json FILE] [--plot FILE]
+    python benchmarks/latency.py [--rounds 10] [--seconds 3]
 
 Both run as processes of their own under the same scheduling; a probe publishes joint states and
 times the replies, in interleaved rounds of one run. The relay is rclpy as a tutorial has it:
@@ -31,7 +31,7 @@ from franka_dynamics.ros.node_group import use_isolated_network
 
 DEVICES = ('node', 'relay')
 HOME = Path(__file__).resolve().parent
-_WARM_UP_S = 0.5  # by default
+_WARM_UP_S = 0.5  # of each round, not counted
 _START_S = 120.0  # only reached where something is broken
 _SLOWLY_S = 2e-3
 _STATES = 64  # different ones in a row
@@ -128,16 +128,14 @@ class Probe:
             self._executor.spin_once(timeout_sec=left)
         return self._reply
 
-    def measure(
-        self, device: str, seconds: float, rate: float, warm_up_s: float = _WARM_UP_S
-    ) -> Round:
+    def measure(self, device: str, seconds: float, rate: float) -> Round:
         """Send at a rate for a while, from where it answers on; return the round trips."""
         until = time.monotonic() + _START_S
         # The node has stopped since its last round, and trusts no state at once.
         while self._ask(device, 0) is None and time.monotonic() < until:
             pass
-        count = round((seconds + warm_up_s) * rate)
-        warm_up = round(warm_up_s * rate)
+        count = round((seconds + _WARM_UP_S) * rate)
+        warm_up = round(_WARM_UP_S * rate)
         sent, trips = np.zeros(count), np.full(count, np.nan)
         line = self._line[device]
         busy, own, began = busy_seconds(), time.process_time(), time.perf_counter()
@@ -183,10 +181,8 @@ class Probe:
 
 
 @contextmanager
-def devices(
-    names: Sequence[str] = DEVICES, parameters: Sequence[str] = ()
-) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-    """Run the node, with more arguments, and the relay as processes."""
+def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """Run the node and the relay as processes."""
     commands = {
         'node': [
             sys.executable,
@@ -202,7 +198,6 @@ def devices(
             # It stops after each of its rounds, while the relay is measured.
             '-p',
             'max_restarts:=1000',
-            *parameters,
             '--log-level',
             'error',
         ],
@@ -288,23 +283,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--rounds', type=int, default=10)
     parser.add_argument('--seconds', type=float, default=3.0, help='of each round of each device')
-    parser.add_argument(
-        '--warm-up', type=float, default=_WARM_UP_S, help='before each [s]; not counted'
-    )
-    parser.add_argument(
-        '--hold', action='store_true', help='let the node hold and damp the arm as well'
-    )
-    parser.add_argument('--json', type=Path)
-    parser.add_argument('--plot', type=Path, help='histogram as PNG')
     arguments = parser.parse_args()
     use_isolated_network()
     from franka_dynamics.ros.realtime import request_realtime
 
     no_realtime = request_realtime()
     rounds: dict[tuple[str, float], list[Round]] = {}
-    # Damping alone: what is commanded then does not depend on where the arm was first held.
-    gains = ['-p', 'kd:=[1.0]'] if arguments.hold else []
-    with devices(parameters=gains):
+    with devices():
         probe = Probe()
         for device in DEVICES:
             probe.learn(device)
@@ -312,7 +297,7 @@ def main() -> int:
             for _ in range(count):
                 for device in DEVICES:
                     rounds.setdefault((device, rate), []).append(
-                        probe.measure(device, arguments.seconds, rate, arguments.warm_up)
+                        probe.measure(device, arguments.seconds, rate)
                     )
     figures = {}
     for (device, rate), measured in rounds.items():
@@ -345,39 +330,7 @@ def main() -> int:
         'stages_us': {name: 1e6 * cost for name, cost in stages().items()},
     }
     print(json.dumps(report, indent=2))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=2) + '\n')
-    if arguments.plot:
-        draw(rounds, arguments.plot)
     return 0
-
-
-def draw(rounds: dict[tuple[str, float], list[Round]], path: Path) -> None:
-    """Draw the histogram of round trips at 1 kHz."""
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 4), constrained_layout=True)
-    for device, color in (('relay', '#999999'), ('node', '#0072b2')):
-        trips = np.concatenate([one.trips for one in rounds[device, 1000.0]])
-        axes.hist(
-            1e6 * trips,
-            bins=np.linspace(0, 1000, 201),
-            histtype='step',
-            color=color,
-            label=f'{device}: p50 {1e6 * np.percentile(trips, 50):.0f} us, '
-            f'p99 {1e6 * np.percentile(trips, 99):.0f} us',
-        )
-    axes.set(
-        xlabel='round trip [us]',
-        ylabel='joint states',
-        yscale='log',
-        title='Joint state to torque over DDS at 1 kHz',
-    )
-    axes.legend()
-    figure.savefig(path, dpi=110)
 
 
 if __name__ == '__main__':

@@ -3,7 +3,7 @@
 """
 How long services, parameters and references hold up the torque.
 
-    python benchmarks/services.py [--fci] [--rounds 5] [--json FILE]
+    python benchmarks/services.py [--fci] [--rounds 5]
 
 The node runs as a process of its own. A driver publishes joint states at 1 kHz and notes how long
 each waits for the next command; a client, a third process, makes one request at a time. With
@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, ExitStack
-import json
 import os
 from pathlib import Path
 import subprocess
@@ -357,7 +356,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or '').strip().split('\n')[0])
     parser.add_argument('--fci', action='store_true', help='the FCI node, against franka-sim')
     parser.add_argument('--rounds', type=int, default=5, help='default: %(default)s')
-    parser.add_argument('--json', type=Path, metavar='FILE', help='write all figures there')
     parser.add_argument('--client', metavar='NODE', help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.client:
@@ -367,8 +365,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     figures = run(options.fci, options.rounds)
     print(machine())
     print('\n'.join(table(figures, options.rounds)))
-    if options.json is not None:
-        options.json.write_text(json.dumps({'machine': machine(), 'waits_s': figures}, indent=1))
     return 0
 
 
