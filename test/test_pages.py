@@ -1,11 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pages link to what there is."""
+"""Pages link to what there is, and their commands are taken."""
 
 from pathlib import Path
 import re
+import shlex
 
 import pytest
+
+from franka_dynamics.cli.main import build_parser
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / 'docs'
@@ -37,13 +40,31 @@ def anchors(page):
     }
 
 
-@pytest.mark.parametrize(
+each_page = pytest.mark.parametrize(
     'page', [ROOT / 'README.md', *PAGES], ids=lambda page: page.relative_to(ROOT).as_posix()
 )
-def test_a_page_links_to_what_exists(page):
+
+
+@each_page
+def test_a_page_names_what_exists(page):
     for target, anchor in links(page):
         assert target.exists(), target
         assert not anchor or anchor in anchors(target), f'{target}#{anchor}'
+    for path in re.findall(
+        r'\b(?:test|benchmarks|examples)/\w+[\w/]*\.py\b', page.read_text('utf-8')
+    ):
+        assert (ROOT / path).is_file(), path
+
+
+@each_page
+def test_a_pages_commands_are_taken(page):
+    text = page.read_text('utf-8').replace('\\\n', ' ')
+    for command in re.findall(r'(?m)(?:^ *|`)(franka-dynamics [^`\n]+)', text):
+        words = shlex.split(command.replace('...', ''), comments=True)[1:]
+        words = [word for word in words if word != '&']
+        # Refused, a command raises a SettingsError; one that asks for help ends.
+        if '--help' not in words:
+            build_parser(words).parse_args(words)
 
 
 def test_images_lie_in_one_folder_and_are_all_shown():
