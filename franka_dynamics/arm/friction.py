@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .slip_states import middle_slip_states, slip_states
+from .slip_states import middle_slip_states
 from .typed_file import OneOf
 from ..errors import FrictionError, JointVectorError
 from ..typing import Array
@@ -42,7 +43,7 @@ class SigmoidFriction:
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
-        _freeze(self, 'amplitude', 'slope', 'offset')
+        _freeze(self, ('amplitude', 'slope', 'offset'), np.size(self.amplitude))
         # Constant, and this is evaluated in control loops.
         object.__setattr__(self, 'at_rest', _logistic(self.slope * self.offset))
 
@@ -75,9 +76,10 @@ class ViscousCoulombFriction:
 
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
-        _freeze(self, 'viscous', 'coulomb', 'offset')
-        _require_positive(self.width, 'The width of the Coulomb friction', 'rad/s')
-        _freeze_deviations(self, (3, len(self.viscous)))
+        n = np.size(self.viscous)
+        _freeze(self, ('viscous', 'coulomb', 'offset'), n)
+        _freeze(self, ('deviations',), 3, n, least=0.0)
+        _require_positive(self.width, 'The width of the Coulomb friction')
 
     @property
     def coefficients(self) -> Array:
@@ -145,32 +147,18 @@ class MaxwellSlipFriction:
 
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
-        _freeze(self, 'viscous', 'coulomb', 'stribeck', 'offset')
-        n = len(self.viscous)
-        reach = np.array(self.reach, dtype=float)
-        if reach.ndim != 1 or not (np.isfinite(reach).all() and (reach > 0.0).all()):
+        n, elements = np.size(self.viscous), np.size(self.reach)
+        _freeze(self, ('viscous', 'coulomb', 'stribeck', 'offset'), n)
+        _freeze(self, ('reach',), elements, least=np.nextafter(0.0, 1.0))
+        _freeze(self, ('slip',), elements, n)
+        _freeze(self, ('deviations',), 4 + elements, n, least=0.0)
+        if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
-                'The reach of a Maxwell-slip friction must be positive numbers, '
-                f'one per element; got {_shown(reach)}.'
-            )
-        if len(set(reach.tolist())) < len(reach):
-            raise FrictionError(
-                f'The reach {_shown(reach)} of a Maxwell-slip friction names two '
+                f'The reach {_shown(self.reach)} of a Maxwell-slip friction names two '
                 'elements alike; make one of them.'
             )
-        slip = np.array(self.slip, dtype=float)
-        if slip.shape != (len(reach), n) or not np.isfinite(slip).all():
-            raise FrictionError(
-                f'The slip of a Maxwell-slip friction must be finite, of shape ({len(reach)}, '
-                f'{n}): a row per reach, a column per joint; got '
-                f'{_shown(slip) if slip.shape == (len(reach), n) else f"shape {slip.shape}"}.'
-            )
-        for name, array in (('reach', reach), ('slip', slip)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
-        _require_positive(self.width, 'The width of the Coulomb friction', 'rad/s')
-        _require_positive(self.stribeck_velocity, 'The Stribeck velocity', 'rad/s')
-        _freeze_deviations(self, (4 + len(reach), n))
+        _require_positive(self.width, 'The width of the Coulomb friction')
+        _require_positive(self.stribeck_velocity, 'The Stribeck velocity')
 
     @property
     def n(self) -> int:
@@ -222,23 +210,6 @@ class MaxwellSlipFriction:
         turned = np.tanh(velocity / self.width)
         return velocity, turned, np.exp(-np.square(velocity / self.stribeck_velocity)) * turned
 
-    def torque_along(self, q: ArrayLike, dq: ArrayLike, start: ArrayLike | None = None) -> Array:
-        """
-        Return the friction torque along a recorded motion, shape (N, n) [N m].
-
-        Parameters
-        ----------
-        q, dq : array_like, shape (N, n)
-            Positions [rad] as recorded, without a filter, and velocities [rad/s]; one stretch
-            without gaps.
-        start : array_like, shape (k, n), optional
-            The elements' state at the first sample; unknown by default.
-
-        """
-        if start is not None:
-            return self.torque(dq, slip_states(q, self.reach, start))
-        return self.torque(dq, middle_slip_states(q, self.reach))
-
 
 # tau_f = sum of coefficient times term, with the coefficients' deviations where they are known.
 LinearFriction = ViscousCoulombFriction | MaxwellSlipFriction
@@ -252,9 +223,20 @@ Friction = Annotated[FrictionModel, OneOf('model', FRICTION_MODELS, beside=('sou
 
 
 def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
-    """Return any model's friction torque along one recorded stretch, shape (N, n) [N m]."""
+    """
+    Return any model's friction torque along a recorded motion, shape (N, n) [N m].
+
+    Parameters
+    ----------
+    model : FrictionModel
+        With slip elements whose state at the first sample is unknown, if it has any.
+    q, dq : array_like, shape (N, n)
+        Positions [rad] as recorded, without a filter, and velocities [rad/s]; one stretch without
+        gaps.
+
+    """
     if isinstance(model, MaxwellSlipFriction):
-        return model.torque_along(q, dq)
+        return model.torque(dq, middle_slip_states(q, model.reach))
     return model.torque(dq)
 
 
@@ -267,43 +249,26 @@ def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel 
     return model
 
 
-def _freeze(model: object, *names: str) -> None:
-    """Replace the named parameters by read-only copies, all of one shape (n,) and finite."""
-    shapes = set()
+def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np.inf) -> None:
+    """Replace parameters that are given by read-only copies, all finite, of one shape."""
     for name in names:
-        array = np.array(getattr(model, name), dtype=float)
-        if array.ndim != 1 or not np.isfinite(array).all():
+        given = getattr(model, name)
+        if given is None:
+            continue
+        array = np.array(given, dtype=float)
+        if array.shape != shape or not np.isfinite(array).all() or (array < least).any():
+            sign = '' if least < 0.0 else ', not negative' if least == 0.0 else ', positive'
             raise FrictionError(
-                f'The {name} of a friction model must be finite numbers, one per '
-                f'joint; got {_shown(array)}.'
+                f'The {name} of a friction model must be finite numbers of shape {shape}, '
+                f'joints last{sign}; got {_shown(array)} of shape {array.shape}.'
             )
         array.setflags(write=False)
         object.__setattr__(model, name, array)
-        shapes.add(array.shape)
-    if len(shapes) > 1:
-        raise FrictionError(f'{", ".join(names)} of a friction model must be equally long.')
 
 
-def _freeze_deviations(model: LinearFriction, shape: tuple[int, int]) -> None:
-    """Replace the deviations, where there are any, by a read-only copy of a shape."""
-    if model.deviations is None:
-        return
-    deviations = np.array(model.deviations, dtype=float)
-    if deviations.shape != shape or not (
-        np.isfinite(deviations).all() and (deviations >= 0.0).all()
-    ):
-        raise FrictionError(
-            f'The deviations of a friction model must be of shape {shape}, finite and not '
-            f'negative; got {f"shape {deviations.shape}" if deviations.shape != shape else ""}'
-            f'{_shown(deviations) if deviations.shape == shape else ""}.'
-        )
-    deviations.setflags(write=False)
-    object.__setattr__(model, 'deviations', deviations)
-
-
-def _require_positive(value: float, what: str, unit: str) -> None:
+def _require_positive(value: float, what: str) -> None:
     if not 0.0 < value < np.inf:
-        raise FrictionError(f'{what} is {value}; it must be positive and finite [{unit}].')
+        raise FrictionError(f'{what} is {value}; it must be positive and finite [rad/s].')
 
 
 def _shown(array: Array) -> str:

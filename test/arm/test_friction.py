@@ -41,9 +41,9 @@ def test_coulomb_friction_away_from_zero_has_the_exact_sign():
 @pytest.mark.parametrize(
     ('build', 'sentence'),
     [
-        (lambda: SigmoidFriction(A, SLOPE[:6], D), 'amplitude, slope, offset .* equally long'),
+        (lambda: SigmoidFriction(A, SLOPE[:6], D), 'slope of a friction model .* of shape .7,.'),
         (lambda: SigmoidFriction(A, SLOPE, np.where(D > 0.03, np.nan, D)), 'offset of a friction'),
-        (lambda: SigmoidFriction(1.0, 1.0, 1.0), 'one per joint'),
+        (lambda: SigmoidFriction(1.0, 1.0, 1.0), 'amplitude .* of shape .1,.'),
         (lambda: ViscousCoulombFriction([0.1], [0.1], [0.1], width=0.0), 'width .* is 0.0'),
     ],
 )
