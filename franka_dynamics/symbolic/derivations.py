@@ -202,7 +202,7 @@ def _angle(value: float) -> sp.Expr:
 
 def rpr_report() -> list[Section]:
     """Return the RPR manipulator's formulas as Busellato 2023 orders them, corrected."""
-    return [*_rpr_kinematics(), *_rpr_dynamics(), *_rpr_newton_euler()]
+    return [*_rpr_kinematics(), *_rpr_dynamics()]
 
 
 def _rpr_kinematics() -> list[Section]:
@@ -288,51 +288,6 @@ def _rpr_dynamics() -> list[Section]:
                 Formula('g', forms.gravity),
                 Formula('F', friction),
                 Formula('J_GT_h', rpr.geometric_jacobian().T * contact),
-            ),
-        ),
-    ]
-
-
-def _rpr_newton_euler() -> list[Section]:
-    outward, inward = rpr.outward(), rpr.inward()
-    motions = [
-        Formula(f'{name}_{i}', value)
-        for i, link in enumerate(outward, start=1)
-        for name, value in (
-            ('omega', link.omega),
-            ('alpha', link.alpha),
-            ('a', link.acceleration),
-            ('a_c', link.center_acceleration),
-        )
-    ]
-    wrenches = [
-        Formula(f'{name}_{i}', value)
-        for i, joint in reversed(list(enumerate(inward, start=1)))
-        for name, value in (('f', joint.force), ('n', joint.moment), ('tau', joint.torque))
-    ]
-    return [
-        Section(
-            '4 recursive Newton-Euler formulation, outward',
-            (
-                'Vectors of link i in frame {i}: angular velocity and acceleration, acceleration '
-                'of the origin',
-                'and of the centre of mass, gravity included; w_i are the joint accelerations.',
-            ),
-            tuple(motions),
-        ),
-        Section(
-            '4 recursive Newton-Euler formulation, inward',
-            (
-                'f_i, n_i: force and moment of link i - 1 on link i, about the origin of {i-1},',
-                'in frame {i}, as fix ..., nix ...; fe, ne: what the end effector exerts.',
-            ),
-            tuple(wrenches),
-        ),
-        Section(
-            '4 the torques, put together',
-            (),
-            tuple(
-                Formula(f'tau{i}', torque) for i, torque in enumerate(rpr.joint_torques(), start=1)
             ),
         ),
     ]
