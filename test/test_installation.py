@@ -114,21 +114,6 @@ def test_no_shared_file_is_missing_in_an_installation(installed, setup_script):
     assert (share / 'package.xml').is_file()
 
 
-def test_the_ament_index_knows_the_installed_package(installed):
-    ament = pytest.importorskip('ament_index_python', reason='ROS 2 is not installed')
-    prefix, _, _ = installed
-    name = 'AMENT_PREFIX_PATH'
-    before = os.environ.get(name)
-    os.environ[name] = str(prefix)
-    try:
-        share = ament.get_package_share_directory('franka_dynamics')
-    finally:
-        os.environ.pop(name)
-        if before is not None:
-            os.environ[name] = before
-    assert Path(share) == prefix / 'share' / 'franka_dynamics'
-
-
 def test_an_installed_verb_uses_the_installed_files(installed):
     prefix, environment, folder = installed
     code = 'from franka_dynamics.resources import share_directory; print(share_directory())'

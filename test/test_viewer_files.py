@@ -24,16 +24,6 @@ TOPICS = {
 OTHERS = {'/joint_states', '/robot_description', '/diagnostics'}
 
 
-def panels_of(layout):
-    if isinstance(layout, str):
-        return [layout]
-    return panels_of(layout['first']) + panels_of(layout['second'])
-
-
-def test_every_panel_of_the_layout_has_its_place_once():
-    assert sorted(panels_of(LAYOUT['layout'])) == sorted(LAYOUT['configById'])
-
-
 @pytest.mark.parametrize('name', [name for name in LAYOUT['configById'] if 'Plot' in name])
 def test_a_plots_seven_joints_are_on_a_topic_of_the_node(name):
     paths = [path['value'] for path in LAYOUT['configById'][name]['paths']]

@@ -11,7 +11,6 @@ from franka_dynamics.arm import (
     DHRow,
     Joint,
     JointKind,
-    LinkInertia,
     load,
 )
 from franka_dynamics.arm.bodies import Box
@@ -80,17 +79,6 @@ def test_fr3_velocity_bounds_at_a_limit_allow_only_the_way_back(beyond):
     lower, upper = arm.velocity_bounds(arm.limit('upper') + beyond)
     np.testing.assert_array_equal(upper, np.zeros(7))
     assert (lower < -2.0).all()
-
-
-def test_the_last_link_carries_a_payload_at_the_flange():
-    arm = load('fer')
-    point = LinkInertia.from_center_of_mass(2.0, (0.0, 0.0, 0.1), np.zeros(6))
-    loaded = arm.with_payload(point, name='load')
-    added = loaded.links[-1] - arm.links[-1]
-    np.testing.assert_allclose(added.mass, 2.0, rtol=1e-15, atol=0.0)
-    np.testing.assert_allclose(added.first_moment, [0, 0, 2.0 * 0.207], rtol=0.0, atol=1e-15)
-    assert loaded.links[:-1] == arm.links[:-1]
-    assert loaded.hand == 'load'
 
 
 def test_franka_descriptions_link_4_is_named_with_its_margin():

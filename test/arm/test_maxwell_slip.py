@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Maxwell-slip friction against its differential equation, integrated by scipy."""
+"""Maxwell-slip friction against its hysteresis, worked out by hand."""
 
 from dataclasses import replace
 
@@ -41,37 +41,6 @@ def velocities(time):
             0.018 * np.cos(9.0 * time) - 0.07 * np.cos(0.7 * time),
         ]
     )
-
-
-def integrated_slip(reach, joint, time):
-    """Integrate dz/dt = dq / reach, 0 while it slips, by scipy."""
-    from scipy.integrate import solve_ivp
-
-    def rate(t, z):
-        drive = velocities(np.array([t]))[0, joint] / reach
-        return [0.0 if abs(z[0]) >= 1.0 and z[0] * drive > 0.0 else drive]
-
-    solution = solve_ivp(
-        rate,
-        (time[0], time[-1]),
-        [0.0],
-        t_eval=time,
-        max_step=5e-4,
-        method='RK23',
-        rtol=1e-6,
-        atol=1e-9,
-    )
-    return solution.y[0]
-
-
-@pytest.mark.parametrize(('element', 'joint'), [(0, 1), (1, 0)])
-def test_sampled_slip_states_agree_with_the_integrated_equation(element, joint):
-    time = np.arange(0.0, 2.6, 1e-3)  # past the first turn of either joint
-    states = slip_states(positions(time), REACH)
-    expected = integrated_slip(REACH[element], joint, time)
-    # scipy overshoots |z| = 1 by a step of 0.5 ms: at most 0.09 rad/s * 5e-4 s / 4 mrad = 0.011
-    # (a turn between two samples costs the recursion less).
-    np.testing.assert_allclose(states[:, element, joint], expected, rtol=0.0, atol=0.02)
 
 
 def test_work_of_a_closed_loop_is_the_hysteresis_area():

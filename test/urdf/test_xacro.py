@@ -98,11 +98,3 @@ def test_xacros_ros2_control_has_effort_and_initial_values():
         'gz_ros2_control::GazeboSimROS2ControlPlugin',
         '/c.yaml',
     )
-
-
-def test_xacro_for_another_ros2_control_leaves_gazebo_out():
-    robot = ElementTree.fromstring(
-        expanded(robot_type='fr3', ros2_control='mock_components/GenericSystem')
-    )
-    assert robot.find('gazebo') is None
-    assert len(robot.findall('ros2_control/joint')) == 7
