@@ -33,6 +33,9 @@ _REST = 0.02
 # The share of the gravity torque left to this node that has to be found in tau_J.
 _LEAST_SHARE, _MOST_SHARE = 0.5, 1.5
 _POSES = 20  # at which the loads that robot and node know of are compared
+_ADVICE = (
+    '; check hand, payload and gravity_vector, and that nothing touches the arm or hangs on it'
+)
 _GRAVITY_TOLERANCE = 0.5  # [m/s^2] of what the robot reports of its base
 
 
@@ -156,7 +159,7 @@ class Preflight:
                 f'at rest tau_J differs from g(q) by {abs(apart[joint]):.3g} N m '
                 f'at {self._description.joint_names[joint]} ({measured[joint]:.3g} measured, '
                 f'{gravity[joint]:.3g} expected, {self.threshold[joint]:.3g} allowed)'
-                f'{self._likelier(reading.q, measured, settings)}',
+                f'{_ADVICE}',
                 largest,
             )
         return PreflightResult(
@@ -232,37 +235,13 @@ class Preflight:
         return (
             f'{what} would have this node command {np.abs(here).max():.3g} N m of gravity at '
             f'{self._name(np.abs(here))}, but tau_J shows {round(100 * share)}% of it'
-            f'{self._likelier(reading.q, efforts.mean(axis=0), settings)}'
+            f'{_ADVICE}'
         )
 
     @staticmethod
     def _is_no_measurement(reading: FciReading, efforts: Array) -> bool:
         """Return whether tau_J is exactly zero or exactly the desired torque."""
         return not efforts.any() or bool(np.array_equal(efforts[-1], reading.effort_desired))
-
-    def _likelier(self, q: Array, measured: Array, settings: Settings) -> str:
-        """Return which change of the settings would explain the measurement, if one does."""
-        payload, gravity = settings.payload_inertia(), settings.gravity_vector
-        candidates: list[tuple[str, ArmDescription, tuple[float, ...]]] = []
-        loaded = self._description.with_payload(payload)
-        if settings.inclined:
-            candidates.append((f'gravity_vector {list(GRAVITY)}', loaded, GRAVITY))
-        if payload.mass:
-            candidates.append(('no payload', self._description, gravity))
-        if settings.inclined and payload.mass:
-            candidates.append(
-                (f'no payload and gravity_vector {list(GRAVITY)}', self._description, GRAVITY)
-            )
-        if self._description.hand != self._bare.hand:
-            candidates.append(('no hand', self._bare, gravity))
-        for words, arm, vector in candidates:
-            apart = np.abs(measured - PinocchioModel(arm, vector).gravity(q))
-            if not (apart > self.threshold).any():
-                return f'; with {words} it would fit ({apart.max():.2g} N m)'
-        return (
-            '; check hand, payload and gravity_vector, and that nothing touches the arm or '
-            'hangs on it'
-        )
 
     def _name(self, sizes: Array) -> str:
         return self._description.joint_names[int(np.argmax(sizes))]

@@ -17,8 +17,6 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
 STEP_S = 1e-3
-# Where the frequency response is looked at [rad/s].
-_FREQUENCIES = np.geomspace(1e-2, 1e4, 1000)
 # Of an arm in Gazebo, as its parameter file has them.
 _FILE = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
 _GIVEN = yaml.safe_load(_FILE.read_text(encoding='utf-8'))['/**']['ros__parameters']
@@ -29,61 +27,6 @@ LIMITS = SupervisionLimits(
         if field.name in _GIVEN
     }
 )
-
-
-def delay_margin(linear, kp, kd):
-    """
-    Return the constant delay at which the closed loop becomes unstable [s].
-
-    The loop is tau = g(q_d) - kp (q_d - q0) - kd dq_d about an equilibrium, with q_d the position
-    a delay ago: with A and B of the linearisation and G = dg/dq, an undamped root i w of
-    det(w^2 + A_qq + z B (G - kp - i w kd)) = 0 at |z| = 1 belongs to the delay -arg(z) / w
-    (frequency sweeping: Gu, Kharitonov, Chen 2003, Stability of Time-Delay Systems, section 2.3).
-
-    Parameters
-    ----------
-    linear : Linearization
-        Of the forward dynamics at rest, where dq0 = ddq0 = 0.
-    kp, kd : array_like, shape (n,)
-        Gains.
-
-    Returns
-    -------
-    float
-        Infinity if no delay makes the loop unstable, 0 if it is so without one.
-
-    """
-    by_q, by_dq, per_torque = _blocks(linear)
-    n = len(by_q)
-    stiffness, damping = _feedback(linear, kp, kd)
-    undelayed = np.block(
-        [
-            [np.zeros((n, n)), np.eye(n)],
-            [by_q - per_torque @ stiffness, by_dq - per_torque @ damping],
-        ]
-    )
-    if np.linalg.eigvals(undelayed).real.max() >= 0.0:
-        return 0.0
-
-    def solutions(w):
-        """Return z for which i w is a root, sorted by magnitude, shape (k, n)."""
-        s = 1j * w[:, None, None]
-        free = s * s * np.eye(n) - by_q - s * by_dq
-        z = np.linalg.eigvals(-np.linalg.solve(per_torque @ (stiffness + s * damping), free))
-        return np.take_along_axis(z, np.argsort(np.abs(z), axis=1), axis=1)
-
-    # Sorted, magnitudes are continuous in w, whatever the eigenvalues do.
-    grown = np.abs(solutions(_FREQUENCIES)) > 1.0
-    margin = np.inf
-    for place, branch in np.argwhere(grown[1:] != grown[:-1]):
-        low, high = _FREQUENCIES[place], _FREQUENCIES[place + 1]
-        for _ in range(40):
-            middle = 0.5 * (low + high)
-            above = np.abs(solutions(np.array([middle]))[0, branch]) > 1.0
-            low, high = (middle, high) if above == grown[place, branch] else (low, middle)
-        z = solutions(np.array([high]))[0, branch]
-        margin = min(margin, float((-np.angle(z)) % (2.0 * np.pi) / high))
-    return margin
 
 
 def hold_radius(linear, kp, kd, period, age=0.0):

@@ -13,10 +13,10 @@ from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.planning import follow_request, plan, TrajectoryRequest
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.possible_motion import Condition
-from franka_dynamics.control.reference import ReferencePoint, Trajectory
-from franka_dynamics.control.settings import Settings, StateSource, Terms
+from franka_dynamics.control.reference import Trajectory
+from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
@@ -57,13 +57,6 @@ def test_an_arm_at_rest_stays_there_under_feedforward_alone(settings, simulation
     np.testing.assert_allclose(loop.arm.position, start, rtol=0, atol=1e-9)
 
 
-def test_an_arm_sinks_under_a_payload_the_settings_do_not_have():
-    loop = Loop(payload=Settings(payload=LOAD).payload_inertia())
-    start = loop.arm.position
-    loop.run(0.6)
-    assert np.abs(loop.arm.position - start).max() > 0.05
-
-
 def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
     def error_of(terms):
         loop = Loop(replace(MUJOCO, terms=terms, kp=KP, kd=KD)).run(0.3)
@@ -81,20 +74,6 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
     # What is left of it is the delay of one cycle; a wrong M or C would leave percents.
     assert with_feedforward < 0.01 * without
     assert without > 0.01
-
-
-def test_state_source_reference_tracks_with_the_references_terms():
-    motion = multisine(FER, 4.0, 0.4)
-    loop = Loop(replace(MUJOCO, state_source=StateSource.REFERENCE, kp=KP, kd=KD)).run(0.5)
-    follow_request(loop.controller, motion)
-    errors = []
-    loop.run(
-        4.0,
-        lambda reading, _: errors.append(
-            loop.controller.reference.sample(reading.time).q - reading.position
-        ),
-    )
-    assert np.abs(errors).max() < 2e-3
 
 
 def test_gravity_added_twice_ends_in_a_stop_before_the_arm_rises():
@@ -175,14 +154,6 @@ def test_a_conflict_is_cleared_only_by_what_it_is_about(until, by_settings, by_a
     assert (conflict_after(lambda c: c.enable()) == '') == by_activation
 
 
-def test_a_lesser_conflict_does_not_replace_a_graver_one():
-    controller = FeedforwardController(FER, MUJOCO)
-    controller.inhibit('another description', ClearedBy.CONFIGURATION)
-    controller.inhibit('doubled gravity', ClearedBy.SETTINGS)
-    controller.apply(MUJOCO)
-    assert controller.conflict == 'another description'
-
-
 def test_a_wrong_gravity_vector_is_named_and_nothing_commanded():
     wrong = Settings(target='fci', gravity_vector=(0.0, 0.0, 9.81))
     loop = Loop(wrong, gravity_compensation=True, brake_release_after=60.0).run(0.5)
@@ -218,18 +189,6 @@ def test_after_silence_the_first_torque_is_gravity_of_a_new_pose():
         if cycle.command is not None
     )
     np.testing.assert_allclose(first, NewtonEulerModel(FER).gravity(elsewhere), rtol=0, atol=1e-12)
-
-
-def test_putting_the_target_right_clears_the_conflict_and_runs():
-    loop = Loop(MUJOCO, gravity_compensation=True).run(0.5)
-    assert loop.controller.conflict
-    loop.controller.disable('test')
-    loop.controller.apply(Settings(target='fci'))
-    assert not loop.controller.conflict
-    loop.controller.enable()
-    loop.run(0.2)
-    assert not loop.controller.conflict
-    assert loop.controller.mode is Mode.RUNNING
 
 
 @pytest.mark.parametrize(('target', 'compensation'), [('fci', True), ('mujoco', False)])
@@ -292,15 +251,6 @@ def test_a_live_payload_change_glides_over_the_ramp_time():
     assert np.abs(steps).max() < 3.0 * whole / 500
 
 
-def test_settings_at_fault_leave_the_old_ones_whole():
-    controller = FeedforwardController(FER, MUJOCO)
-    terms = controller.terms
-    with pytest.raises(SettingsError):
-        controller.apply(replace(MUJOCO, scale=0.5, kp=(1.0, 2.0)))
-    assert controller.settings is MUJOCO
-    assert controller.terms is terms
-
-
 def test_a_reference_before_any_joint_state_is_refused():
     with pytest.raises(ReferenceRefusedError, match='before any joint state'):
         follow_request(FeedforwardController(FER), multisine(FER, 1.0, 0.1))
@@ -320,20 +270,6 @@ def test_gains_without_a_reference_hold_the_arm_where_it_stands():
     start = loop.arm.position
     loop.run(1.0)
     np.testing.assert_allclose(loop.controller.reference.sample(0.9).q, start, rtol=0, atol=1e-12)
-
-
-def test_efforts_of_a_planned_trajectory_are_inverse_dynamics():
-    controller = FeedforwardController(FER, MUJOCO)
-    controller.cycle(1.0, FER.home, np.zeros(7), 1.0)
-    motion = multisine(FER, 2.0, 0.2)
-    planned = plan(motion, FER, 1.0, ReferencePoint.at_rest(FER.home))
-    independent = NewtonEulerModel(FER)
-    expected = independent.inverse_dynamics(
-        planned.positions, planned.velocities, planned.accelerations
-    )
-    np.testing.assert_allclose(
-        controller.trajectory_efforts(planned), expected, rtol=0, atol=1e-12
-    )
 
 
 # What a hostile world may do to the controller, as one step each. -----------------------------

@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.arm import (
     load,
     MaxwellSlipFriction,
-    SigmoidFriction,
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.slip_states import slip_states
@@ -143,19 +142,6 @@ def test_along_a_trajectory_is_what_the_cycles_give():
         cycles.append(feedforward.torque(dq[step]))
     np.testing.assert_allclose(
         FrictionFeedforward(friction).torque_along(q, dq), cycles, rtol=0.0, atol=ROUNDING_NM
-    )
-
-
-@pytest.mark.parametrize('model', [SigmoidFriction, ViscousCoulombFriction])
-def test_simple_models_are_commanded_as_they_are(model):
-    friction = (
-        load('fer').friction
-        if model is SigmoidFriction
-        else ViscousCoulombFriction(np.ones(7), np.ones(7), np.zeros(7))
-    )
-    dq = np.full(7, 0.7)
-    np.testing.assert_allclose(
-        FrictionFeedforward(friction).torque(dq), friction.torque(dq), rtol=0.0, atol=1e-14
     )
 
 

@@ -87,12 +87,6 @@ def test_a_still_arm_without_effort_shows_nothing(effort, sentence):
     assert guard.evidence.sentence == sentence
 
 
-def test_a_pose_without_gravity_torque_gives_an_unknown_verdict():
-    assert judge(np.ones(7), np.zeros(7), np.full(7, 0.5), np.zeros(7)).state is (
-        GravityState.UNKNOWN
-    )
-
-
 def test_an_effort_across_gravity_gives_an_unknown_verdict():
     gravity = MODEL.gravity(FER.home)
     contact = np.zeros(7)

@@ -9,10 +9,9 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
-from franka_dynamics.control.cycle_result import Cycle, Mode
-from franka_dynamics.control.fault_latch import ClearedBy, RESTART_WINDOW_S
+from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.fault_latch import RESTART_WINDOW_S
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.gravity_monitor import FirstTorque, GravityGuard, GravityState
 from franka_dynamics.control.limits import LimitedTorque, LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.planning import follow_request, plan, TrajectoryRequest
@@ -20,7 +19,6 @@ from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.control.reference import ReferencePoint
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
-from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 
@@ -39,17 +37,6 @@ def test_a_carried_arm_is_never_given_gravity(settings):
     loop = Loop(settings, gravity_compensation=True, brake_release_after=0.0).run(0.5)
     assert loop.published == []
     assert 'the arm is compensated' in loop.controller.conflict
-
-
-def test_the_first_torque_never_comes_where_the_arm_is_carried():
-    # Beside the conflict, which is latched: neither alone lets g(q) out.
-    guard = GravityGuard(MUJOCO, TermModel(FER, MUJOCO))
-    still = np.zeros(7)
-    assert guard.first_torque() is FirstTorque.NOT_YET
-    for k in range(300):
-        guard.add(Cycle(None, 1.0 + 1e-3 * k, FER.home, still, GRAVITY, GRAVITY), running=False)
-    assert guard.evidence.state is GravityState.COMPENSATED
-    assert guard.first_torque() is FirstTorque.NOT_YET
 
 
 def test_a_braked_arm_is_given_gravity_at_once():
@@ -149,13 +136,6 @@ def test_the_flange_may_be_watched_as_well():
     assert 'the flange is 0.02' in loop.controller.conflict
 
 
-def test_a_motion_that_is_followed_is_no_tracking_error():
-    loop = Loop(replace(MUJOCO, kp=KP, kd=KD)).run(0.3)
-    follow_request(loop.controller, multisine(FER, 4.0, 0.4))
-    loop.run(4.0)
-    assert loop.controller.mode is Mode.RUNNING
-
-
 def test_a_trajectory_must_begin_near_the_measured_position():
     settings = replace(MUJOCO, kp=(5.0,), max_tracking_error=(0.0,))
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
@@ -243,22 +223,6 @@ def test_breaks_that_are_far_apart_are_not_added_up():
         feed(controller, k * (RESTART_WINDOW_S + 1.0), 200)
     assert controller.mode is Mode.RUNNING
     assert controller.faults.restarts == 3
-
-
-@pytest.mark.parametrize(
-    ('until', 'way'),
-    [
-        (ClearedBy.ACTIVATION, 'deactivate and activate the node'),
-        (ClearedBy.CONFIGURATION, 'clean the node up and configure it again'),
-    ],
-)
-def test_what_needs_more_than_a_word_says_what_it_needs(until, way):
-    controller = FeedforwardController(FER, MUJOCO)
-    controller.inhibit('a reason', until)
-    cleared, sentence = controller.clear_fault()
-    assert not cleared
-    assert way in sentence
-    assert controller.conflict == 'a reason'
 
 
 @pytest.mark.parametrize(

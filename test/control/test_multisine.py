@@ -9,7 +9,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.planning import plan
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
-from franka_dynamics.errors import SettingsError
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
@@ -36,8 +35,3 @@ def test_a_multisines_derivatives_match_finite_differences():
         # Central differences: truncation below 1e-7 of the third derivative, rounding 1e-10.
         np.testing.assert_allclose((after.q - before.q) / (2 * step), at.dq, rtol=0, atol=1e-7)
         np.testing.assert_allclose((after.dq - before.dq) / (2 * step), at.ddq, rtol=0, atol=1e-5)
-
-
-def test_given_a_negative_amplitude_when_made_then_it_is_refused():
-    with pytest.raises(SettingsError, match=r'must be positive; got 10\.0 and -0\.1'):
-        multisine(load('fer'), 10.0, -0.1)

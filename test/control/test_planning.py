@@ -140,13 +140,6 @@ def test_an_effort_without_sense_is_refused(value, sentence):
         plan(shuffled, FER, NOW, at_home())
 
 
-def test_an_effort_within_the_limits_is_taken_and_computed_anew():
-    planned = plan(request(effort=np.full((3, 7), 5.0)), FER, NOW, at_home())
-    np.testing.assert_array_equal(
-        planned.positions, plan(request(), FER, NOW, at_home()).positions
-    )
-
-
 @pytest.mark.parametrize('speed', [0.0, 0.3, 2.0])
 def test_no_points_bring_a_motion_to_rest_without_a_step(speed):
     along = speed * np.array([1.0, -0.5, 0.8, 0.3, -1.0, 0.7, 0.9])
@@ -176,11 +169,6 @@ def test_an_fr3_near_its_stop_has_the_local_velocity_limit():
     with pytest.raises(ReferenceRefusedError, match=r'limits there are .* to 0.4355'):
         plan(point, FR3, NOW, ReferencePoint.at_rest(q))
     plan(replace(point, positions=FR3.home[None]), FR3, NOW, at_home(FR3))
-
-
-def test_a_stamp_50_ms_late_is_planned_all_the_same():
-    planned = plan(request(start=NOW - 0.05), FER, NOW, at_home())
-    assert planned.times[0] == NOW - 0.05
 
 
 @pytest.mark.parametrize(

@@ -83,10 +83,6 @@ def test_sampling_many_times_gives_the_single_samples(points):
             np.testing.assert_allclose(many[i], one, rtol=0.0, atol=1e3 * ATOL)
 
 
-def test_given_nothing_when_sampled_then_nothing_is_desired():
-    assert ReferenceSource().sample(0.0) is None
-
-
 def test_a_stream_that_stops_is_held_at_its_last_position():
     source = ReferenceSource()
     point = ReferencePoint(np.ones(N), np.full(N, 0.5), np.full(N, 2.0))

@@ -217,11 +217,3 @@ def test_the_controller_feeds_a_chunks_inertia_forward():
     found, expected = np.array(found), model.inverse_dynamics(*map(np.array, zip(*states)))
     assert np.abs(expected).max() > 3.0
     assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
-
-
-def test_without_ruckig_there_is_the_quintic(monkeypatch):
-    monkeypatch.setattr(smoothing, '_ruckig', lambda: None)
-    arm = replace(ARM)
-    times = np.arange(0.0, 1.5, 0.02)
-    present = at(0.0)._replace(q=at(0.0).q + 0.03)
-    require_within_limits(upsample(times, swing(times)[0], 0.0, present, arm))

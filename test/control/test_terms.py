@@ -88,16 +88,6 @@ def test_a_receiver_that_carries_nothing_leaves_all_gravity(target):
         )
 
 
-def test_a_payload_put_on_and_taken_off_leaves_torques_unchanged():
-    before, _ = models(target='mujoco')
-    models(target='mujoco', payload=LOAD)
-    after, _ = models(target='mujoco')
-    for q, dq, ddq in zip(*STATES):
-        np.testing.assert_array_equal(after.gravity(q), before.gravity(q))
-        np.testing.assert_array_equal(after.coriolis(q, dq), before.coriolis(q, dq))
-        np.testing.assert_array_equal(after.inertia(q, ddq), before.inertia(q, ddq))
-
-
 def test_the_arm_files_friction_is_gazs_formula():
     terms, _ = models(target='mujoco')
     dq = STATES.dq[0]

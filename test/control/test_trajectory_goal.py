@@ -167,9 +167,3 @@ def test_moveits_plans_are_taken_below_full_speed():
             refused += 1
             assert 'to a velocity of' in str(error)
     assert 0 < refused < len(goals) // 10
-
-
-def test_one_later_point_is_led_to():
-    goal = TrajectoryRequest(ARM.joint_names, np.array([2.0]), Q[:1] + 0.2)
-    filled = fill(goal, LAW, 5.0, Q[0])
-    np.testing.assert_allclose(filled.motion.positions[[0, -1]], [Q[0], Q[0] + 0.2], atol=1e-12)

@@ -12,7 +12,6 @@ import pytest
 
 from franka_dynamics.errors import FciError, MissingDependencyError, SettingsError
 from franka_dynamics.fci.connection import (
-    _datagram_sockets,
     _require_answer,
     CollisionThresholds,
     COMMUNICATION,
@@ -90,21 +89,6 @@ def test_thresholds_at_fault_name_the_parameter(wrong, sentence):
         CollisionThresholds(**wrong)
 
 
-def test_thresholds_are_passed_in_the_order_of_libfranka():
-    connection = FciConnection.__new__(FciConnection)
-    connection._library, calls = library, []
-    connection._robot = SimpleNamespace(set_collision_behavior=lambda *args: calls.append(args))
-    connection.set_collision_thresholds(
-        CollisionThresholds(
-            lower_torque=(1,) * 7,
-            upper_torque=(2,) * 7,
-            lower_force=(3,) * 6,
-            upper_force=(4,) * 6,
-        )
-    )
-    assert calls == [([1] * 7, [2] * 7, [3] * 6, [4] * 6)]
-
-
 def test_while_a_state_is_waited_for_other_threads_run():
     connection = FciConnection.__new__(FciConnection)
     connection._library, connection.address, connection._motion = library, 'robot', None
@@ -130,12 +114,6 @@ def test_while_a_state_is_waited_for_other_threads_run():
         finally:
             over.set()
             other.join()
-
-
-def test_the_socket_of_the_robots_states_is_found():
-    before = _datagram_sockets()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, socket.socket():
-        assert _datagram_sockets() - before == {one.fileno()}
 
 
 def answering(*ends):

@@ -102,11 +102,6 @@ def test_an_unusable_command_then_nothing_is_followed_any_more(commands, command
     assert commands.torque(reading(), 1.003, 1.003) is not None
 
 
-def test_the_limit_itself_when_commanded_then_it_is_followed(commands):
-    commands.take(FR3.limit('effort'), 1.0)
-    assert commands.torque(reading(), 1.0, 1.0) is not None
-
-
 @pytest.mark.parametrize('still', [0.0, 0.5])
 def test_gravity_in_the_command_while_controlling_then_it_stops(commands, still):
     # At rest and in motion: an arm that is pushed up by its own weight moves soon.
@@ -163,10 +158,6 @@ def test_two_publishers_interleaved_are_refused(commands):
     both = [n for pair in zip(range(5000, 5050), range(1, 51)) for n in pair]
     assert numbers(commands, both) <= 6
     assert 'take turns' in commands.fault
-
-
-def test_given_two_publishers_of_equal_numbers_then_refused(commands):
-    assert numbers(commands, [n for n in range(1, 51) for _ in range(2)]) <= 6
 
 
 @pytest.mark.parametrize(('fast', 'slow'), [(900, 0), (0, 9000), (500, 495), (500, 505)])

@@ -164,16 +164,6 @@ def test_a_lost_link_when_reading_then_the_error_is_the_callers(world):
     assert (loop.state, source.ends) == (LoopState.FAULT, 1)
 
 
-def test_disabled_then_nothing_is_sent_after_the_ramp(world):
-    robot, _, loop = world
-    run(loop, 20)
-    loop.disable('asked to')
-    run(loop, 20)
-    sent = len(robot.sent)
-    run(loop, 20)
-    assert (loop.state, len(robot.sent), robot.ended) == (LoopState.IDLE, sent, 1)
-
-
 @pytest.mark.parametrize('begun', [0, 20])
 def test_given_an_exception_in_the_source_then_the_ramp_goes_on(world, begun):
     robot, source, loop = world
@@ -244,9 +234,3 @@ def test_given_a_fault_of_the_source_then_it_stays_until_enabled(world):
     loop.enable()
     run(loop, 5)
     assert (loop.state, source.fault) == (LoopState.CONTROLLING, '')
-
-
-def test_given_every_state_when_answered_then_the_guards_run(world):
-    _, source, loop = world
-    run(loop, 30)  # idle and controlling
-    assert source.monitored == 30

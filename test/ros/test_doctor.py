@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each line of `doctor`, good and bad, about made-up machines and made-up systems."""
 
-import os
-from pathlib import Path
-import platform
-import resource
 import time
 from types import SimpleNamespace
 
@@ -116,69 +112,6 @@ def commands(listeners, *names):
 )
 def test_each_line_about_a_system_has_its_level(found, subject, level, text):
     assert any(line[:2] == (subject, level) and text in line[2] for line in found)
-
-
-def test_simulated_arms_are_known_by_their_diagnostics():
-    simulated = Status('left/simulator', 'Simulated arm', 'OK', '', {})
-    assert system.simulators(statuses(simulated, Status('x', 'Joint states', 'OK', '', {}))) == [
-        'left/simulator'
-    ]
-
-
-def test_python_is_one_that_is_tested(monkeypatch):
-    monkeypatch.setattr(platform, 'python_version_tuple', lambda: ('3', '12', '1'))
-    assert machine._python().level is Level.GOOD
-    monkeypatch.setattr(platform, 'python_version_tuple', lambda: ('3', '14', '0'))
-    assert machine._python().level is Level.NOTE
-
-
-def test_libraries_that_are_missing_name_their_extra(monkeypatch):
-    def version(name):
-        if name == 'viser':
-            raise machine.PackageNotFoundError
-        return '1.0'
-
-    monkeypatch.setattr(machine, 'version', version)
-    first, *missing = machine._libraries()
-    assert first.level is Level.GOOD and 'numpy 1.0' in first.text
-    assert [(one.subject, one.level) for one in missing] == [('viser', Level.NOTE)]
-    assert "'franka_dynamics[view]'" in missing[0].text
-
-
-@pytest.mark.parametrize('soft, level', [(0, Level.BAD), (49, Level.BAD), (50, Level.GOOD)])
-def test_real_time_priority_is_allowed_or_not(soft, level, monkeypatch):
-    monkeypatch.setattr(os, 'geteuid', lambda: 1000)
-    monkeypatch.setattr(resource, 'getrlimit', lambda _: (soft, soft))
-    assert machine._realtime().level is level
-
-
-@pytest.mark.parametrize(
-    'version, level', [('#1 SMP PREEMPT_RT', Level.GOOD), ('#1 SMP PREEMPT_DYNAMIC', Level.NOTE)]
-)
-def test_the_kernel_is_real_time_or_not(version, level, monkeypatch):
-    monkeypatch.setattr(Path, 'exists', lambda _: False)
-    monkeypatch.setattr(platform, 'version', lambda: version)
-    assert machine._kernel().level is level
-
-
-@pytest.mark.parametrize('load, level', [(0.5, Level.GOOD), (7.9, Level.NOTE)])
-def test_a_busy_processor_and_a_saving_one_are_told(load, level, monkeypatch):
-    monkeypatch.setattr(os, 'cpu_count', lambda: 8)
-    monkeypatch.setattr(os, 'getloadavg', lambda: (load, 0.0, 0.0))
-    monkeypatch.setattr(Path, 'glob', lambda *_: [Path('governor')])
-    for governor, count in (('performance', 1), ('powersave', 2)):
-        monkeypatch.setattr(Path, 'read_text', lambda _, said=governor: said)
-        found = list(machine._processor())
-        assert found[0].level is level and len(found) == count
-    assert found[1].level is Level.NOTE and 'powersave' in found[1].text
-
-
-@pytest.mark.parametrize(
-    'size, level', [('212992', Level.NOTE), (str(2 * 1024**2), Level.GOOD), ('', Level.NOTE)]
-)
-def test_the_receive_buffer_is_large_enough_or_not(size, level, monkeypatch):
-    monkeypatch.setattr(Path, 'read_text', lambda _: size)
-    assert machine._buffers().level is level
 
 
 @pytest.mark.parametrize(

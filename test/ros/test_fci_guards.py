@@ -47,7 +47,7 @@ def test_settings_that_are_not_so_are_refused_before_any_torque(robots, start_fc
         lambda: probe.diagnostics.get(FCI, (0,))[0] == ERROR and 'call ~/enable' in node.text,
         'refusal',
     )
-    sentence = 'payload would have this node command .* with no payload it would fit'
+    sentence = 'payload would have this node command .* check hand, payload'
     assert re.search(sentence, node.text), node.text
     count = len(states)
     probe.until(lambda: len(states) >= count + 100, 'more states')
@@ -150,7 +150,7 @@ def test_gravity_is_not_changed_while_torques_are_commanded(robots, start_fci, p
     assert probe.set_parameters('fci', payload=ball, payload_known_to_robot=False).successful
     # And then the check at rest finds that it is not so.
     assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
-    probe.until(lambda: probe.says(AT_REST, 'with no payload it would fit'), 'refusal')
+    probe.until(lambda: probe.says(AT_REST, 'payload would have this node command'), 'refusal')
 
 
 def test_other_gravity_used_as_torques_begin_ends_them_first():

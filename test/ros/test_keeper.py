@@ -112,36 +112,6 @@ def wait(probe, seconds):
         probe.spin(0.001)
 
 
-def test_of_ten_keepers_one_takes_the_torque_back(arm, probe, start_node, start_keeper, heard):
-    keepers = [start_keeper() for _ in range(10)]
-    node = start_node(target='fci', **INCLINED)
-    at_five_newton_metres(arm, heard)
-    node.end(signal.SIGKILL)
-    wait_for_resting(probe, heard, np.zeros(7))
-    text = ' '.join(keeper.text for keeper in keepers)
-    assert text.count('publishing the stop sequence') == 1
-    assert largest_step(heard) <= 1.0 + 1e-9
-
-
-def test_a_node_that_stands_by_is_no_sign_of_life(
-    arm, probe, launch, start_node, start_keeper, heard
-):
-    keeper = start_keeper()
-    standby = start_node(autostart=False)
-    assert probe.transition('feedforward', Transition.TRANSITION_CONFIGURE)
-    standby.signal_again(signal.SIGSTOP)  # so that its services do not answer for the other's
-    node = start_node(target='fci', **INCLINED)
-    at_five_newton_metres(arm, heard, keeper)
-    count = len(heard)
-    standby.signal_again(signal.SIGCONT)
-    assert standby.end() == 0
-    arm.until(lambda: len(heard) > count + 200, 'commands go on')
-    assert 'publishing the stop sequence' not in keeper.text
-    node.end(signal.SIGKILL)
-    wait_for_resting(probe, heard, np.zeros(7))
-    assert largest_step(heard) <= 1.0 + 1e-9
-
-
 def test_a_second_node_is_refused_by_name(arm, probe, start_node, heard):
     first = start_node(target='fci', **INCLINED)
     at_five_newton_metres(arm, heard)
@@ -197,19 +167,6 @@ def test_sigkill_where_nobody_carries_then_g_is_left(arm, probe, start_node, sta
         'g is left',
     )
     assert largest_step(heard[1:]) <= 1.0 + 1e-9
-
-
-def test_gravity_that_the_node_does_not_command_is_left_alone(
-    arm, probe, start_node, start_keeper, heard
-):
-    # Its target lets a stop end at g(q), and it was told to leave gravity to somebody else.
-    keeper = start_keeper()
-    node = start_node(target='mujoco', kp='[50.0]', **{'terms.gravity': False})
-    arm.until(lambda: len(heard) > 300 and 'feedforward (process' in keeper.text, 'commands')
-    node.end(signal.SIGKILL)
-    wait(probe, 0.5)
-    np.testing.assert_allclose(heard[-1].data, np.zeros(7), rtol=0.0, atol=1e-9)
-    assert largest_step(heard) <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGKILL])

@@ -14,7 +14,6 @@ from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
 from franka_dynamics.arm.consistency import REPAIRS  # noqa: E402
-from franka_dynamics.cli.main import main  # noqa: E402
 from franka_dynamics.control.contact import ContactLimits  # noqa: E402
 from franka_dynamics.control.external_torque import EFFORT_FRICTION  # noqa: E402
 from franka_dynamics.control.settings import Settings, StateSource, TARGETS  # noqa: E402
@@ -151,18 +150,6 @@ def test_a_running_nodes_dump_is_taken_by_another_node(name, make_node, tmp_path
     again = make_node(name, path)
     for one in table(name):
         assert again.get_parameter(one.name).value == node.get_parameter(one.name).value
-
-
-def test_the_verb_prints_a_named_nodes_complete_file(capsys):
-    assert main(['node', 'defaults', 'simulator']) == 0
-    assert capsys.readouterr().out == FILES['config/simulator/default.yaml']
-
-
-def test_the_verb_lists_the_nodes_when_there_is_none_of_the_name(capsys):
-    assert main(['node', 'defaults', 'gazebo']) == 2
-    assert capsys.readouterr().err == (
-        f"franka-dynamics: There is no node 'gazebo'; there are {', '.join(NAMES)}.\n"
-    )
 
 
 # rqt_reconfigure (branch rolling, param_editors.py) shows a slider where a range is there, between

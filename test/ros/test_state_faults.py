@@ -95,16 +95,6 @@ def test_silence_stops_the_arm_until_states_return(world, seen_before):
     assert_stops_then_recovers(world, silence, 'stale', seen_before)
 
 
-def test_stamps_that_stand_still_stop_the_arm(world, seen_before):
-    def stuck():
-        world.arm.send(5, step_ns=0)
-        return world.probe.says(COMMAND, 'do its stamps advance')
-
-    assert_stops_then_recovers(
-        world, lambda: world.probe.until(stuck, 'standing stamps told'), 'stale', seen_before
-    )
-
-
 def test_a_joint_that_leaps_stops_the_arm_which_recovers(world, seen_before):
     def leap():
         world.arm.send(1, position=list(FER.home + [0, 0, 0.2, 0, 0, 0, 0]))

@@ -160,52 +160,6 @@ def test_a_goal_takes_the_place_of_another(make_world):
         assert np.abs([point.effort for point in trajectory.points]).max() > 0.5
 
 
-def test_goals_as_moveit_sends_them_are_taken(make_world):
-    # Its simple controller manager sets no tolerance, leaves the stamp zero, names the frame of
-    # the model, and sends one point where start and goal of a plan are the same.
-    world = make_world()
-    from_rest = multisine(FER, 2.0, 0.2)
-    still = np.zeros((1, FER.n))
-    here = {'positions': world.arm.q[None], 'velocities': still, 'accelerations': still}
-    for times, fields in (
-        (
-            from_rest.times,
-            {
-                'positions': from_rest.positions,
-                'velocities': from_rest.velocities,
-                'accelerations': from_rest.accelerations,
-                'efforts': np.ones_like(from_rest.positions),  # its own, which are replaced
-            },
-        ),
-        (np.zeros(1), here),
-    ):
-        message = FollowJointTrajectory.Goal(trajectory=trajectory_message(NAMES, times, **fields))
-        message.trajectory.header.frame_id = 'base'
-        end = world.end(world.send(message))
-        assert (end.status, end.result.error_string) == (
-            GoalStatus.STATUS_SUCCEEDED,
-            'no tolerances',
-        )
-    world.probe.until(lambda: len(world.received) == 2, 'both goals at the controller')
-    plan, rest = world.received
-    assert np.abs(np.array([point.effort for point in plan.points]) - 1.0).max() > 0.5
-    assert len(rest.points) == 1 and not any(rest.points[0].effort)
-
-
-def test_a_goal_for_later_keeps_its_stamp(make_world):
-    world = make_world()
-    later = goal()
-    later.trajectory.header.stamp.sec = world.arm.stamp_ns // 10**9 + 100
-    assert world.end(world.send(later)).status == GoalStatus.STATUS_SUCCEEDED
-    late = goal()
-    late.trajectory.header.stamp.sec = world.arm.stamp_ns // 10**9 - 50
-    end = world.end(world.send(late))
-    assert end.result.error_code == Result.OLD_HEADER_TIMESTAMP
-    world.probe.until(lambda: world.received, 'the goal at the controller')
-    assert world.received[0].header.stamp == later.trajectory.header.stamp
-    assert len(world.received) == 1
-
-
 def test_a_controller_that_is_killed_ends_the_goal(make_world):
     world = make_world()
     handle = world.send(goal(UNTIL_CANCELLED))

@@ -48,14 +48,6 @@ def test_brakes_stay_closed_while_commands_have_gaps():
     assert simulation.braked
 
 
-def test_an_arm_with_open_brakes_and_no_torque_falls():
-    simulation = arm(brake_release_after=0.0)
-    height = MODEL.frames(simulation.position)[-1, 2, 3]
-    for _ in range(200):
-        simulation.step(np.zeros(7))
-    assert MODEL.frames(simulation.position)[-1, 2, 3] < height - 0.05
-
-
 def test_an_arm_with_own_compensation_stays_and_measures_gravity():
     simulation = arm(gravity_compensation=True, brake_release_after=0.0)
     for _ in range(1000):
@@ -173,12 +165,6 @@ def test_a_push_accelerates_the_arm_as_the_jacobian_says():
 def test_a_start_at_fault_names_the_joint(start, error, sentence):
     with pytest.raises(error, match=sentence):
         arm(start=start)
-
-
-def test_friction_is_refused_for_an_arm_without_its_model():
-    without = replace(load('fr3'), simulated_friction=None)
-    with pytest.raises(SettingsError, match='fr3 has no friction model'):
-        ArmSimulation(without, SimulationSettings(friction=True))
 
 
 def test_friction_for_simulation_alone_acts_and_is_commanded_nowhere():

@@ -10,7 +10,6 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 import pytest
-import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
@@ -57,47 +56,10 @@ def test_limits_of_the_direct_model_move_with_its_zero():
     )
 
 
-def test_bridged_topics_are_those_of_gazebos_systems():
-    names = load('fr3').joint_names
-    table = gazebo.bridges(names)
-    assert [entry['gz_topic_name'] for entry in table[:2]] == [
-        '/clock',
-        '/world/franka/model/franka/joint_state',
-    ]
-    forces = {entry['ros_topic_name']: entry for entry in table[2:]}
-    assert set(forces) == {f'gazebo/{name}/cmd_force' for name in names}
-    one = forces['gazebo/fr3_joint3/cmd_force']
-    assert (one['gz_topic_name'], one['direction'], one['ros_type_name'], one['gz_type_name']) == (
-        '/model/franka/joint/fr3_joint3/cmd_force',
-        'ROS_TO_GZ',
-        'std_msgs/msg/Float64',
-        'gz.msgs.Double',
-    )
-    assert gazebo.bridges() == table[:1]
-
-
-def test_the_controllers_names_and_rates_fit_world_and_launch():
-    table = yaml.safe_load(gazebo.controllers_text(['a', 'b']))
-    manager = table['controller_manager']['ros__parameters']
-    effort = table['effort_controller']['ros__parameters']
-    assert effort == {
-        'type': 'forward_command_controller/ForwardCommandController',
-        'joints': ['a', 'b'],
-        'interface_name': 'effort',
-    }
-    step = float(ElementTree.parse(CONFIG / 'gazebo_world.sdf').findtext('.//max_step_size'))
-    assert manager['update_rate'] * step == 1.0
-
-
 def test_the_worlds_gravity_and_name_are_ours():
     world = ElementTree.parse(CONFIG / 'gazebo_world.sdf').find('world')
     assert world.get('name') == gazebo.WORLD
     assert tuple(float(word) for word in world.findtext('gravity').split()) == GRAVITY
-
-
-def test_numbers_written_for_xacro_are_not_rounded():
-    values = [0.1, -1 / 3, 1e-17]
-    np.testing.assert_array_equal([float(word) for word in gazebo.numbers(values).split()], values)
 
 
 @pytest.mark.parametrize('what', ['world', 'model'])

@@ -106,19 +106,6 @@ def test_a_delay_shows_yesterdays_state():
         np.testing.assert_array_equal(getattr(late, name), getattr(states[-4], name))
 
 
-@pytest.mark.parametrize(
-    ('change', 'sentence'),
-    [
-        ({'stiffness': [0.0]}, 'Stiffness and motor inertia of elastic joints must be positive'),
-        ({'damping': [np.nan]}, 'damping of elastic joints must be of shape'),
-        ({'ripple': [[0.1, 0.1]]}, r'ripple of elastic joints must be of shape \(1, 1\)'),
-    ],
-)
-def test_impossible_joints_get_one_sentence(change, sentence):
-    with pytest.raises(SettingsError, match=sentence):
-        replace(single_joint(), **change)
-
-
 def test_another_arm_has_no_elasticity_of_ours():
     with pytest.raises(SettingsError, match='has 3 joints; elastic joints are known for the'):
         franka_elasticity(load('rpr'))

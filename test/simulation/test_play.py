@@ -34,15 +34,6 @@ def test_a_played_motion_is_followed_with_the_models_torques():
     np.testing.assert_allclose(recording.effort, torque, rtol=0.0, atol=0.2)
 
 
-@pytest.mark.parametrize(
-    ('rate', 'sentence'),
-    [(300.0, 'no whole number of time steps'), (5000.0, 'no whole number of time steps')],
-)
-def test_a_rate_between_simulation_steps_is_refused(rate, sentence):
-    with pytest.raises(SettingsError, match=sentence):
-        play(FER, nod, 0.1, rate=rate)
-
-
 def test_a_load_too_heavy_to_hold_says_where_motion_was_lost():
     iron = LinkInertia.from_center_of_mass(80.0, [0.0, 0.0, 0.2], [1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
     with pytest.raises(SettingsError, match=r'lost the motion at \d+\.\d\d s'):
