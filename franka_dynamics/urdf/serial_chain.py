@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .document import parse_urdf, UrdfDocument, UrdfJoint
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
 from ..errors import UrdfError
 from ..spatial import exp3, JointKind, pose_from_xyz_rpy
+from ..typing import Array
 
 _KINDS = {
     'revolute': JointKind.REVOLUTE,
@@ -43,14 +43,14 @@ class ChainJoint:
     name: str
     kind: JointKind
     link: str
-    frame: NDArray[np.float64]
-    axis: NDArray[np.float64]
+    frame: Array
+    axis: Array
     inertia: LinkInertia
     bodies: tuple[str, ...]
     limits: JointLimits | None = None
 
     @property
-    def direction(self) -> NDArray[np.float64]:
+    def direction(self) -> Array:
         """The joint axis in the base frame with all joints at zero, shape (3,)."""
         return self.frame[:3, :3] @ self.axis
 
@@ -72,10 +72,10 @@ class SerialChain:
     name: str
     source: str
     base: str
-    mount: NDArray[np.float64]
+    mount: Array
     base_inertia: LinkInertia | None
     joints: tuple[ChainJoint, ...]
-    tool_frames: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    tool_frames: dict[str, Array] = field(default_factory=dict)
     massless: tuple[str, ...] = ()
     held_joints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -109,7 +109,77 @@ def read_chain(
 
     """
     document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
-    return _ChainReader(document, tuple(joint_names)).chain()
+    arm = _require_chain(document, tuple(joint_names))
+    places = {joint.name: k for k, joint in enumerate(arm)}
+    base = arm[0].parent
+    mount = np.eye(4)
+    for joint in document.path_to(base):
+        mount = mount @ joint.origin
+    frames: list[Array] = []
+    carried = [LinkInertia.zero() for _ in arm]
+    bodies: list[list[str]] = [[] for _ in arm]
+    tools: dict[str, Array] = {}
+    held: dict[str, None] = {}
+    # A link, its pose in the frame of the arm's joint that carries it, which one (-1: the base),
+    # and whether nothing between them moves.
+    frontier = [(base, np.eye(4), -1, True)]
+    while frontier:
+        link, pose, k, rigid = frontier.pop(0)
+        inertia = document.links[link]
+        if k >= 0 and inertia is not None and inertia.mass > 0.0:
+            carried[k] = carried[k] + inertia.expressed_in(pose)
+            bodies[k].append(link)
+        if k == len(arm) - 1 and rigid and link != arm[k].child:
+            tools[link] = frames[k] @ pose
+        for joint in document.joints_from(link):
+            placed = pose @ joint.origin
+            if joint.name in places:
+                frames.append(placed if k < 0 else frames[k] @ placed)
+                frontier.append((joint.child, np.eye(4), places[joint.name], True))
+            elif k >= 0:
+                if joint.kind != 'fixed':
+                    held[joint.name] = None
+                    placed = placed @ _held_motion(joint)
+                frontier.append((joint.child, placed, k, rigid and joint.kind == 'fixed'))
+            elif joint.kind == 'fixed':
+                frontier.append((joint.child, placed, k, rigid))
+    others = [
+        joint.name
+        for joint in document.joints.values()
+        if joint.moves and joint.name not in places and joint.name not in held
+    ]
+    notes = [*document.notes]
+    if held:
+        notes.append(
+            f'{", ".join(held)}: not part of the arm, held at zero (or at the limit next to it); '
+            'what they carry counts to the arm.'
+        )
+    if others:
+        notes.append(f'{_listed(others)}: on another branch of the URDF, left out.')
+    return SerialChain(
+        document.name,
+        document.source,
+        base,
+        mount,
+        document.links[base],
+        tuple(
+            ChainJoint(
+                joint.name,
+                _KINDS[joint.kind],
+                joint.child,
+                frames[k],
+                joint.axis,
+                carried[k],
+                tuple(bodies[k]),
+                joint.limits,
+            )
+            for k, joint in enumerate(arm)
+        ),
+        tools,
+        tuple(joint.child for joint, inertia in zip(arm, carried) if inertia.mass == 0.0),
+        tuple(held),
+        tuple(notes),
+    )
 
 
 def find_chains(document: UrdfDocument) -> list[tuple[str, ...]]:
@@ -144,179 +214,73 @@ def _next_moving(document: UrdfDocument, link: str) -> list[UrdfJoint]:
     return found
 
 
-class _ChainReader:
-    """Follows one chain through one document."""
+def _held_motion(joint: UrdfJoint) -> Array:
+    """Return the motion of a joint that is held: none, or up to the limit next to zero."""
+    limits = joint.limits
+    at = 0.0 if limits is None else min(max(0.0, limits.lower), limits.upper)
+    if joint.kind == 'prismatic':
+        return pose_from_xyz_rpy(at * joint.axis, np.zeros(3))
+    pose = np.eye(4)
+    pose[:3, :3] = exp3(joint.axis, at)
+    return pose
 
-    def __init__(self, document: UrdfDocument, joint_names: tuple[str, ...]) -> None:
-        self._document = document
-        self._names = joint_names
-        self._held: list[str] = []
-        self._notes: list[str] = []
 
-    def _error(self, problem: str) -> UrdfError:
-        return UrdfError(f'{self._document.source}: {problem}')
+def _listed(names: Sequence[str]) -> str:
+    return ', '.join(names[:_MOST_NAMES]) + (', ...' if len(names) > _MOST_NAMES else '')
 
-    def chain(self) -> SerialChain:
-        path = self._path()
-        base = path[0].parent
-        poses = self._poses(path)
-        joints, massless = [], []
-        for joint in (step for step in path if step.name in self._names):
-            stop = self._following(joint.name)
-            inertia, bodies, _ = self._collect(joint.child, stop)
-            if inertia.mass == 0.0:
-                massless.append(joint.child)
-            joints.append(
-                ChainJoint(
-                    joint.name,
-                    _KINDS[joint.kind],
-                    joint.child,
-                    poses[joint.child],
-                    joint.axis,
-                    inertia,
-                    bodies,
-                    joint.limits,
-                )
-            )
-        last = joints[-1]
-        _, _, tool = self._collect(last.link, None)
-        self._note_the_rest()
-        return SerialChain(
-            self._document.name,
-            self._document.source,
-            base,
-            self._mount(base),
-            self._document.links[base],
-            tuple(joints),
-            {link: last.frame @ pose for link, pose in tool.items()},
-            tuple(massless),
-            tuple(dict.fromkeys(self._held)),
-            (*self._document.notes, *self._notes),
-        )
 
-    def _path(self) -> list[UrdfJoint]:
-        """Return the joints from the arm's first to its last, fixed ones included."""
-        if not self._names:
-            raise self._error("no joint names were given; name the arm's joints from base to tip.")
-        arm = [self._arm_joint(name) for name in self._names]
-        path = self._document.path_to(arm[-1].child)
-        moving = [joint for joint in path if joint.kind != 'fixed']
-        found = tuple(joint.name for joint in moving[-len(arm) :])
-        if found != self._names:
-            raise self._error(
-                f'on the way to {self._names[-1]!r} the moving joints are '
-                f'{", ".join(found) or "none"}; expected {", ".join(self._names)} as one chain in '
-                'this order. It is another arm, or joint_names is not its order from base to tip.'
-            )
-        if len(moving) > len(arm):
-            carrier = moving[-len(arm) - 1]
-            raise self._error(
-                f'{self._names[0]!r} hangs below the {carrier.kind} joint {carrier.name!r}: the '
-                'base of the arm moves, and its dynamics then depend on that motion. Give a URDF '
-                'in which the base stands still.'
-            )
-        return path[path.index(arm[0]) :]
+def _require_chain(document: UrdfDocument, names: tuple[str, ...]) -> list[UrdfJoint]:
+    """Return the joints of these names, which are one chain in this order on a base at rest."""
 
-    def _arm_joint(self, name: str) -> UrdfJoint:
-        joint = self._document.joints.get(name)
+    def error(problem: str) -> UrdfError:
+        return UrdfError(f'{document.source}: {problem}')
+
+    if not names:
+        raise error("no joint names were given; name the arm's joints from base to tip.")
+    arm = []
+    for name in names:
+        joint = document.joints.get(name)
         if joint is None:
-            raise self._error(f'has no joint {name!r}; {self._joints_it_has(name)}')
+            raise error(f'has no joint {name!r}; {_joints_it_has(document, name)}')
         if joint.mimics is not None:
-            raise self._error(
+            raise error(
                 f'joint {name!r} mimics {joint.mimics!r}; a joint of the arm must move on its own.'
             )
         if not joint.moves:
-            raise self._error(
+            raise error(
                 f'joint {name!r} is {joint.kind}; a joint of the arm must be '
                 'revolute, continuous or prismatic.'
             )
-        return joint
-
-    def _joints_it_has(self, requested: str) -> str:
-        moving = [joint.name for joint in self._document.joints.values() if joint.moves]
-        if not moving:
-            return 'none of its joints moves.'
-        prefixed = sorted({name[: -len(requested)] for name in moving if name.endswith(requested)})
-        if prefixed:
-            return (
-                'it has that joint under the prefix '
-                f'{" and ".join(map(repr, prefixed))}; say which arm is meant (arm_prefix, '
-                '--arm-prefix).'
-            )
-        shown = ', '.join(moving[:_MOST_NAMES]) + (', ...' if len(moving) > _MOST_NAMES else '')
-        return (
-            f'its moving joints are {shown}. Name the arm in it (robot_type and arm_prefix, '
-            '--arm and --arm-prefix, or joint_names).'
+        arm.append(joint)
+    moving = [joint for joint in document.path_to(arm[-1].child) if joint.kind != 'fixed']
+    found = tuple(joint.name for joint in moving[-len(arm) :])
+    if found != names:
+        raise error(
+            f'on the way to {names[-1]!r} the moving joints are '
+            f'{", ".join(found) or "none"}; expected {", ".join(names)} as one chain in '
+            'this order. It is another arm, or joint_names is not its order from base to tip.'
         )
+    if len(moving) > len(arm):
+        carrier = moving[-len(arm) - 1]
+        raise error(
+            f'{names[0]!r} hangs below the {carrier.kind} joint {carrier.name!r}: the '
+            'base of the arm moves, and its dynamics then depend on that motion. Give a URDF '
+            'in which the base stands still.'
+        )
+    return arm
 
-    def _following(self, name: str) -> str | None:
-        place = self._names.index(name) + 1
-        return self._names[place] if place < len(self._names) else None
 
-    def _poses(self, path: list[UrdfJoint]) -> dict[str, NDArray[np.float64]]:
-        """Return the pose of every link on the path in the base frame, all joints at zero."""
-        poses = {path[0].parent: np.eye(4)}
-        for joint in path:
-            poses[joint.child] = poses[joint.parent] @ joint.origin
-        return poses
-
-    def _mount(self, base: str) -> NDArray[np.float64]:
-        pose = np.eye(4)
-        for joint in self._document.path_to(base):
-            pose = pose @ joint.origin
-        return pose
-
-    def _collect(
-        self,
-        link: str,
-        stop: str | None,
-    ) -> tuple[LinkInertia, tuple[str, ...], dict[str, NDArray[np.float64]]]:
-        """Return what `link` carries up to the arm's next joint: sum, names and link poses."""
-        total, bodies = LinkInertia.zero(), []
-        frames: dict[str, NDArray[np.float64]] = {}
-        frontier = [(link, np.eye(4), True)]
-        while frontier:
-            name, pose, rigid = frontier.pop(0)
-            inertia = self._document.links[name]
-            if inertia is not None and inertia.mass > 0.0:
-                total = total + inertia.expressed_in(pose)
-                bodies.append(name)
-            if rigid and name != link:
-                frames[name] = pose
-            for joint in self._document.joints_from(name):
-                if joint.name == stop:
-                    continue
-                motion = self._held_motion(joint)
-                frontier.append(
-                    (joint.child, pose @ joint.origin @ motion, rigid and joint.kind == 'fixed')
-                )
-        return total, tuple(bodies), frames
-
-    def _held_motion(self, joint: UrdfJoint) -> NDArray[np.float64]:
-        """Return the motion of a joint that is held: none, or up to the limit next to zero."""
-        if joint.kind == 'fixed':
-            return np.eye(4)
-        self._held.append(joint.name)
-        limits = joint.limits
-        at = 0.0 if limits is None else min(max(0.0, limits.lower), limits.upper)
-        if joint.kind == 'prismatic':
-            return pose_from_xyz_rpy(at * joint.axis, np.zeros(3))
-        pose = np.eye(4)
-        pose[:3, :3] = exp3(joint.axis, at)
-        return pose
-
-    def _note_the_rest(self) -> None:
-        if self._held:
-            self._notes.append(
-                f'{", ".join(dict.fromkeys(self._held))}: not part of the arm, held at zero (or '
-                'at the limit next to it); what they carry counts to the arm.'
-            )
-        others = [
-            joint.name
-            for joint in self._document.joints.values()
-            if joint.moves and joint.name not in self._names and joint.name not in self._held
-        ]
-        if others:
-            self._notes.append(
-                f'{", ".join(others[:_MOST_NAMES])}: on another branch of the URDF, left out.'
-            )
+def _joints_it_has(document: UrdfDocument, requested: str) -> str:
+    moving = [joint.name for joint in document.joints.values() if joint.moves]
+    if not moving:
+        return 'none of its joints moves.'
+    prefixed = sorted({name[: -len(requested)] for name in moving if name.endswith(requested)})
+    if prefixed:
+        return (
+            f'it has that joint under the prefix {" and ".join(map(repr, prefixed))}; say which '
+            'arm is meant (arm_prefix, --arm-prefix).'
+        )
+    return (
+        f'its moving joints are {_listed(moving)}. Name the arm in it (robot_type and arm_prefix, '
+        '--arm and --arm-prefix, or joint_names).'
+    )
