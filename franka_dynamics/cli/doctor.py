@@ -3,21 +3,19 @@
 """
 `franka-dynamics doctor`: whether a machine, and what runs on it, is as it should be.
 
-Of the machine: versions, real-time permission, processor, DDS; of what runs: `ros.system_checks`.
+Of the machine: Python, real-time permission, processor, DDS; of what runs: `ros.system_checks`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from enum import Enum
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass
 import os
 from pathlib import Path
 import platform
 import resource
 import sys
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 from ._options import absolute, json_option, Topics
 from ._say import GET_ROS, say, terminal, write_json
@@ -27,20 +25,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-class Level(str, Enum):
-    """How a check ended."""
+GOOD = 'good'
+NOTE = 'note'  # works, but could be better
+BAD = 'to do'  # must be repaired before a real arm
+_STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
+_SIMULATED = 'simulated arm'  # how ros.system_checks calls it
+# Of real-time nodes (ros/realtime.py), and the receive buffer that a burst of large messages
+# asks for [bytes].
+_DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
+_PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
 
-    GOOD = 'good'
-    NOTE = 'note'  # works, but could be better
-    BAD = 'to do'  # must be repaired before a real arm
 
-
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One line: what was looked at, how it ended, and what to do."""
 
     subject: str
-    level: Level
+    level: str
     text: str
 
 
@@ -50,7 +50,6 @@ def machine_checks(
     """Yield what can be said without ROS; a simulated arm needs less than a real one."""
     variables = os.environ if environment is None else environment
     yield _python()
-    yield from _libraries()
     yield _realtime(simulated=simulated)
     yield _kernel()
     yield from _processor()
@@ -63,36 +62,18 @@ def _python() -> Check:
     known = platform.python_version_tuple()[:2] in (('3', '11'), ('3', '12'))
     return Check(
         'Python',
-        Level.GOOD if known else Level.NOTE,
+        GOOD if known else NOTE,
         text if known else f'{text}; 3.11 and 3.12 are tested',
     )
-
-
-def _libraries() -> Iterator[Check]:
-    found, missing = [], []
-    for name in _LIBRARIES:
-        try:
-            found.append(f'{name} {version(name)}')
-        except PackageNotFoundError:
-            missing.append(name)
-    yield Check('libraries', Level.GOOD, ', '.join(found) or 'none by pip')
-    for name in missing:
-        if name in _WITHOUT:
-            yield Check(
-                name,
-                Level.NOTE,
-                'not installed by pip; what needs it says so: pip '
-                f"install 'franka_dynamics[{_WITHOUT[name]}]'",
-            )
 
 
 def _realtime(*, simulated: bool = False) -> Check:
     soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
     if os.geteuid() == 0 or soft in (-1, resource.RLIM_INFINITY) or soft >= _PRIORITY:
-        return Check('real-time permission', Level.GOOD, 'SCHED_FIFO is allowed')
+        return Check('real-time permission', GOOD, 'SCHED_FIFO is allowed')
     return Check(
         'real-time permission',
-        Level.NOTE if simulated else Level.BAD,
+        NOTE if simulated else BAD,
         f'priority {_PRIORITY} is not allowed (rtprio {soft}): add "@realtime - rtprio '
         '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, you to '
         'the group realtime, and log in anew',
@@ -101,10 +82,10 @@ def _realtime(*, simulated: bool = False) -> Check:
 
 def _kernel() -> Check:
     if Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version():
-        return Check('kernel', Level.GOOD, f'{platform.release()} is PREEMPT_RT')
+        return Check('kernel', GOOD, f'{platform.release()} is PREEMPT_RT')
     return Check(
         'kernel',
-        Level.NOTE,
+        NOTE,
         f'{platform.release()} is not PREEMPT_RT: enough for '
         'simulation, not for FCI, which needs one for every controller',
     )
@@ -115,7 +96,7 @@ def _processor() -> Iterator[Check]:
     busy = load > 0.75 * cores
     yield Check(
         'processor',
-        Level.NOTE if busy else Level.GOOD,
+        NOTE if busy else GOOD,
         f'{cores} cores, load {load:.1f}' + ('; other work will delay cycles' if busy else ''),
     )
     governors = {
@@ -125,7 +106,7 @@ def _processor() -> Iterator[Check]:
     if governors and governors != {'performance'}:
         yield Check(
             'frequency',
-            Level.NOTE,
+            NOTE,
             f'the governor is {", ".join(sorted(governors))}; '
             'set performance (cpupower frequency-set -g performance) for even cycles',
         )
@@ -135,12 +116,12 @@ def _buffers() -> Check:
     try:
         size = int(Path('/proc/sys/net/core/rmem_max').read_text())
     except (OSError, ValueError):
-        return Check('receive buffer', Level.NOTE, 'net.core.rmem_max cannot be read here')
+        return Check('receive buffer', NOTE, 'net.core.rmem_max cannot be read here')
     if size >= _RECEIVE_BUFFER:
-        return Check('receive buffer', Level.GOOD, f'net.core.rmem_max is {size}')
+        return Check('receive buffer', GOOD, f'net.core.rmem_max is {size}')
     return Check(
         'receive buffer',
-        Level.NOTE,
+        NOTE,
         f'net.core.rmem_max is {size}; sysctl -w '
         f'net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole',
     )
@@ -156,11 +137,11 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
     beyond = (
         '' if 'ROS_AUTOMATIC_DISCOVERY_RANGE' in variables else ' (sim: LOCALHOST; heard here)'
     )
-    yield Check('network', Level.GOOD, f'domain {domain}, discovery {reach}{beyond}, {middleware}')
+    yield Check('network', GOOD, f'domain {domain}, discovery {reach}{beyond}, {middleware}')
     if variables.get('RMW_IMPLEMENTATION', _DEFAULT_MIDDLEWARE) == _DEFAULT_MIDDLEWARE:
         yield Check(
             'middleware',
-            Level.NOTE,
+            NOTE,
             f'{_DEFAULT_MIDDLEWARE}, the default, is known for overruns of a 1 kHz controller '
             'once another machine joins the network (franka_ros2, issue 201); '
             'RMW_IMPLEMENTATION=rmw_cyclonedds_cpp on every machine is not',
@@ -168,25 +149,20 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
     if variables.get('ROS_LOCALHOST_ONLY', '0') == '1':
         yield Check(
             'network',
-            Level.NOTE,
+            NOTE,
             'ROS_LOCALHOST_ONLY=1 overrules the discovery range; '
             'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST',
         )
     if not domain.isdigit() or int(domain) > 101:
-        yield Check(
-            'network', Level.BAD, f'ROS_DOMAIN_ID is {domain[:20]!r}; choose one from 0 to 101'
-        )
+        yield Check('network', BAD, f'ROS_DOMAIN_ID is {domain[:20]!r}; choose one from 0 to 101')
     for name in ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'):
         profile = variables.get(name)
         if profile and not Path(profile).is_file():
             yield Check(
                 'network',
-                Level.BAD,
+                BAD,
                 f'{name} names {profile[:200]}, which does not exist; unset it',
             )
-
-
-_STYLES = {Level.GOOD: 'green', Level.NOTE: 'yellow', Level.BAD: 'red'}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,11 +180,11 @@ class Doctor(Topics):
         console, found = terminal(), []
         for check in self._checks(console):
             found.append(check)
-            console.print(f'{check.level.value:5}', style=_STYLES[check.level], end='')
+            console.print(f'{check.level:5}', style=_STYLES[check.level], end='')
             say(console, f' {check.subject}: {check.text}')
         if self.json:
-            write_json(self.json, [asdict(one) for one in found])
-        return 1 if any(check.level is Level.BAD for check in found) else 0
+            write_json(self.json, [one._asdict() for one in found])
+        return 1 if any(check.level is BAD for check in found) else 0
 
     def _checks(self, console: Console) -> Iterator[Check]:
         running = [] if self.machine else self._running(console)
@@ -219,23 +195,8 @@ class Doctor(Topics):
         try:
             from ..ros.system_checks import system_checks
         except ImportError as error:
-            return [Check('ROS 2', Level.BAD, f'cannot be imported ({error}); {GET_ROS}')]
+            return [Check('ROS 2', BAD, f'cannot be imported ({error}); {GET_ROS}')]
         if console.is_terminal:
             print(f'listening for {self.listen:g} s ...', file=sys.stderr)
         lines = system_checks(absolute(self.topic), absolute(self.command), self.listen)
-        return [Check(subject, Level(level), text) for subject, level, text in lines]
-
-
-_SIMULATED = 'simulated arm'  # how ros.system_checks calls it
-# Of real-time nodes (ros/realtime.py), and the receive buffer that a burst of large messages
-# asks for [bytes].
-_DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
-_PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
-_LIBRARIES = ('numpy', 'pin', 'mujoco', 'llvmlite', 'rosbags', 'viser', 'pylibfranka')
-_WITHOUT = {
-    'mujoco': 'sim',
-    'llvmlite': 'batch',
-    'rosbags': 'replay',
-    'viser': 'view',
-    'pylibfranka': 'fci',
-}
+        return [Check(*line) for line in lines]

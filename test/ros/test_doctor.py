@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from franka_dynamics.cli import doctor as machine
-from franka_dynamics.cli.doctor import Level
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros import system_checks as system
 from franka_dynamics.ros.statuses import Status
@@ -117,16 +116,16 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
 @pytest.mark.parametrize(
     'variables, level, text',
     [
-        ({}, Level.GOOD, 'domain 0, discovery SUBNET (sim: LOCALHOST; heard here)'),
-        ({}, Level.NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
-        ({'ROS_LOCALHOST_ONLY': '1'}, Level.NOTE, 'overrules the discovery range'),
-        ({'ROS_DOMAIN_ID': '102'}, Level.BAD, 'choose one from 0 to 101'),
-        ({'ROS_DOMAIN_ID': 'x'}, Level.BAD, 'choose one from 0 to 101'),
-        ({'FASTDDS_DEFAULT_PROFILES_FILE': '/no'}, Level.BAD, 'which does not exist; unset it'),
+        ({}, GOOD, 'domain 0, discovery SUBNET (sim: LOCALHOST; heard here)'),
+        ({}, NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
+        ({'ROS_LOCALHOST_ONLY': '1'}, NOTE, 'overrules the discovery range'),
+        ({'ROS_DOMAIN_ID': '102'}, BAD, 'choose one from 0 to 101'),
+        ({'ROS_DOMAIN_ID': 'x'}, BAD, 'choose one from 0 to 101'),
+        ({'FASTDDS_DEFAULT_PROFILES_FILE': '/no'}, BAD, 'which does not exist; unset it'),
     ],
 )
 def test_settings_of_the_network_are_told(variables, level, text):
-    assert any(one.level is level and text in one.text for one in machine.dds_settings(variables))
+    assert any(one.level == level and text in one.text for one in machine.dds_settings(variables))
 
 
 def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
