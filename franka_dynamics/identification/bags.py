@@ -132,7 +132,7 @@ class Summarise:
     def _summary(
         self, motion: Motion, name: str, place: tuple[float, float] = (0.0, 1.0)
     ) -> Summary:
-        return Summary.of(self.model, motion, self.options.folds, name, place)
+        return Summary.of(self.model, motion, name, place)
 
     def _read(self, bag: Bag, name: str) -> BagResult:
         summary: Summary | None = None

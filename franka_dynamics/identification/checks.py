@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,24 +28,19 @@ TOGETHER_RATIO = 1.5
 # Few samples tell little: what they leave together must also be beyond what noise alone exceeds
 # with this probability.
 _BY_CHANCE = 1e-3
-# Up to so many bags every pair is looked at; of more, each is compared with some of them.
-_ALL_PAIRS, _COMPARED = 30, 10
+_COMPARED = 10  # bags, evenly chosen, that each is compared with
 _MOST_PAIRS = 5  # that are named
-_ODD_FACTOR = 3.0  # times the median residual of the bags: a bag that does not belong to them
 _STILL = 0.01  # [rad/s]
 _NAMED = 3  # parameters in a sentence
 _SLOW_PART = 0.05  # of the velocity limit: below, viscous friction is as good as not there
 
 
-def contradictions(
-    bags: Sequence[Part], noise: Noise, prior: Prior, theta: Array
-) -> tuple[str, ...]:
+def contradictions(bags: Sequence[Part], noise: Noise, prior: Prior) -> tuple[str, ...]:
     """
     Return one sentence for each group of bags that cannot be of one arm in one state.
 
     Two bags contradict each other if one fit to both leaves much more than a fit to each. Both are
-    counted per degree of freedom: a fit to a bag of few seconds takes much of its noise along. A
-    bag too short for that is named by what the fit to all bags leaves of it.
+    counted per degree of freedom: a fit to a bag of few seconds takes much of its noise along.
 
     Parameters
     ----------
@@ -54,8 +50,6 @@ def contradictions(
         The joints' noise in all of them; what each leaves by itself replaces its deviations.
     prior : Prior
         The prior.
-    theta : ndarray, shape (p,)
-        What was fitted to all bags.
 
     """
     if len(bags) < 2:
@@ -67,8 +61,7 @@ def contradictions(
     )
     weights = replace(noise, deviation=np.sqrt(alone)).weights
     every = range(len(bags))
-    many = len(bags) > _ALL_PAIRS
-    compared = np.linspace(0, len(bags) - 1, _COMPARED).round().astype(int) if many else every
+    compared = np.linspace(0, len(bags) - 1, min(len(bags), _COMPARED)).round().astype(int)
     own = [_fitted(one, weights, prior) for one in factors]
     found, looked_at = [], np.zeros(len(bags), dtype=int)
     for i, j in sorted({(min(i, j), max(i, j)) for i in every for j in compared if i != j}):
@@ -89,23 +82,14 @@ def contradictions(
     ]
     if len(pairs) > _MOST_PAIRS:
         sentences.append(f'{len(pairs) - _MOST_PAIRS} more pairs of bags contradict each other')
-    if not sentences and len(bags) > 2:
-        left = np.array([np.sqrt(one.squares(theta).sum() / one.samples) for one in factors])
-        usual = float(np.median(left))
-        sentences += [
-            f'{names[k]} leaves {left[k]:.3f} N m, where the others leave {usual:.3f} N m in '
-            f'the median{_CAUSES}'
-            for k in np.flatnonzero(left > _ODD_FACTOR * usual)
-        ]
     return tuple(sentences)
 
 
 _CAUSES = '; another arm, another load or a much warmer one? Identify them apart, or leave one out'
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """What a fit leaves: squares of the joints [N^2 m^2], of how many samples by what."""
+class _Fitted(NamedTuple):
+    """What a fit leaves: squares of each joint (n,) [N^2 m^2], of how many samples by what."""
 
     of_joints: Array
     samples: int
@@ -120,12 +104,7 @@ class _Fitted:
 def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
     equations = samples.weighted(weights)
     found = estimate(equations, prior, WEAKEST_PRIOR)
-    squares = samples.squares(found.theta)
-    return _Fitted(
-        squares,
-        samples.samples,
-        found.determined(equations),
-    )
+    return _Fitted(samples.squares(found.theta), samples.samples, found.determined(equations))
 
 
 def _apart(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) -> bool:

@@ -40,8 +40,6 @@ class IdentificationOptions:
         'maxwell_slip' or 'viscous_coulomb': what the arm is given.
     rotor_inertia : bool
         Whether each joint's rotor inertia is identified too; of motor currents it always is.
-    folds : int
-        Stretches that a bag is parted into where there are fewer than three bags.
     regularization : float, optional
         Of the prior on inertias; chosen by cross-validation if not given.
     effort_unit : str
@@ -61,7 +59,6 @@ class IdentificationOptions:
     gravity: ArrayLike = GRAVITY
     friction: str = option('what the arm file holds', choices=FRICTIONS, default=MAXWELL_SLIP)
     rotor_inertia: bool = option('identify one rotor inertia per joint as well', default=False)
-    folds: int = 5
     regularization: float | None = option(
         'how precisely the starting set counts as known before: P for masses known to 1/sqrt(P), '
         'such as 100 for 10 % (default: chosen by cross-validation)',
@@ -96,11 +93,6 @@ class IdentificationOptions:
             raise IdentificationError(
                 f'There is no effort unit {self.effort_unit!r}; choose '
                 f'{" or ".join(EFFORT_UNITS)}.'
-            )
-        if self.folds < 2:
-            raise IdentificationError(
-                f'A bag is parted into {self.folds} stretches; at least '
-                'two are needed to leave one out.'
             )
         if self.regularization is not None and not 0.0 < self.regularization < np.inf:
             raise IdentificationError(

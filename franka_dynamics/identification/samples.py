@@ -30,6 +30,7 @@ _BLOCK = 1024  # samples factored at once: a few MB of regressor for a seven-joi
 _EFFORTS = 2  # columns behind the regressor's: filtered, then unfiltered torque
 # Bags from this number on are left out one by one; fewer are parted into stretches.
 BY_BAG = 3
+_STRETCHES = 5  # into which a recording is parted
 STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it
 # Most parts that are left out in turn; beyond, each part holds several bags.
 MOST_PARTS = 10
@@ -233,7 +234,6 @@ class Summary:
         cls,
         model: TorqueModel,
         motion: Motion,
-        folds: int,
         name: str = 'recording',
         place: tuple[float, float] = (0.0, 1.0),
     ) -> Summary:
@@ -246,8 +246,6 @@ class Summary:
             What is identified.
         motion : Motion
             The recording, prepared.
-        folds : int
-            Consecutive stretches that it is parted into.
         name : str
             Of the bag.
         place : tuple of float
@@ -256,8 +254,8 @@ class Summary:
         """
         return cls(
             tuple(
-                Part(f'{name}{STRETCH}{k + 1} of {folds}', QRFactors.of(model, part))
-                for k, part in enumerate(_stretches(motion, folds, place))
+                Part(f'{name}{STRETCH}{k + 1} of {_STRETCHES}', QRFactors.of(model, part))
+                for k, part in enumerate(_stretches(motion, place))
             ),
             QRFactors.of_windows(model, motion),
             np.abs(motion.dq).max(axis=0),
@@ -345,9 +343,9 @@ def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
         last = held[-length:]
 
 
-def _stretches(motion: Motion, count: int, place: tuple[float, float]) -> list[Motion]:
+def _stretches(motion: Motion, place: tuple[float, float]) -> list[Motion]:
     """Return what of a piece belongs to each of the whole recording's stretches."""
-    within = (np.linspace(0.0, 1.0, count + 1) - place[0]) / (place[1] - place[0])
+    within = (np.linspace(0.0, 1.0, _STRETCHES + 1) - place[0]) / (place[1] - place[0])
     edges = (np.clip(within, 0.0, 1.0) * len(motion)).round().astype(int)
     return [motion.part(slice(a, b)) for a, b in pairwise(edges)]
 

@@ -101,9 +101,9 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
         f'{held.without:.3f} N m {hand_in_words(held.arm.hand)} and {bare.explained:.3f} N m with '
         f'{bare.mass:.2f} kg on its flange'
     )
+    if bare.without < TELLING_RATIO * held.without:
+        return MountedVerdict(False, f'No hand seems to be on: {figures}.')
     if not bare.is_clear or bare.mass < 0.0:
-        if bare.without < TELLING_RATIO * held.without:
-            return MountedVerdict(False, f'No hand seems to be on: {figures}.')
         return MountedVerdict(
             None, f'Whether a hand is on cannot be told from this motion: {figures}.'
         )

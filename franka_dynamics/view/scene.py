@@ -141,7 +141,6 @@ class ArmScene:
         ]
         _place(self._frames[0], np.asarray(description.base))
         links, hand = shape_meshes(description)
-        self._skeleton = None if links.meshes else self._add_skeleton()
         self._drawn: dict[str, tuple[ArmMeshes, list[Any]]] = {}
         self._draw('links', links)
         self._draw('hand', hand)
@@ -165,8 +164,6 @@ class ArmScene:
         poses = self._model.frames(state.q)
         for frame, pose in zip(self._frames[1:], poses):
             _place(frame, pose)
-        if self._skeleton is not None:
-            self._skeleton.points = self._bones(poses)
         self._colour(state)
         self._draw_arrows(state)
         for meshes, handles in self._drawn.values():
@@ -191,8 +188,6 @@ class ArmScene:
         # A hand whose mesh is not among them stays as it is.
         if sum(mesh.joint == self._description.n for mesh in meshes.meshes) > 1:
             self._draw('hand', replace(meshes, meshes=()))
-        if self._skeleton is not None:
-            self._skeleton.visible = False
 
     def _draw(self, what: str, meshes: ArmMeshes) -> None:
         """Draw the links or the hand anew."""
@@ -231,16 +226,6 @@ class ArmScene:
             color=_CENTER_COLOUR,
             position=link.center_of_mass if link.mass else np.zeros(3),
         )
-
-    def _add_skeleton(self) -> Any:
-        poses = self._model.frames(np.zeros(self._description.n))
-        return self._server.scene.add_line_segments(
-            '/skeleton', self._bones(poses), colour_of(0.0), thickness=0.02
-        )
-
-    def _bones(self, poses: NDArray[np.float64]) -> NDArray[np.float64]:
-        points = np.concatenate((np.asarray(self._description.base)[None, :3, 3], poses[:, :3, 3]))
-        return np.stack((points[:-1], points[1:]), axis=1)
 
     def _add_switches(self) -> None:
         gui = self._server.gui

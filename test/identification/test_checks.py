@@ -49,13 +49,13 @@ def with_load(motion, mass):
 
 def said(motions):
     """Return what is said of motions as bags of their own, their noise found as usual."""
-    bags = [Summary.of(MODEL, one, 2, f'{k}') for k, one in enumerate(motions)]
+    bags = [Summary.of(MODEL, one, f'{k}') for k, one in enumerate(motions)]
     factors = total(bag.whole.factors for bag in bags)
     noise = find_noise(factors, PRIOR, np.full(7, 5.0))
     theta = estimate(factors.weighted(noise.weights), PRIOR, 10.0).theta
     windows = total(bag.windows for bag in bags).squares(theta)
     noise = find_noise(factors, PRIOR, residual_inflation(factors.squares(theta), windows))
-    return contradictions([bag.whole for bag in bags], noise, PRIOR, theta)
+    return contradictions([bag.whole for bag in bags], noise, PRIOR)
 
 
 # Seventh parts of the fast recording last 3 s. Six pairs leave more than 1.5 times together
@@ -75,7 +75,7 @@ def test_a_load_of_200_g_contradicts(motions, name, count):
 
 
 def test_what_samples_determine_is_the_trace_of_the_hat_matrix(motions):
-    equations = Summary.of(MODEL, motions['slow'], 2).whole.factors.weighted(np.ones(7))
+    equations = Summary.of(MODEL, motions['slow']).whole.factors.weighted(np.ones(7))
     triangle, effort = equations
     fitted = [
         triangle @ estimate((triangle, unit), PRIOR, 10.0).theta

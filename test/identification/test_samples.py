@@ -153,7 +153,7 @@ def test_friction_of_the_samples_themselves_is_taken_off(motion, theta):
 
 def test_a_summary_is_as_large_for_any_number_of_samples(simulate):
     def size(duration):
-        summary = Summary.of(MODEL, prepare(simulate(FER, duration=duration)), 5)
+        summary = Summary.of(MODEL, prepare(simulate(FER, duration=duration)))
         return len(pickle.dumps(summary))
 
     # The number of samples itself is a digit longer.

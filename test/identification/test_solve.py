@@ -239,7 +239,7 @@ EVEN = Noise(np.full(7, 0.3), np.full(7, 6.0))
 
 
 def folds_of(recording):
-    return [part.factors for part in parts([Summary.of(PLAIN, prepare(recording), 5)])]
+    return [part.factors for part in parts([Summary.of(PLAIN, prepare(recording))])]
 
 
 def test_the_prior_is_strong_at_a_good_start_and_weak_at_a_bad(

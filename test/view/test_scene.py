@@ -23,7 +23,7 @@ from franka_dynamics.view.scene import (
     MEASURED,
     ViewState,
 )
-from franka_dynamics.view.window import SHARES, TorqueHistory, Window
+from franka_dynamics.view.window import Window
 
 from ..installed import needs
 
@@ -148,28 +148,13 @@ def test_given_meshes_when_shown_then_they_take_the_shapes_place(packages):
         assert tuple(handles[2].color) != tuple(handles[3].color)
 
 
-def test_torques_over_time_stand_beside_their_limits():
-    history = TorqueHistory(FER, window=2.0)
-    for k in range(50):
-        history.add(ViewState(0.1 * k, Q, {MEASURED: np.full(7, 6.0), GRAVITY: np.full(7, 5.0)}))
-    time, *shares = history.shares()
-    assert time[0] == pytest.approx(2.9) and time[-1] == pytest.approx(4.9)
+def test_shares_of_the_limits_are_plotted_over_the_last_seconds(page):
+    plot = page._plot._plot
+    for k in range(150):
+        page.show(ViewState(0.1 * k, Q, {MEASURED: np.full(7, 6.0), GRAVITY: np.full(7, 5.0)}))
+    time, *shares = plot.data
+    assert time[0] == pytest.approx(4.8, abs=0.11) and time[-1] > 14.6
     np.testing.assert_allclose(shares[0], 100.0 * 6.0 / 87.0, rtol=1e-12)
     np.testing.assert_allclose(shares[6], 50.0, rtol=1e-12)
-    _, measured, commanded, model, limit, negative = history.joint(7)
-    assert (measured == 6.0).all() and (model == 5.0).all() and np.isnan(commanded).all()
-    assert (limit == 12.0).all() and (negative == -12.0).all()
-    history.add(ViewState(1.0, Q))  # an earlier time: the slider was moved, or the bag began anew
-    assert [len(row) for row in history.shares()] == [1] * 8
-
-
-def test_given_a_joint_when_chosen_then_its_plot_is_shown(page):
-    plots = page._plots
-    assert plots._choice.value == SHARES
-    page.show(ViewState(1.0, Q, {MEASURED: np.full(7, 6.0)}))
-    assert plots._shares.visible and len(plots._shares.data[0]) >= 1
-    plots._choice.value = FER.joint_names[2]
-    page.show(ViewState(2.0, Q, {MEASURED: np.full(7, 6.0)}))
-    assert plots._joint.visible and not plots._shares.visible
-    assert plots._joint.data[4][-1] == 87.0
-    plots._choice.value = SHARES
+    page.show(ViewState(1.0, Q))  # an earlier time: the slider was moved, or the bag began anew
+    assert [len(row) for row in plot.data] == [1] * 8 and np.isnan(plot.data[1]).all()
