@@ -4,48 +4,14 @@
 
 from dataclasses import replace
 
-import numpy as np
+from franka_dynamics.arm import Convention, load
 
-from franka_dynamics.arm import (
-    ArmDescription,
-    Convention,
-    DHRow,
-    Joint,
-    JointKind,
-    LinkInertia,
-    load,
-)
-
-QUARTER = np.pi / 2.0
+from ..arms import make_random_arm
 
 
-def random_arm(seed, n=5, *, convention=Convention.MODIFIED, right_angles=False):
+def random_arm(seed, n=5, *, convention=Convention.MODIFIED, special=0.0):
     """Return an arm of n joints, a third of them prismatic, with rotors and a tilted base."""
-    rng = np.random.default_rng(seed)
-    joints, links = [], []
-    for i in range(n):
-        alpha = QUARTER * rng.integers(-1, 3) if right_angles else rng.uniform(-3.0, 3.0)
-        theta = QUARTER * rng.integers(0, 4) if right_angles else rng.uniform(-3.0, 3.0)
-        kind = JointKind.PRISMATIC if rng.random() < 0.33 else JointKind.REVOLUTE
-        a, d = (0.0 if rng.random() < 0.4 else rng.uniform(-0.5, 0.5) for _ in range(2))
-        joints.append(
-            Joint(
-                f'joint{i + 1}',
-                kind,
-                DHRow(a, alpha, d, theta),
-                rotor_inertia=rng.uniform(0.01, 0.3),
-            )
-        )
-        half = rng.normal(size=(4, 4))
-        pseudo = half @ half.T
-        second = pseudo[:3, :3]
-        links.append(
-            LinkInertia(pseudo[3, 3], pseudo[:3, 3], np.trace(second) * np.eye(3) - second)
-        )
-    base = np.eye(4)
-    base[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    base[:3, 0] *= np.sign(np.linalg.det(base[:3, :3]))
-    return ArmDescription('random', convention, tuple(joints), tuple(links), base=base)
+    return make_random_arm(seed, n=n, convention=convention, special=special, rotors=True)
 
 
 def with_rotors(description):
@@ -69,10 +35,8 @@ def arms():
         'rpr (standard rows)': with_rotors(load('rpr')),
         'skew twists': random_arm(1),
         'skew twists, standard': random_arm(2, convention=Convention.STANDARD),
-        'right angles': random_arm(3, n=6, right_angles=True),
-        'right angles, standard': random_arm(
-            4, n=6, convention=Convention.STANDARD, right_angles=True
-        ),
+        'right angles': random_arm(3, n=6, special=0.9),
+        'right angles, standard': random_arm(4, 6, convention=Convention.STANDARD, special=0.9),
         'one joint': random_arm(5, n=1),
-        'two joints': random_arm(6, n=2, right_angles=True),
+        'two joints': random_arm(6, n=2, special=0.9),
     }

@@ -145,14 +145,3 @@ def test_four_bar_motor_derivatives_agree_with_differences():
     np.testing.assert_allclose(
         actual.by_eta[:, :4, :2].reshape(1, 8), expected[:, 3:], rtol=0.0, atol=FOUR_BAR_ATOL
     )
-
-
-def test_closed_chain_derivatives_of_a_stack_equal_each_alone(motion):
-    q = FIVE_BAR.follow([[0.1, 0.0], [0.4, -0.3]], np.zeros(N))
-    dq, ddq = [[0.3, 0.2], [1.0, -0.7]], [[0.0, 1.0], [2.0, 1.5]]
-    stack = motor_derivatives(FIVE_BAR, FIVE_BAR.motion(q, dq, ddq))
-    one = motor_derivatives(FIVE_BAR, motion)
-    for name in ('by_eta', 'by_q', 'by_dq', 'by_ddq', 'by_parameters'):
-        np.testing.assert_allclose(
-            getattr(stack, name)[1], getattr(one, name), rtol=0.0, atol=1e-12
-        )

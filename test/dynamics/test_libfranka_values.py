@@ -124,67 +124,47 @@ def test_libfrankas_urdf_at_zero_has_libfrankas_mass_matrix(formulation, loaded,
     np.testing.assert_allclose(actual, symmetric(upper), rtol=0.0, atol=PRINTED)
 
 
-@pytest.mark.parametrize(
-    ('loaded', 'q', 'expected'),
-    [
-        (False, READY, (0.0, -24.5858, 0.0, 17.6880, 0.5095, 1.6428, 0.0)),
-        (True, MOVED, (0.0, -28.2417, 0.0, 20.7531, 0.5095, 2.3446, 0.0)),
-    ],
-)
-def test_the_shipped_fr3s_gravity_at_work_is_near_a_robots(loaded, q, expected):
-    arm = load('fr3').with_payload(LOAD) if loaded else load('fr3')
-    np.testing.assert_allclose(
-        NewtonEulerModel(arm).gravity(q), expected, rtol=0.0, atol=ROBOT_GRAVITY_NM
-    )
+# Of a robot's own model at two poses, the second with the load: g, C dq at a velocity of one, M.
+AT_WORK = [
+    (
+        False,
+        READY,
+        (0.0, -24.5858, 0.0, 17.6880, 0.5095, 1.6428, 0.0),
+        (2.4562, -0.8199, 2.4532, -2.3450, -0.1492, -0.1801, 0.0164),
+        """
+        0.9831 -0.0078 0.9742 -0.0254 -0.0351 -0.0040 -0.0004
+        1.5390 0.0053 -0.6641 -0.0147 -0.0828 -0.0012
+        0.9742 -0.0254 -0.0351 -0.0040 -0.0004
+        0.8185 0.0268 0.0888 -0.0016
+        0.0114 0.0047 0.0002
+        0.0202 0.0003
+        0.0002
+        """,
+    ),
+    (
+        True,
+        MOVED,
+        (0.0, -28.2417, 0.0, 20.7531, 0.5095, 2.3446, 0.0),
+        (3.1468, -0.6225, 3.1439, -3.1063, -0.0658, -0.5416, 0.0089),
+        """
+        1.1749 -0.0085 1.1660 -0.0247 -0.0261 -0.0033 -0.0057
+        1.7281 0.0046 -0.8304 -0.0142 -0.1209 -0.0005
+        1.1660 -0.0247 -0.0261 -0.0033 -0.0057
+        1.0399 0.0263 0.1526 -0.0023
+        0.0112 0.0042 0.0012
+        0.0390 -0.0004
+        0.0019
+        """,
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ('loaded', 'q', 'expected'),
-    [
-        (False, READY, (2.4562, -0.8199, 2.4532, -2.3450, -0.1492, -0.1801, 0.0164)),
-        (True, MOVED, (3.1468, -0.6225, 3.1439, -3.1063, -0.0658, -0.5416, 0.0089)),
-    ],
-)
-def test_the_shipped_fr3s_coriolis_in_motion_is_near_a_robots(loaded, q, expected):
-    arm = load('fr3').with_payload(LOAD) if loaded else load('fr3')
-    np.testing.assert_allclose(
-        NewtonEulerModel(arm).coriolis(q, ONES), expected, rtol=0.0, atol=ROBOT_CORIOLIS_NM
-    )
-
-
-@pytest.mark.parametrize(
-    ('loaded', 'q', 'upper'),
-    [
-        (
-            False,
-            READY,
-            """
-            0.9831 -0.0078 0.9742 -0.0254 -0.0351 -0.0040 -0.0004
-            1.5390 0.0053 -0.6641 -0.0147 -0.0828 -0.0012
-            0.9742 -0.0254 -0.0351 -0.0040 -0.0004
-            0.8185 0.0268 0.0888 -0.0016
-            0.0114 0.0047 0.0002
-            0.0202 0.0003
-            0.0002
-            """,
-        ),
-        (
-            True,
-            MOVED,
-            """
-            1.1749 -0.0085 1.1660 -0.0247 -0.0261 -0.0033 -0.0057
-            1.7281 0.0046 -0.8304 -0.0142 -0.1209 -0.0005
-            1.1660 -0.0247 -0.0261 -0.0033 -0.0057
-            1.0399 0.0263 0.1526 -0.0023
-            0.0112 0.0042 0.0012
-            0.0390 -0.0004
-            0.0019
-            """,
-        ),
-    ],
-)
-def test_the_shipped_fr3s_mass_matrix_at_work_is_near_a_robots(loaded, q, upper):
-    arm = load('fr3').with_payload(LOAD) if loaded else load('fr3')
-    np.testing.assert_allclose(
-        NewtonEulerModel(arm).mass_matrix(q), symmetric(upper), rtol=0.0, atol=ROBOT_INERTIA_KGM2
-    )
+@pytest.mark.parametrize(('loaded', 'q', 'gravity', 'coriolis', 'upper'), AT_WORK)
+def test_the_shipped_fr3_at_work_is_near_a_robots(loaded, q, gravity, coriolis, upper):
+    model = NewtonEulerModel(load('fr3').with_payload(LOAD) if loaded else load('fr3'))
+    for actual, expected, atol in (
+        (model.gravity(q), gravity, ROBOT_GRAVITY_NM),
+        (model.coriolis(q, ONES), coriolis, ROBOT_CORIOLIS_NM),
+        (model.mass_matrix(q), symmetric(upper), ROBOT_INERTIA_KGM2),
+    ):
+        np.testing.assert_allclose(actual, expected, rtol=0.0, atol=atol)

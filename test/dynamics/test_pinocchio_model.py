@@ -24,6 +24,9 @@ ATOL = 1e-12  # absolute: N m, kg m^2, m; twenty times the largest seen (5e-14)
 STATES = 200
 QUANTITIES = {
     'frames': 1,
+    'jacobian': 1,
+    'link_twists': 2,
+    'joint_wrenches': 3,
     'mass_matrix': 1,
     'gravity': 1,
     'coriolis': 2,
@@ -35,7 +38,6 @@ CASES = [
     ('fer', 'gaz2019', 'none', (0.0, 0.0, -9.81)),
     ('fer', 'gaz2019', 'franka_hand', (9.81, 0.0, 0.0)),
     ('fer', 'ledezma2021', 'franka_hand', (-4.0, 5.0, 7.5)),
-    ('fer', 'franka_description', 'none', (9.81, 0.0, 0.0)),
     ('fr3', 'franka_description', 'none', (-4.0, 5.0, 7.5)),
     ('fr3', 'franka_description', 'franka_hand', (0.0, 0.0, -9.81)),
 ]
@@ -55,27 +57,11 @@ def test_franka_arms_agree_with_the_recursion_to_rounding(arm, inertial_set, han
         np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL, err_msg=quantity)
 
 
-@pytest.mark.parametrize(
-    ('quantity', 'inputs'),
-    [
-        ('frames', 1),
-        ('jacobian', 1),
-        ('center_of_mass', 1),
-        ('mass_matrix', 1),
-        ('gravity', 1),
-        ('link_twists', 2),
-        ('coriolis', 2),
-        ('coriolis_matrix', 2),
-        ('nonlinear_effects', 2),
-        ('inverse_dynamics', 3),
-        ('forward_dynamics', 3),
-        ('joint_wrenches', 3),
-    ],
-)
-def test_a_result_is_not_changed_by_the_next_call(quantity, inputs):
+@pytest.mark.parametrize('quantity', QUANTITIES)
+def test_a_result_is_not_changed_by_the_next_call(quantity):
     # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
     model = PinocchioModel(FER)
-    first, second = list(zip(*sample_states(load('fer'), 2, 13)[:inputs]))
+    first, second = list(zip(*sample_states(load('fer'), 2, 13)[: QUANTITIES[quantity]]))
     result = getattr(model, quantity)(*first)
     kept = result.copy()
     assert np.abs(getattr(model, quantity)(*second) - kept).max() > 1e-6
