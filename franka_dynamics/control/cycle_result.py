@@ -62,9 +62,8 @@ class Counters:
     def count(self, limited: LimitedTorque, effort: Array) -> None:
         """Count a command, given the torque limits, shape (n,) [N m]."""
         self.commands += 1
-        if limited.torque is not limited.desired:  # most often it is: nothing was cut
-            self.cut_by_limit += bool(limited.cut_by_limit.any())
-            self.cut_by_rate += bool(limited.cut_by_rate.any())
+        self.cut_by_limit += bool(limited.cut_by_limit.any())
+        self.cut_by_rate += bool(limited.cut_by_rate.any())
         np.maximum(
             self.largest_share,
             np.abs(limited.torque) / effort,

@@ -52,40 +52,26 @@ class ExternalWrench:
     unexplained : float
         Norm of the joint torques [N m] that no wrench at this frame explains: those of a contact
         elsewhere, or a model's error.
-    deviations : ndarray, shape (6,)
-        Standard deviations along `directions`, as forces [N], largest first.
-    directions : ndarray, shape (6, 6)
-        Rows: unit directions (force, moment / LENGTH) that go with them.
+    worst : float
+        Standard deviation in the direction that is known least, as a force [N].
 
     """
 
     wrench: Array
     covariance: Array
     unexplained: float
-    deviations: Array
-    directions: Array
+    worst: float
 
     @property
     def singular(self) -> bool:
         """Whether some direction is not seen by the joints, and damped therefore."""
-        return bool(self.deviations[0] > SINGULAR_FORCE)
+        return self.worst > SINGULAR_FORCE
 
     def sentence(self) -> str:
-        """Return in words which directions the joints do not see."""
-        if not self.singular:
-            return f'every direction is known to {self.deviations[0]:.1f} N (one deviation)'
-        blind = int(np.count_nonzero(self.deviations > SINGULAR_FORCE))
-        worst = self.directions[0]
-        kind, part = (
-            ('force', worst[:3])
-            if np.linalg.norm(worst[:3]) >= np.linalg.norm(worst[3:])
-            else ('moment', worst[3:])
-        )
-        x, y, z = part / np.linalg.norm(part)
-        return (
-            f'singular pose: {blind} direction{"s" * (blind > 1)} of the wrench cannot be told, '
-            f'most of all the {kind} along ({x:.2f}, {y:.2f}, {z:.2f}); the wrench is damped there'
-        )
+        """Return in words how far it is known."""
+        if self.singular:
+            return 'singular pose: not every direction can be told, and the wrench is damped there'
+        return f'every direction is known to {self.worst:.1f} N (one deviation)'
 
 
 class WrenchEstimator:
@@ -168,8 +154,7 @@ class WrenchEstimator:
             wrench,
             spread @ spread.T,
             float(np.linalg.norm(torque - jacobian.T @ wrench)),
-            known[::-1],
-            right[::-1],
+            float(known[-1]),
         )
 
 

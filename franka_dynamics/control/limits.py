@@ -72,7 +72,6 @@ class TorqueLimiter:
     def __init__(self, effort: NDArray[np.float64], effort_rate: NDArray[np.float64]) -> None:
         self._effort = np.array(effort, dtype=float)
         self._effort_rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
-        self._bounds = tuple(zip(self._effort.tolist(), self._effort_rate.tolist()))
 
     def limit(
         self, desired: NDArray[np.float64], previous: NDArray[np.float64] | None, elapsed_s: float
@@ -92,8 +91,6 @@ class TorqueLimiter:
 
         """
         seconds = min(max(elapsed_s, 0.0), LONGEST_STEP_S)
-        if previous is not None and self._may_follow(desired, previous, seconds):
-            return LimitedTorque(desired, desired, desired)
         # minimum and maximum rather than clip, which costs ten times as much on seven numbers.
         within = np.minimum(np.maximum(desired, -self._effort), self._effort)
         if previous is None:
@@ -101,18 +98,6 @@ class TorqueLimiter:
         step = self._effort_rate * seconds
         torque = np.minimum(np.maximum(within, previous - step), previous + step)
         return LimitedTorque(torque, within, desired)
-
-    def _may_follow(
-        self, desired: NDArray[np.float64], previous: NDArray[np.float64], seconds: float
-    ) -> bool:
-        """Return whether nothing is to be cut, as is the rule; a NaN compares false."""
-        for torque, before, (limit, rate) in zip(
-            desired.tolist(), previous.tolist(), self._bounds
-        ):
-            step = rate * seconds
-            if not (-limit <= torque <= limit and before - step <= torque <= before + step):
-                return False
-        return True
 
 
 class CommandOutput:

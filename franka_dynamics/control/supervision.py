@@ -105,8 +105,7 @@ class StateSupervisor:
         self.position: Array | None = None
         self._good = 0
         self._forgiven = False
-        self._periods: deque[float] = deque()
-        self._slow_periods = 0
+        self._periods: deque[float] = deque(maxlen=_RATE_WINDOW)
         self._order: deque[bool] = deque(maxlen=ORDER_WINDOW)
         self._behind = 0
         self.motion.forget()
@@ -205,7 +204,6 @@ class StateSupervisor:
 
     def _first(self, stamp: float, q: Array, arrival: float) -> Observation:
         self._periods.clear()
-        self._slow_periods = 0
         self._order.clear()
         self._good = self._behind = 0
         self.motion.forget()
@@ -216,17 +214,9 @@ class StateSupervisor:
 
     def _accept(self, stamp: float, q: Array, arrival: float, elapsed: float) -> None:
         self._periods.append(elapsed)
-        self._slow_periods += elapsed > self.slow_period
-        if len(self._periods) > _RATE_WINDOW:
-            self._slow_periods -= self._periods.popleft() > self.slow_period
         self._behind = 0
         self.stamp, self.position, self._arrival = stamp, q, arrival
         self._clock_arrival, self._held_age = self._clock_now, self.age
-
-    @property
-    def _is_slow(self) -> bool:
-        """Whether the median period is longer than allowed: as many long ones as short ones."""
-        return self._slow_periods > (len(self._periods) - 1) // 2
 
     def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
         """Tell a reset clock from a second publisher from a stray late message."""
@@ -273,7 +263,7 @@ class StateSupervisor:
         """Judge the stream as a whole, now that the state itself is possible."""
         limits = self.limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
-        slow = self._is_slow
+        slow = self.period > self.slow_period
         forgiven, self._forgiven = self._forgiven and elapsed <= MOST_FORGIVEN_S, False
         if known and slow:
             return self.reject(

@@ -32,7 +32,6 @@ MOST_NANOSECONDS = 10**9 - 1
 # Hundreds of joints with long names; beyond that somebody sends something else.
 MOST_STATE_BYTES = 1 << 16
 _STAMP = {order: struct.Struct(order + 'iI') for order in '<>'}
-_AFTER_STAMP = BODY + 8
 _DOUBLE = 8
 
 
@@ -128,7 +127,6 @@ class _Layout(NamedTuple):
     length: int
     start: bytes  # the encapsulation header
     stamp: struct.Struct
-    head: tuple[int, int, bytes]  # from behind the stamp up to the first value, padding as it was
     constant: tuple[tuple[int, int, bytes], ...]  # all but stamp, values and padding
     kind: np.dtype[np.float64]
     begin: int  # of the first value; all lie whole doubles behind it
@@ -137,12 +135,11 @@ class _Layout(NamedTuple):
 
     def fits(self, data: bytes) -> bool:
         """Return whether a message's values lie where another's did."""
-        if len(data) != self.length or not data.startswith(self.start):
-            return False
-        # Padding is whatever the serializer's memory held, and mostly the same as before.
-        begin, end, kept = self.head
-        unsure = self.constant[-2:] if data[begin:end] == kept else self.constant
-        return all(data[begin:end] == kept for begin, end, kept in unsure)
+        return (
+            len(data) == self.length
+            and data.startswith(self.start)
+            and all(data[begin:end] == kept for begin, end, kept in self.constant)
+        )
 
 
 class JointStateReader:
@@ -210,12 +207,10 @@ class JointStateReader:
         arrays = reader.spans[-5::2]  # before each its count
         kept = [span for span in reader.spans[1:] if span not in arrays]
         begin, end = arrays[0][0], arrays[2 if counts[2] else 1][1]
-        head = (_AFTER_STAMP, begin)
         return _Layout(
             len(data),
             bytes(data[:BODY]),
             _STAMP[reader.order],
-            (*head, bytes(data[slice(*head)])),
             tuple((*span, bytes(data[slice(*span)])) for span in kept),
             np.dtype(reader.order + 'f8'),
             begin,

@@ -129,9 +129,11 @@ def test_a_singular_pose_is_said_and_damped():
     # Then the directions that no joint feels are said, with a large deviation and no force.
     assert estimate.singular
     assert estimate.sentence().startswith('singular pose: ')
-    blind = estimate.directions[estimate.deviations > SINGULAR_FORCE]
+    scale = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
+    variances, directions = np.linalg.eigh(estimate.covariance * np.outer(scale, scale))
+    blind = directions.T[variances > SINGULAR_FORCE**2]
     assert len(blind) >= 1
-    scaled = estimate.wrench * [1.0, 1.0, 1.0, 5.0, 5.0, 5.0]
+    scaled = estimate.wrench * scale
     assert np.abs(blind @ scaled).max() < 1.0
     assert np.linalg.eigvalsh(estimate.covariance)[-1] > SINGULAR_FORCE**2
     # And the wrench stays bounded by what it was made from.
@@ -142,15 +144,15 @@ def test_the_wrench_does_not_jump_into_a_singular_pose():
     estimator = WrenchEstimator(PinocchioModel(FER))
     model = NewtonEulerModel(FER)
     wrench = np.array([5.0, -3.0, 8.0, 0.5, 0.2, -0.4])
-    path = STRAIGHT + np.linspace(0.5, 0.0, 4001)[:, None] * (FER.home - STRAIGHT)
+    path = STRAIGHT + np.linspace(0.5, 0.0, 1001)[:, None] * (FER.home - STRAIGHT)
     wrenches = np.einsum('kij,i->kj', np.array([model.jacobian(q) for q in path]), wrench)
     estimates = [estimator.estimate(*state) for state in zip(path, wrenches)]
     found = [estimate.wrench for estimate in estimates]
     singular = [estimate.singular for estimate in estimates]
     assert not singular[0] and singular[-1]
     np.testing.assert_allclose(found[0], wrench, rtol=1e-9)
-    # In steps of at most 0.3 mrad a joint; without damping it would be noise over zero.
-    assert np.abs(np.diff(found, axis=0)).max() < 0.25
+    # In steps of at most 1.2 mrad a joint; without damping it would be noise over zero.
+    assert np.abs(np.diff(found, axis=0)).max() < 1.0
 
 
 def test_at_a_tool_center_the_moment_is_about_it():
