@@ -188,10 +188,6 @@ def test_the_largest_stated_payload_error_is_load_not_contact():
     assert unexplained < 1.0
 
 
-def test_a_motion_with_12_times_the_payload_error_is_flagged():
-    assert Watched(payload=payload(12.0 * LARGEST_LOAD_KG)).move().flagged
-
-
 def test_a_real_arm_in_motion_that_nobody_touches_is_not_flagged(
     fer_recording,
 ):

@@ -176,25 +176,6 @@ def held(name, known, friction, **simulation):
     )
 
 
-def rest_of_a_held_arm(known):
-    """Return positions of the last second of an arm that is held at home."""
-    loop, positions = held('fer', known, known is not None), []
-    loop.run(2.5, lambda *_: positions.append(loop.arm.position))
-    return np.array(positions[-1000:])
-
-
-def test_at_rest_there_is_no_limit_cycle_in_the_simulator():
-    # Friction known too high by half, which compensation by measured velocity turns into a
-    # limit cycle, moves the held arm no more than no compensation does.
-    too_much = maxwell_times(1.5)
-    without, with_it = rest_of_a_held_arm(None), rest_of_a_held_arm(too_much)
-    np.testing.assert_array_equal(with_it, without)
-
-
-def maxwell_times(factor):
-    return MaxwellSlipFriction(*(factor * TRUE.coefficients[:4]), factor * TRUE.slip, REACH)
-
-
 def held_by_a_noisy_stream(friction):
     """Return where a vibrating arm is while set-points hold it whose velocity is noise alone."""
     # Without elements, whose unknown state would be a safeguard of its own.

@@ -70,23 +70,6 @@ def test_an_arm_that_falls_shows_it_without_any_effort():
     assert 'exactly zero, but the arm falls with 100% of g(q)' in evidence.sentence
 
 
-@pytest.mark.parametrize(
-    ('effort', 'sentence'),
-    [
-        (np.zeros(7), 'the measured effort is exactly zero'),
-        (None, 'the joint states carry no measured effort'),
-    ],
-)
-def test_a_still_arm_without_effort_shows_nothing(effort, sentence):
-    guard = GravityGuard(SETTINGS, TermModel(FER, SETTINGS))
-    gravity = MODEL.gravity(FER.home)
-    for k in range(WINDOW):
-        assert guard.evidence.sentence == 'not enough joint states yet'
-        guard.add(cycle(1e-3 * k, FER.home, np.zeros(7), effort, None, gravity), running=False)
-    assert guard.evidence.state is GravityState.UNKNOWN
-    assert guard.evidence.sentence == sentence
-
-
 def test_an_effort_across_gravity_gives_an_unknown_verdict():
     gravity = MODEL.gravity(FER.home)
     contact = np.zeros(7)

@@ -44,22 +44,6 @@ def test_a_stop_in_motion_tells_its_reason_and_the_time_left(progress):
     assert not progress.under_way
 
 
-def test_another_motion_interrupts_the_one_under_way(progress):
-    progress.accepted(MOTION, 1.0, HOME)
-    later = Trajectory(MOTION.times + 5.0, MOTION.positions)
-    events = progress.accepted(later, 2.0, HOME)
-    assert states(events) == ['interrupted', 'accepted']
-    assert [event.number for event in events] == [1, 2]
-
-
-def test_given_a_refusal_when_in_motion_then_first_goes_on(progress):
-    progress.accepted(MOTION, 1.0, HOME)
-    (event,) = progress.refused(2.0, 'too far')
-    assert (event.state.value, event.reason, event.number) == ('refused', 'too far', 2)
-    assert progress.under_way
-    assert states(progress.update(3.0, HOME, running=True)) == ['finished']
-
-
 def test_a_stream_of_points_counts_as_one_reference(progress):
     told = []
     for k in range(50):

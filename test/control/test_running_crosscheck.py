@@ -59,9 +59,3 @@ def test_a_torque_off_by_a_hair_is_told_with_its_pose(terms):
         error=np.array([0, 0, 100 * TOLERANCE, 0, 0, 0, 0]),
     )
     assert 'e-11 N m at q = [0.0, -0.7854' in sentence or 'differ by 1e-10' in sentence
-
-
-def test_a_period_of_zero_never_checks(terms):
-    check = RunningCrosscheck(0.0, TOLERANCE)
-    check_at(check, terms, 1)
-    assert check.checks == 0

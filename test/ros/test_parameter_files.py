@@ -161,17 +161,6 @@ def test_a_wrong_parameter_is_named_when_the_node_is_made(fault, tmp_path):
         context.try_shutdown()
 
 
-def test_nested_and_dotted_groups_are_read_the_same(tmp_path):
-    path = tmp_path / 'parameters.yaml'
-    path.write_text(
-        'left:\n  feedforward:\n    ros__parameters:\n      terms:\n'
-        '        gravity: false\n      terms.coriolis: true\n'
-    )
-    assert read_sections(path) == {
-        '/left/feedforward': {'terms.gravity': False, 'terms.coriolis': True}
-    }
-
-
 @pytest.mark.parametrize(
     'pattern, node, expected',
     [

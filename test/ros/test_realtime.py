@@ -71,22 +71,6 @@ def test_without_permission_realtime_says_why_and_stays_off():
     assert ask(before=forbid) == ['False', 'True', 'None']
 
 
-def test_realtime_locks_pages_as_they_are_touched(permitted):
-    kept = {name: value for name, value in os.environ.items() if name not in OURS}
-    locked = (
-        'request_realtime(); block = bytearray(1 << 24); print(next(line for line in '
-        'open("/proc/self/status") if line.startswith("VmLck")))'
-    )
-    answer = subprocess.run(
-        [sys.executable, '-c', IMPORT + locked],
-        env=kept,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert int(answer.stdout.split()[1]) >= 1 << 14  # kB: the block at least
-
-
 @pytest.mark.parametrize('priority', [50, 99])
 def test_services_run_below_all_that_brings_and_sends_torques(permitted, priority):
     # libfranka raises the thread that connects to 99; DDS stays at 50.

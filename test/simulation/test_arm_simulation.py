@@ -59,20 +59,6 @@ def test_an_arm_with_own_compensation_stays_and_measures_gravity():
     )
 
 
-def test_friction_brakes_a_coasting_joint_as_its_model_says():
-    coasting = {}
-    for friction in (False, True):
-        simulation = arm(friction=friction, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0)
-        for k in range(300):  # too short for the stop to be reached
-            torque = np.zeros(7)
-            torque[6] = 0.5 if k < 50 else 0.0
-            simulation.step(torque)
-        coasting[friction] = simulation.read().velocity[6]
-        assert not simulation.at_stops
-    assert coasting[False] > 1.0
-    assert abs(coasting[True]) < 0.2 * coasting[False]
-
-
 def test_effort_sensors_see_friction_as_the_real_arms_do():
     simulation = arm(friction=True, brake_release_after=0.0)
     torque = MODEL.gravity(FER.home) + np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.3])
