@@ -36,7 +36,6 @@ class InertialSet:
     inertia_about: InertiaAbout | None = None
     hand: str = NO_HAND
     rounding: Positive | None = None
-    repair: str | None = None
     repairs: tuple[str, ...] = ()
     links: tuple[Body, ...]
     base_link: Body | None = None
@@ -49,8 +48,6 @@ class InertialSet:
                 f'is {self.hand!r}; there are {", ".join(available_hands())}, or the path of a '
                 'hand file',
             )
-        if self.repair not in (None, *REPAIRS):
-            raise FieldError(('repair',), f'is {self.repair!r}; it must be {REPAIRS[0]}')
         self.inertias()
 
     def inertias(self) -> tuple[LinkInertia, ...]:
@@ -160,7 +157,7 @@ def load(
         Put in front of every joint name, verbatim.
     repair : str, optional
         'nearest_within_rounding' replaces links that no real body could be by the nearest ones
-        that are, within the rounding that the set states; the set's own `repair` if not given.
+        that are, within the rounding that the set states.
 
     Raises
     ------
@@ -211,7 +208,7 @@ def load(
     except DescriptionError as error:
         raise DescriptionError(f'{path}: {error}') from error
     description = _with_hand(description, hand)
-    if (repair or inertial.repair) is None:
+    if repair is None:
         return description
     # Hands shift the rounding box, no more.
     about_origin = inertial.inertia_about is InertiaAbout.FRAME_ORIGIN and all(

@@ -26,7 +26,6 @@ from .parameters import (
     gravity_parameters,
     INERTIA_FORMS,
     inertia_parameters,
-    kind_parameters,
     limit_parameters,
     Parameter,
     ROW_UNITS,
@@ -212,8 +211,7 @@ def _geometry(
         turned = replace(here, arm=with_joint_reversed(here.arm, i))
         effect, place = probe.effect(turned).largest, here.arm.joint_names[i]
         found.append(Difference(place, 'joint sign', '+', '-', '', effect, cause))
-    numbers = kind_parameters(here.arm) + geometry_parameters(here.arm)
-    return found + _measured(numbers, here, there, probe, tolerance)
+    return found + _measured(geometry_parameters(here.arm), here, there, probe, tolerance)
 
 
 def nearest_reading(
@@ -254,7 +252,7 @@ def _align_signs(
 
 
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
-    parameters = kind_parameters(first) + geometry_parameters(first) + limit_parameters(first)
+    parameters = geometry_parameters(first) + limit_parameters(first)
     here, there = (Situation(arm, gravity_vector(GRAVITY)) for arm in (first, second))
     return len(_differing(parameters, here, there, tolerance)) + sum(
         len(_fewest(first, second, link, tolerance)) for link in range(first.n)

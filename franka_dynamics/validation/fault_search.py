@@ -192,7 +192,7 @@ def _parameters(description: ArmDescription) -> list[Parameter]:
     """Return gravity, geometry, rotors, and every link's numbers as either kind of table."""
     parameters = [
         *gravity_parameters(),
-        *(one for one in geometry_parameters(description) if one.identifiable),
+        *(one for one in geometry_parameters(description) if one.identifiable and one.unit),
     ]
     about_center, about_origin = INERTIA_FORMS[:2]
     for link in range(description.n):

@@ -113,7 +113,7 @@ def gravity_parameters() -> list[Parameter]:
 
 
 def geometry_parameters(description: ArmDescription) -> list[Parameter]:
-    """Return base, joints' rows and rotors, and flange, in order from base to tip."""
+    """Return base, joints' kinds, rows and rotors, and flange, in order from base to tip."""
     parameters = [
         _field('base', f'position {axis}', 'm', 'arm', 'base', (i, 3))
         for i, axis in enumerate('xyz')
@@ -121,26 +121,11 @@ def geometry_parameters(description: ArmDescription) -> list[Parameter]:
     parameters += [_base_angle(axis) for axis in range(3)]
     for i, joint in enumerate(description.joints):
         at = ('arm', 'joints', i)
-        parameters += _row_parameters(joint.name, *at, 'row')
+        parameters += [_kind(joint.name, i), *_row(joint.name, *at, 'row')]
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
         parameters.append(_field(joint.name, 'rotor inertia', unit, *at, 'rotor_inertia'))
     # The flange moves no mass of its own: a load on it is already in the last link.
-    return parameters + _row_parameters('flange', 'arm', 'flange', identifiable=False)
-
-
-def kind_parameters(description: ArmDescription) -> list[Parameter]:
-    """Return whether each joint turns or slides."""
-
-    def kind(place: str, i: int) -> Parameter:
-        return Parameter(
-            place,
-            'kind',
-            '',
-            lambda of: of.arm.joints[i].kind.value,
-            lambda of, value: _set(of, ('arm', 'joints', i, 'kind'), JointKind(value)),
-        )
-
-    return [kind(joint.name, i) for i, joint in enumerate(description.joints)]
+    return parameters + _row('flange', 'arm', 'flange', identifiable=False)
 
 
 def limit_parameters(description: ArmDescription) -> list[Parameter]:
@@ -163,19 +148,35 @@ def inertia_parameters(
 ) -> list[Parameter]:
     """Return the ten parameters of one link (counted from 0) in one form."""
     place = description.joints[link].name
-    return [_inertia_parameter(place, link, form, k) for k in range(10)]
+
+    def parameter(k: int, name: str, unit: str) -> Parameter:
+        def write(of: Situation, value: float) -> Situation:
+            numbers = form.numbers(of.arm.links[link])
+            numbers[k] = value
+            return _set(of, ('arm', 'links', link), form.link(numbers))
+
+        return Parameter(
+            place, name, unit, lambda of: float(form.numbers(of.arm.links[link])[k]), write
+        )
+
+    return [parameter(k, name, unit) for k, (name, unit) in enumerate(form.names())]
 
 
 def friction_parameters(description: ArmDescription) -> list[Parameter]:
     """Return every number of the friction model; how well it is known is none of them."""
-    if description.friction is None:
-        return []
-    return [
-        _friction_parameter(description, part.name, at)
-        for part in fields(description.friction)  # type: ignore[arg-type]
-        if part.init and part.name != 'deviations'
-        for at in np.ndindex(np.shape(getattr(description.friction, part.name)))
-    ]
+    friction, found = description.friction, []
+    for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
+        if not part.init or part.name == 'deviations':
+            continue
+        for at in np.ndindex(np.shape(getattr(friction, part.name))):
+            # Columns are joints; rows, and what there is one of for each element, are elements.
+            by_element = part.name == 'reach'
+            place = 'arm' if by_element or not at else description.joint_names[at[-1]]
+            element = ''.join(f'[{k + 1}]' for k in (at if by_element else at[:-1]))
+            path = (part.name, at) if at else (part.name,)
+            label = f'friction {part.name}{element}'
+            found.append(_field(place, label, '', 'arm', 'friction', *path))
+    return found
 
 
 def friction_form(description: ArmDescription) -> str:
@@ -185,15 +186,6 @@ def friction_form(description: ArmDescription) -> str:
         return 'none'
     elements = len(friction.reach) if isinstance(friction, MaxwellSlipFriction) else 0
     return type(friction).__name__ + (f' of {elements} elements' if elements else '')
-
-
-def _friction_parameter(description: ArmDescription, name: str, at: tuple[int, ...]) -> Parameter:
-    # Columns are joints; rows, and what there is one of for each element, are elements.
-    by_element = name == 'reach'
-    place = 'arm' if by_element or not at else description.joint_names[at[-1]]
-    element = at if by_element else at[:-1]
-    label = f'friction {name}{"".join(f"[{k + 1}]" for k in element)}'
-    return _field(place, label, '', 'arm', 'friction', name, *([at] if at else []))
 
 
 def _field(place: str, name: str, unit: str, *path: Key, **flags: bool) -> Parameter:
@@ -222,11 +214,22 @@ def _set(thing: Any, path: Sequence[Key], value: Any) -> Any:
     return changed
 
 
-def _row_parameters(place: str, *path: Key, identifiable: bool = True) -> list[Parameter]:
+def _row(place: str, *path: Key, identifiable: bool = True) -> list[Parameter]:
     return [
         _field(place, name, unit, *path, name, angle=unit == 'rad', identifiable=identifiable)
         for name, unit in ROW_UNITS.items()
     ]
+
+
+def _kind(place: str, i: int) -> Parameter:
+    """Return whether a joint turns or slides."""
+    return Parameter(
+        place,
+        'kind',
+        '',
+        lambda of: of.arm.joints[i].kind.value,
+        lambda of, value: _set(of, ('arm', 'joints', i, 'kind'), JointKind(value)),
+    )
 
 
 def _base_angle(axis: int) -> Parameter:
@@ -246,20 +249,4 @@ def _base_angle(axis: int) -> Parameter:
         lambda of: float(rpy_from_rotation(of.arm.base[:3, :3])[axis]),
         write,
         angle=True,
-    )
-
-
-def _inertia_parameter(place: str, link: int, form: InertiaForm, k: int) -> Parameter:
-    def write(of: Situation, value: float) -> Situation:
-        numbers = form.numbers(of.arm.links[link])
-        numbers[k] = value
-        return _set(of, ('arm', 'links', link), form.link(numbers))
-
-    name, unit = form.names()[k]
-    return Parameter(
-        place,
-        name,
-        unit,
-        lambda of: float(form.numbers(of.arm.links[link])[k]),
-        write,
     )

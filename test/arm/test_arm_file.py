@@ -142,7 +142,6 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
         ('friction', {**SLIPPING, 'reach': [0.3, -0.004]}, 'friction cannot be used: The reach o'),
         ('default_set', 'gess', "default_set is 'gess'; there are guess"),
         ('inertial_sets.guess.hand', 'gripper', "hand is 'gripper'; there are franka_hand"),
-        ('inertial_sets.guess.repair', 'all', "repair is 'all'; it must be nearest_within_roundi"),
         ('inertial_sets.guess.inertia_about', 'joint', "is 'joint'; it must be frame_origin or"),
         ('LINK.mass', -1.0, 'LINK.mass is -1; it cannot be negative'),
         ('LINK.first_moment', [0, 0, 0], 'LINK.center_of_mass and first_moment: give exactly one'),
