@@ -47,7 +47,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.settings import Stop, TARGETS
+from franka_dynamics.control.settings import TARGETS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import request_message, stamp_from_seconds
 from franka_dynamics.ros.node_group import use_isolated_network
@@ -336,7 +336,7 @@ class Result(NamedTuple):
 
 def rest_torque(target: str, q: np.ndarray) -> np.ndarray:
     """Return where a stop ends at a position, both (7,): at zero, or at g [N m]."""
-    if TARGETS[target].stop is Stop.ZERO:
+    if TARGETS[target].receiver_adds_gravity:
         return np.zeros(FER.n)
     return NewtonEulerModel(FER).gravity(q)
 

@@ -25,7 +25,7 @@ from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
 from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .running_crosscheck import RunningCrosscheck
-from .settings import Settings, Start, Stop
+from .settings import Settings
 from .smoothing import is_streamed
 from .supervision import Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
@@ -414,7 +414,7 @@ class FeedforwardController:
         if self.mode is Mode.RUNNING and self.output.last is None:
             self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
         elif self.mode is Mode.RUNNING:
-            self._stop_holds = self._law.settings.profile.stop is Stop.HOLD_GRAVITY and not to_zero
+            self._stop_holds = self._law.holds_gravity and not to_zero
             self.stop_reason = reason
             self.counters.stops += 1
             self.reference.clear()
@@ -450,7 +450,7 @@ class FeedforwardController:
     def rest_torque(self) -> Array:
         """Where a stop sequence from here would end, shape (n,) [N m]."""
         if self.mode is Mode.RUNNING:
-            holds = self._law.settings.profile.stop is Stop.HOLD_GRAVITY
+            holds = self._law.holds_gravity
         elif self.mode is Mode.BRAKING:
             holds = self._stop_holds
         else:
@@ -551,7 +551,7 @@ class FeedforwardController:
             self.mode is Mode.SILENT
             and self._rest is not None
             and self.output.last is not None
-            and self._law.settings.profile.start is Start.GRAVITY
+            and self._law.holds_gravity
             and np.abs(q - self._rest).max() > _MOVED_SINCE
         ):
             self.output.last = None

@@ -18,20 +18,6 @@ from ..errors import InertiaError, SettingsError
 from ..parameter_schema import check, ParameterSpec, specs
 
 
-class Start(str, Enum):
-    """The torque a first command starts from."""
-
-    ZERO = 'zero'
-    GRAVITY = 'gravity'
-
-
-class Stop(str, Enum):
-    """Where the stop sequence ends before the node falls silent."""
-
-    ZERO = 'zero'
-    HOLD_GRAVITY = 'hold_gravity'
-
-
 @dataclass(frozen=True)
 class TargetProfile:
     """
@@ -39,9 +25,9 @@ class TargetProfile:
 
     `receiver_adds_gravity` decides what is commanded: the difference between the true gravity
     torque and the one the receiver already adds, or all of it; `receiver_adds_friction` likewise.
-    `start` is the torque that a first command begins from. Receivers hold the last command
-    for ever (ros2_control's forward controllers do), so `stop` is a torque at which the arm may
-    be left: zero where the receiver keeps it up, the last gravity torque where nobody else does.
+    Receivers hold the last command for ever (ros2_control's forward controllers do), so a stop
+    ends at a torque at which the arm may be left: zero where the receiver keeps it up, the last
+    gravity torque where nobody else does.
     `braked_until_commanded`: whether an arm that stands still without any effort is known to be
     held by its brakes, so that it can be given g at once.
     """
@@ -49,20 +35,16 @@ class TargetProfile:
     name: str
     receiver_adds_gravity: bool
     receiver_adds_friction: bool
-    start: Start
-    stop: Stop
     braked_until_commanded: bool = False
 
 
 TARGETS = {
     profile.name: profile
     for profile in (
-        TargetProfile('fci', True, True, Start.ZERO, Stop.ZERO),
-        TargetProfile('franka_gazebo', True, False, Start.ZERO, Stop.ZERO),
-        TargetProfile('gz_ros2_control', False, False, Start.GRAVITY, Stop.HOLD_GRAVITY),
-        TargetProfile(
-            'mujoco', False, False, Start.GRAVITY, Stop.HOLD_GRAVITY, braked_until_commanded=True
-        ),
+        TargetProfile('fci', True, True),
+        TargetProfile('franka_gazebo', True, False),
+        TargetProfile('gz_ros2_control', False, False),
+        TargetProfile('mujoco', False, False, braked_until_commanded=True),
     )
 }
 DEFAULT_TARGET = 'fci'

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..typing import Array
 _MOST_RELATIVE = 0.3
 # [m/rad] Of one geometry they agree to rounding; another flange is centimetres away.
 _MOST_LEVER = 0.01
+_UNITS = {'M': 'kg m^2', 'C dq': 'N m', 'g': 'N m', 'Jacobian': 'm'}
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,11 @@ class TermDifference:
     largest: float
     scale: float
     where: str
+    unit: str
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f'{self.largest:.3g} {self.unit} (of {self.scale:.3g}) at {self.where}'
 
 
 @dataclass(frozen=True)
@@ -34,16 +41,13 @@ class ModelDifference:
     """
     Differences over all states.
 
-    Of M (`mass`, [kg m^2]), C dq (`coriolis`), g [N m] and the end effector's Jacobian [m/rad or
-    1]; `place` is how far away it is at the state that was read [m]. `gravity_excess` says how far
-    g differs, and where, if it is more than is allowed.
+    `terms` are those of M, C dq, g and the end effector's Jacobian; `place` is how far away that
+    is at the state that was read [m]. `gravity_excess` says how far g differs, and where, if it
+    is more than is allowed.
     """
 
     states: int
-    mass: TermDifference
-    coriolis: TermDifference
-    gravity: TermDifference
-    jacobian: TermDifference
+    terms: Mapping[str, TermDifference]
     place: float
     gravity_excess: str = ''
 
@@ -57,17 +61,11 @@ class ModelDifference:
         agree to rounding.
         """
         reasons = [self.gravity_excess] if self.gravity_excess else []
-        for name, unit, term in (('M', 'kg m^2', self.mass), ('C dq', 'N m', self.coriolis)):
-            if not term.largest <= _MOST_RELATIVE * term.scale:
-                reasons.append(
-                    f'{name} differs by {term.largest:.3g} {unit} (of '
-                    f'{term.scale:.3g}) at {term.where}'
-                )
-        if not self.jacobian.largest <= _MOST_LEVER:
-            reasons.append(
-                f"the end effector's Jacobian differs by {self.jacobian.largest:.3g} m at "
-                f'{self.jacobian.where}'
-            )
+        for name in ('M', 'C dq', 'Jacobian'):
+            term = self.terms[name]
+            most = _MOST_LEVER if name == 'Jacobian' else _MOST_RELATIVE * term.scale
+            if not term.largest <= most:
+                reasons.append(f'{name} differs by {term}')
         if not reasons:
             return ''
         return (
@@ -78,14 +76,10 @@ class ModelDifference:
 
     def sentence(self) -> str:
         """Return all of it in one sentence."""
+        terms = ', '.join(f'{name} differs by up to {term}' for name, term in self.terms.items())
         return (
-            f'against the model that libfranka loads, over {self.states} states: M differs by '
-            f'up to {self.mass.largest:.2e} kg m^2 (of {self.mass.scale:.3g}) at '
-            f'{self.mass.where}, C dq by {self.coriolis.largest:.2e} N m (of '
-            f'{self.coriolis.scale:.3g}) at {self.coriolis.where}, g by '
-            f'{self.gravity.largest:.2e} N m (of {self.gravity.scale:.3g}) at '
-            f'{self.gravity.where}, the Jacobian by {self.jacobian.largest:.2e} (of '
-            f'{self.jacobian.scale:.3g}), and the end effector is {self.place:.2e} m away'
+            f'against the model that libfranka loads, over {self.states} states: {terms}, and the '
+            f'end effector is {self.place:.2e} m away'
         )
 
 
@@ -127,42 +121,32 @@ def compare_models(
     place = float(
         np.abs(measured - ours.frames(np.array(state.q))[-1] @ tool)[:3, 3].max(initial=0.0)
     )
-    rows: dict[str, list[tuple[Array, Array]]] = {
-        'mass': [],
-        'coriolis': [],
-        'gravity': [],
-        'jacobian': [],
-    }
+    rows: dict[str, list[tuple[Array, Array]]] = {name: [] for name in _UNITS}
     # libfranka takes gravity from the measured acceleration of the base, which a simulated
     # robot may leave at zero.
     state.O_ddP_O = list(GRAVITY)
     for _ in range(count):
         q, dq = rng.uniform(lower, upper), rng.uniform(-speed, speed)
         state.q, state.dq = q.tolist(), dq.tolist()
-        rows['mass'].append((np.reshape(loaded.mass(state), (n, n)), ours.mass_matrix(q)))
-        rows['coriolis'].append(
-            (np.array(loaded.coriolis(state)), ours.coriolis_matrix(q, dq) @ dq)
-        )
-        rows['gravity'].append((np.array(loaded.gravity(state)), ours.gravity(q)))
-        rows['jacobian'].append(
+        pairs = (
+            (np.reshape(loaded.mass(state), (n, n)), ours.mass_matrix(q)),
+            (np.array(loaded.coriolis(state)), ours.coriolis_matrix(q, dq) @ dq),
+            (np.array(loaded.gravity(state)), ours.gravity(q)),
             (
                 np.reshape(loaded.zero_jacobian(state), (6, n), order='F'),
                 _at_tool(ours.jacobian(q), ours.frames(q)[-1], tool),
-            )
+            ),
         )
+        for pair, found in zip(pairs, rows.values()):
+            found.append(pair)
     names = description.joint_names
-    excess = np.abs([theirs - own for theirs, own in rows['gravity']]).max(axis=0)
+    excess = np.abs([theirs - own for theirs, own in rows['g']]).max(axis=0)
     allowed = np.broadcast_to(np.asarray(allowed, dtype=float), excess.shape)
     joint = int(np.argmax(excess / allowed))
     return ModelDifference(
         count,
-        **{
-            term: _difference(
-                np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs]), names
-            )
-            for term, pairs in rows.items()
-        },
-        place=place,
+        {name: _difference(pairs, names, _UNITS[name]) for name, pairs in rows.items()},
+        place,
         gravity_excess=f'g differs by {excess[joint]:.3g} N m at {names[joint]} '
         f'({allowed[joint]:.3g} allowed)'
         if not excess[joint] <= allowed[joint]
@@ -178,9 +162,11 @@ def _at_tool(jacobian: Array, flange: Array, tool: Array) -> Array:
     return moved
 
 
-def _difference(theirs: Array, ours: Array, names: tuple[str, ...]) -> TermDifference:
+def _difference(
+    pairs: Sequence[tuple[Array, Array]], names: tuple[str, ...], unit: str
+) -> TermDifference:
+    theirs, ours = (np.array(values) for values in zip(*pairs))
     apart = np.abs(theirs - ours)
     worst = np.unravel_index(np.argmax(apart), apart.shape)
-    return TermDifference(
-        float(apart.max()), float(np.abs(theirs).max()), '/'.join(names[i] for i in worst[1:])
-    )
+    where = '/'.join(names[i] for i in worst[1:])
+    return TermDifference(float(apart.max()), float(np.abs(theirs).max()), where, unit)

@@ -122,12 +122,6 @@ class FciDiagnostics(StatusPublisher):
         )
 
     def _model(self, difference: ModelDifference) -> DiagnosticStatus:
-        terms = {
-            'M [kg m^2]': difference.mass,
-            'C dq [N m]': difference.coriolis,
-            'g [N m]': difference.gravity,
-            'Jacobian [m]': difference.jacobian,
-        }
         refusal = self._preflight.model_refusal
         checked = self._controller.crosscheck
         return self.status(
@@ -135,7 +129,10 @@ class FciDiagnostics(StatusPublisher):
             ERROR if refusal else OK,
             refusal or difference.sentence(),
             {
-                **{f'largest difference of {name}': term.largest for name, term in terms.items()},
+                **{
+                    f'largest difference of {name} [{term.unit}]': term.largest
+                    for name, term in difference.terms.items()
+                },
                 'running cross-check: largest difference [N m]': checked.largest,
                 'running cross-check: checks': checked.checks,
             },

@@ -9,7 +9,7 @@ link, driven by the gear's teeth at a frequency that grows with the joint's spee
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,22 +68,6 @@ class JointElasticity:
     ripple: Array
     harmonics: Array
     noise: Array
-
-    def __post_init__(self) -> None:
-        """Check the parameters and freeze the arrays."""
-        n, count = np.shape(self.stiffness)[-1], len(np.atleast_1d(self.harmonics))
-        for f in fields(self):
-            array = np.array(getattr(self, f.name), dtype=float)
-            shape = {'ripple': (count, n), 'harmonics': (count,)}.get(f.name, (n,))
-            if array.shape != shape or not (np.isfinite(array).all() and (array >= 0.0).all()):
-                raise SettingsError(
-                    f'{f.name} of elastic joints must be of shape {shape}, finite '
-                    f'and not negative; it has shape {array.shape}.'
-                )
-            array.setflags(write=False)
-            object.__setattr__(self, f.name, array)
-        if not (self.stiffness.all() and self.motor_inertia.all()):
-            raise SettingsError('Stiffness and motor inertia of elastic joints must be positive.')
 
 
 def franka_elasticity(arm: ArmDescription) -> JointElasticity:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.settings import Settings, TARGETS, Terms
+from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.errors import SettingsError
 
 FER, FR3 = load('fer'), load('fr3')
@@ -84,8 +84,3 @@ def test_a_payload_is_read_as_set_load_in_the_flange_frame():
     np.testing.assert_allclose(body.center_of_mass, [0.0, 0.0, 0.05], rtol=0, atol=1e-16)
     # Steiner by hand: 1 kg at 5 cm adds 0.0025 kg m^2 across the offset.
     np.testing.assert_allclose(np.diag(body.inertia), [3.5e-3, 3.5e-3, 1e-3], rtol=0, atol=1e-15)
-
-
-def test_only_targets_that_carry_the_arm_stop_at_zero():
-    for profile in TARGETS.values():
-        assert (profile.stop.value == 'zero') == profile.receiver_adds_gravity

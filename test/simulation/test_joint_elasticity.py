@@ -28,7 +28,8 @@ STEP = 1e-3
 
 
 def single_joint(ripple=0.0, noise=0.0):
-    return JointElasticity([K], [D], [B], [38.4], [[ripple]], [1.0], [noise])
+    values = [K], [D], [B], [38.4], [[ripple]], [1.0], [noise]
+    return JointElasticity(*map(np.array, values))
 
 
 def test_a_torque_step_swings_as_the_two_mass_equations_say():
