@@ -68,13 +68,6 @@ def close(actual, expected, tolerance):
     )
 
 
-def test_generated_torques_of_the_franka_agree_with_rnea(fer):
-    states = sample_states(fer.description, 1000, seed=0)
-    model = PinocchioModel(fer.description)
-    expected = [pin.rnea(model.model, model.data, *state) for state in zip(*states)]
-    np.testing.assert_allclose(fer.inverse_dynamics(*states), expected, rtol=0.0, atol=ATOL_FRANKA)
-
-
 @every_arm
 def test_every_quantity_of_any_arm_agrees_with_pinocchio(name, engine):
     description = ARMS[name]
@@ -114,14 +107,14 @@ def test_every_quantity_of_any_arm_agrees_with_pinocchio(name, engine):
     close(ours.regressor(*states), expected, RTOL)
 
 
-@pytest.mark.parametrize('count', [1, 5, 33])
-def test_a_last_block_of_any_length_has_pinocchios_torques(fer, count):
+@pytest.mark.parametrize('count', [0, 1, 5, 1000])
+def test_any_number_of_states_has_pinocchios_torques(fer, count):
     # Vectors hold 2 to 16 states, a last one less.
     states = sample_states(fer.description, count, seed=13)
     model = PinocchioModel(fer.description)
     np.testing.assert_allclose(
         fer.inverse_dynamics(*states),
-        [model.inverse_dynamics(*state) for state in zip(*states)],
+        model.inverse_dynamics(*states),
         rtol=0.0,
         atol=ATOL_FRANKA,
     )
@@ -234,12 +227,6 @@ def test_stacks_of_any_shape_give_what_their_states_give(fer):
     close(fer.jacobian(q), oracle.jacobian(q), RTOL)
     assert fer.regressor(q, dq, ddq).shape == (2, 3, 7, 70)
     assert fer.flange_pose(q).shape == (2, 3, 4, 4)
-
-
-def test_given_no_states_when_run_then_nothing_comes_back(fer):
-    assert fer.inverse_dynamics(*np.empty((3, 0, 7))).shape == (0, 7)
-    assert fer.inverse_dynamics_derivatives(*np.empty((3, 0, 7))).by_velocity.shape == (0, 7, 7)
-    assert fer.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
 
 
 @pytest.mark.parametrize(('place', 'read'), [(1, 0), (0, 0), (0, 1)])

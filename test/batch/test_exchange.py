@@ -13,16 +13,8 @@ from franka_dynamics.batch import batch_model, exchange
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.errors import JointVectorError
 
-from .quantities import ARGUMENTS
-
 ARM = load('rpr')
-METHODS = {
-    **ARGUMENTS,
-    'coriolis_matrix': 2,
-    'inverse_dynamics_derivatives': 3,
-    'regressor': 3,
-    'jacobian': 1,
-}
+METHODS = {'inverse_dynamics': 3, 'gravity': 1, 'inverse_dynamics_derivatives': 3}
 
 
 class Held:

@@ -72,8 +72,3 @@ def test_a_tree_that_contradicts_itself_is_refused_by_name(change, message):
     }
     with pytest.raises(TreeError, match=message):
         BodyTree(**{**good, **change})
-
-
-def test_corrections_for_too_few_joints_name_the_shape():
-    with pytest.raises(TreeError, match=r'Corrections need shape \(3, 6\).* got \(2, 6\)'):
-        random_tree(0, (-1, 0)).with_twist_corrections(np.zeros((2, 6)))

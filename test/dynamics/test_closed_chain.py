@@ -185,19 +185,6 @@ def test_four_bar_agrees_with_pinocchios_constrained_dynamics():
     np.testing.assert_allclose(acceleration, motion.ddq[:3], rtol=0.0, atol=1e-11)
 
 
-def test_a_stack_of_five_bar_motions_equals_each_on_its_own():
-    motions = [five_bar_state(seed) for seed in range(4)]
-    q, dq, ddq = (np.stack([getattr(m, name) for m in motions]) for name in ('q', 'dq', 'ddq'))
-    together = FIVE_BAR.motion(q, dq[:, [0, 3]], ddq[:, [0, 3]])
-    np.testing.assert_allclose(together.ddq, ddq, rtol=0.0, atol=1e-13)
-    np.testing.assert_allclose(
-        FIVE_BAR.inverse_dynamics(together),
-        [FIVE_BAR.inverse_dynamics(m) for m in motions],
-        rtol=0.0,
-        atol=1e-14,
-    )
-
-
 def test_a_crank_out_of_reach_says_how_far_open_it_is():
     # Given a crank's end 0.6 m from the pivot, which coupler and rocker of 0.1 m cannot bridge.
     chain = planar_four_bar((0.3, 0.1, 0.1, 0.3), [rod(1.0, 0.1)] * 3)

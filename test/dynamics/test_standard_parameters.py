@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm import load
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio
 from franka_dynamics.dynamics.regressor import (
     parameter_vector,
@@ -45,8 +45,3 @@ def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors(random_arm):
 def test_a_bad_arm_vector_is_refused_by_name(vector, sentence):
     with pytest.raises(InertiaError, match=sentence):
         with_parameter_vector(load('fer'), vector)
-
-
-def test_a_link_of_nine_numbers_is_refused_naming_the_order():
-    with pytest.raises(InertiaError, match='XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m'):
-        LinkInertia.from_parameters(np.zeros(9))

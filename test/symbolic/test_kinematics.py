@@ -166,15 +166,6 @@ def test_frames_of_standard_rows_are_the_rows_own():
         np.testing.assert_allclose(jacobian, exchanged(expected), rtol=0.0, atol=ATOL)
 
 
-def test_letters_of_the_rpr_arm_are_those_of_its_rows():
-    chain = chain_of(load('rpr'))
-    assert {str(letter): value for letter, value in chain.values.items()} == {
-        'a1': 0.2,
-        'd2': 0.3,
-        'a3': 0.4,
-    }
-
-
 def test_an_unknown_reference_frame_lists_the_choices():
     with pytest.raises(FrameError, match="'BODY' is no reference frame; there are LOCAL_WORLD"):
         FORMS().jacobian(1, 'BODY')

