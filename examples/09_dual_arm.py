@@ -4,16 +4,13 @@
 Two FR3 arms on a torso that turns, as one tree: base parameters, regressor, code, batches.
 
 Everything is compared with Pinocchio, whose model of the same set-up is put together from the
-shipped URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.py`; it writes the
-tree's equations as a C header with `--output`, and takes a minute or two, for the cheapest way to
-write them is searched for.
+shipped URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -21,8 +18,8 @@ import pinocchio as pin
 from franka_dynamics.arm import load
 from franka_dynamics.arm.bodies import Box
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.codegen.emit import c_header, operation_count, Origin
-from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
+from franka_dynamics.codegen.emit import operation_count
+from franka_dynamics.codegen.equations import customised_equations, Quantity
 from franka_dynamics.dynamics.assembly import assemble, Mount
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
@@ -116,7 +113,6 @@ def draw(tree: BodyTree, path: str) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Find, compare, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--output', type=Path, help='folder for the C header')
     parser.add_argument('--plot', help='picture of the tree and of which joints move which')
     arguments = parser.parse_args(argv)
     print('two FR3 on a waist that turns, 15 joints; 200 random states', flush=True)
@@ -144,12 +140,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     compared('a batch', BatchModel(tree).inverse_dynamics(*states))
     if arguments.plot:
         draw(tree, arguments.plot)
-    if arguments.output:
-        origin = Origin('dual_fr3', 'franka_description', 'none', GRAVITY, Parameters.BAKED)
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        path = arguments.output / 'dual_fr3_dynamics.h'
-        path.write_text(c_header(origin, [equations]), encoding='utf-8')
-        print(f'written: {path}')
 
 
 if __name__ == '__main__':
