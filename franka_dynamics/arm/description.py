@@ -59,25 +59,6 @@ class JointLimits:
                 'together; give both or neither.'
             )
 
-    def velocity_range(
-        self,
-        position: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the lowest and highest velocity allowed at positions, shape (...) [rad/s]."""
-        if self.velocity_offset is None or self.velocity_deceleration is None:
-            reach = np.full_like(position, self.velocity)
-            return -reach, reach
-        down, up = (
-            np.clip(
-                np.sqrt(2.0 * self.velocity_deceleration * np.maximum(0.0, room))
-                - self.velocity_offset,
-                0.0,
-                self.velocity,
-            )
-            for room in (position - self.lower, self.upper - position)
-        )
-        return -down, up
-
 
 @dataclass(frozen=True)
 class Joint:
@@ -207,14 +188,14 @@ class ArmDescription:
         For the FR3, upper = min(v, max(0, -off + sqrt(max(0, 2 dec (q_max - q))))), mirrored
         below, as Franka's limits page defines it; constant for arms without those figures.
         """
-        position = np.asarray(q, dtype=float)
-        ranges = [
-            joint.limits.velocity_range(position[..., i]) for i, joint in enumerate(self.joints)
-        ]
-        return (
-            np.stack([low for low, _ in ranges], axis=-1),
-            np.stack([high for _, high in ranges], axis=-1),
-        )
+        position, velocity = np.asarray(q, dtype=float), self.limit('velocity')
+        offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
+
+        def bound(room: NDArray[np.float64]) -> NDArray[np.float64]:
+            braking = np.sqrt(2.0 * deceleration * np.maximum(0.0, room)) - offset
+            return np.where(np.isnan(offset), velocity, np.clip(braking, 0.0, velocity))
+
+        return -bound(position - self.limit('lower')), bound(self.limit('upper') - position)
 
     def joint_vector(self, values: ArrayLike, name: str) -> NDArray[np.float64]:
         """
