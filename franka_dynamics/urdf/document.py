@@ -12,12 +12,12 @@ from typing import TypeVar
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six
 from ..errors import UrdfError
 from ..spatial import pose_from_xyz_rpy
+from ..typing import Array
 
 _MOST_NAMES = 6  # more link names than this make an error message unreadable
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
@@ -44,8 +44,8 @@ class UrdfJoint:
     kind: str
     parent: str
     child: str
-    origin: NDArray[np.float64]
-    axis: NDArray[np.float64]
+    origin: Array
+    axis: Array
     limits: JointLimits | None = None
     mimics: str | None = None
 
@@ -72,21 +72,17 @@ class UrdfDocument:
     root: str
     notes: tuple[str, ...] = ()
 
-    def joint_to(self, link: str) -> UrdfJoint | None:
-        """Return the joint whose child is `link`; None for the root."""
-        return next((joint for joint in self.joints.values() if joint.child == link), None)
-
     def joints_from(self, link: str) -> list[UrdfJoint]:
         """Return the joints whose parent is `link`."""
         return [joint for joint in self.joints.values() if joint.parent == link]
 
     def path_to(self, link: str) -> list[UrdfJoint]:
         """Return the joints from the root to `link`."""
+        to = {joint.child: joint for joint in self.joints.values()}
         path: list[UrdfJoint] = []
-        joint = self.joint_to(link)
-        while joint is not None:
-            path.append(joint)
-            joint = self.joint_to(joint.parent)
+        while link in to:
+            path.append(to[link])
+            link = to[link].parent
         return path[::-1]
 
 
@@ -274,39 +270,35 @@ class _Parser:
             raise self._error(
                 f'{where} has the type {kind!r}; URDF knows {", ".join(JOINT_TYPES)}.'
             )
+        ends = [element.find(tag) for tag in ('parent', 'child')]
+        parent, child = ('' if end is None else end.get('link', '') for end in ends)
+        if not (parent and child):
+            raise self._error(f'{where} names no {"child" if parent else "parent"} link.')
         mimic = element.find('mimic')
         return UrdfJoint(
             name,
             kind,
-            self._end(element, 'parent', where),
-            self._end(element, 'child', where),
+            parent,
+            child,
             self._origin(element, where),
             self._axis(element, where),
             self._limits(element, kind, where),
             None if mimic is None else mimic.get('joint', '(unnamed)'),
         )
 
-    def _end(self, element: ElementTree.Element, tag: str, where: str) -> str:
-        end = element.find(tag)
-        link = None if end is None else end.get('link')
-        if not link:
-            raise self._error(f'{where} names no {tag} link.')
-        return link
-
-    def _origin(self, element: ElementTree.Element, where: str) -> NDArray[np.float64]:
+    def _origin(self, element: ElementTree.Element, where: str) -> Array:
         origin = element.find('origin')
         if origin is None:
             return np.eye(4)
-        return pose_from_xyz_rpy(
-            self._triple(origin, 'xyz', f'{where}, <origin>', (0.0, 0.0, 0.0)),
-            self._triple(origin, 'rpy', f'{where}, <origin>', (0.0, 0.0, 0.0)),
-        )
+        where = f'{where}, <origin>'
+        xyz, rpy = (self._numbers(origin, key, where, '0 0 0') for key in ('xyz', 'rpy'))
+        return pose_from_xyz_rpy(xyz, rpy)
 
-    def _axis(self, element: ElementTree.Element, where: str) -> NDArray[np.float64]:
+    def _axis(self, element: ElementTree.Element, where: str) -> Array:
         axis = element.find('axis')
         if axis is None or element.get('type') == 'fixed':
             return np.array([1.0, 0.0, 0.0])  # URDF's default
-        vector = self._triple(axis, 'xyz', f'{where}, <axis>', (1.0, 0.0, 0.0))
+        vector = self._numbers(axis, 'xyz', f'{where}, <axis>', '1 0 0')
         length = float(np.linalg.norm(vector))
         if length < _AXIS_LENGTH_TOLERANCE:
             raise self._error(
@@ -344,32 +336,24 @@ class _Parser:
             )
         return JointLimits(lower=lower, upper=upper, velocity=velocity, effort=effort)
 
-    def _number(self, element: ElementTree.Element, key: str, where: str) -> float:
-        text = element.get(key)
+    def _numbers(
+        self, element: ElementTree.Element, key: str, where: str, absent: str | None = None
+    ) -> Array:
+        """Return an attribute's finite numbers, as many as its default has, else one."""
+        text = element.get(key, absent)
         if text is None:
             raise self._error(f'{where} has no attribute {key!r}.')
-        return self._float(text, key, where)
-
-    def _triple(
-        self,
-        element: ElementTree.Element,
-        key: str,
-        where: str,
-        absent: tuple[float, float, float],
-    ) -> NDArray[np.float64]:
-        text = element.get(key)
-        if text is None:
-            return np.array(absent)
-        words = text.split()
-        if len(words) != 3:
-            raise self._error(f'{where}: {key}="{text}" must be three numbers.')
-        return np.array([self._float(word, key, where) for word in words])
-
-    def _float(self, text: str, key: str, where: str) -> float:
+        words, count = text.split(), 1 if absent is None else len(absent.split())
+        if len(words) != count:
+            wanted = 'one number' if count == 1 else 'three numbers'
+            raise self._error(f'{where}: {key}="{text}" must be {wanted}.')
         try:
-            value = float(text)
+            values = np.array(words, dtype=float)
         except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
+            values = np.array([math.nan])
+        if not np.isfinite(values).all():
             raise self._error(f'{where}: {key}="{text}" is no finite number.')
-        return value
+        return values
+
+    def _number(self, element: ElementTree.Element, key: str, where: str) -> float:
+        return float(self._numbers(element, key, where)[0])

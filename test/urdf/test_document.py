@@ -36,10 +36,10 @@ JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
         (FER.replace('0 0 0.333', '0 0 ${d1}'), 'F: is a xacro file'),
         (
             FER.replace('0 0 0.333', '0 0 0,333'),
-            '\'fer_joint1\', <origin>: xyz="0,333" is no finite',
+            '\'fer_joint1\', <origin>: xyz="0 0 0,333" is no finite',
         ),
         (FER.replace('0 0 0.333', '0 0.333'), 'xyz="0 0.333" must be three numbers'),
-        (FER.replace('0 0 0.333', '0 0 nan'), 'xyz="nan" is no finite number'),
+        (FER.replace('0 0 0.333', '0 0 nan'), 'xyz="0 0 nan" is no finite number'),
         (edited(FER, JOINT3, type='hinge'), "joint 'fer_joint3' has the type 'hinge'; URDF knows"),
         (edited(FER, f'{JOINT3}/axis', xyz='0 0 0'), "'fer_joint3' has the axis .*no direction"),
         (edited(FER, f'{JOINT3}/child', link='elbow'), "'fer_joint3' refers to the link 'elbow'"),
