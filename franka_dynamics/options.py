@@ -37,8 +37,6 @@ class Option:
         What makes the value of a word, in place of the annotated type.
     const : object
         The value where the option is given without one.
-    empty : bool
-        Whether an option of several values may be given without any.
 
     """
 
@@ -51,7 +49,6 @@ class Option:
     most: float | None = None
     kind: Callable[[str], Any] | None = None
     const: Any = None
-    empty: bool = False
 
 
 def option(

@@ -132,7 +132,7 @@ def _values(declared: Option, annotation: Any) -> dict[str, Any]:
         if others != [...]:
             settings['nargs'] = 1 + len(others)
         else:
-            settings['nargs'] = '*' if declared.empty else '+'
+            settings['nargs'] = '+'
             if not declared.positional:
                 settings['action'] = 'extend'
     if declared.const is not None:

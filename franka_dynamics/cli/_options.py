@@ -58,11 +58,6 @@ def desk_option() -> Any:
     )
 
 
-def seed_option(what: str) -> Any:
-    """Return --seed N: `what` it is of."""
-    return option(what, 'N', default=0)
-
-
 def arm_prefix_option() -> Any:
     """Return --arm-prefix."""
     return option('in front of every joint name, verbatim', 'PREFIX', default='')

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ._arm_options import ARM_OPTIONS, RepairableArm
-from ._options import file_option, gravity_option, json_option, seed_option
+from ._options import file_option, gravity_option, json_option
 from ._say import say, terminal, write_json
 from ..options import option
 
@@ -31,7 +31,7 @@ class Check(RepairableArm):
         least=1,
         default=None,
     )
-    seed: int = seed_option('of the states')
+    seed: int = option('of the states', 'N', default=0)
     gravity: tuple[float, float, float] = gravity_option('space')
     random: int | None = option(
         'check N random arms of 1 to 8 revolute and prismatic joints in both conventions instead',
