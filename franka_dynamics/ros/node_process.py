@@ -33,22 +33,9 @@ _NO_NODE = 'error creating node'  # how rcl says it
 _SOURCES = re.compile(r', at \S+:\d+')
 
 
-def start_node(
-    make: Callable[[], Any],
-    args: Sequence[str] | None,
-    signals: SignalHandlerOptions = SignalHandlerOptions.ALL,
-) -> Any:
+def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
     """
-    Initialise rclpy and return the node, its parameter files checked.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the node.
-    args : sequence of str or None
-        The command line; None for the process's own.
-    signals : SignalHandlerOptions
-        Which signals rclpy handles.
+    Initialise rclpy and return the node, its parameter files checked; as `run_node` takes them.
 
     Raises
     ------
@@ -61,7 +48,7 @@ def start_node(
     for path in files:
         read_sections(path)
     try:
-        rclpy.init(args=arguments, signal_handler_options=signals)
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
         what = (
             'security was asked for, but cannot be had'
@@ -170,7 +157,7 @@ def run_node(
     stop = StopRequest()
     try:
         try:
-            node = start_node(make, args, SignalHandlerOptions.NO)
+            node = _started(make, args)
         except FrankaDynamicsError as error:
             print(f'{error}', file=sys.stderr)
             return REFUSED if isinstance(error, refusals) else INPUT_AT_FAULT

@@ -26,12 +26,11 @@ from ..errors import FrankaDynamicsError, JointStateError, listed
 # The representation identifier and options (OMG DDS-XTypes 1.3, 7.4.1.2); alignment counts from
 # behind them.
 BODY = 4
-_BYTE_ORDERS = {b'\x00\x01': '<', b'\x00\x00': '>'}
-_COUNT = {order: struct.Struct(order + 'I') for order in '<>'}
+_LITTLE_ENDIAN = b'\x00\x01'
+_COUNT, _STAMP, _FLOAT64 = struct.Struct('<I'), struct.Struct('<iI'), np.dtype('<f8')
 MOST_NANOSECONDS = 10**9 - 1
 # Hundreds of joints with long names; beyond that somebody sends something else.
 MOST_STATE_BYTES = 1 << 16
-_STAMP = {order: struct.Struct(order + 'iI') for order in '<>'}
 _DOUBLE = 8
 
 
@@ -60,13 +59,12 @@ class CdrReader:
     def __init__(self, data: bytes, most_bytes: int) -> None:
         if len(data) > most_bytes:
             raise CdrError(f'it is {len(data)} bytes long, and at most {most_bytes} are read')
-        order = _BYTE_ORDERS.get(bytes(data[:2]))
-        if order is None or len(data) < BODY:
+        if bytes(data[:2]) != _LITTLE_ENDIAN or len(data) < BODY:
             raise CdrError(
                 f'its first bytes are {bytes(data[:BODY]).hex() or "missing"}, which '
-                'is not plain CDR'
+                'is not plain CDR, little-endian'
             )
-        self.data, self.order, self.place = data, order, BODY
+        self.data, self.place = data, BODY
         self.spans: list[tuple[int, int]] = []  # of what is no padding
 
     def align(self, size: int) -> int:
@@ -85,13 +83,13 @@ class CdrReader:
     def count(self) -> int:
         """Return the number of elements of a sequence, or of bytes of a text."""
         self.align(4)
-        number: int = _COUNT[self.order].unpack_from(self.data, self._advance(4))[0]
+        number: int = _COUNT.unpack_from(self.data, self._advance(4))[0]
         return number
 
     def time(self) -> tuple[int, int]:
         """Return seconds and nanoseconds of a Time or a Duration."""
         self.align(4)
-        sec, nanosec = _STAMP[self.order].unpack_from(self.data, self._advance(8))
+        sec, nanosec = _STAMP.unpack_from(self.data, self._advance(8))
         if nanosec > MOST_NANOSECONDS:
             raise CdrError(f'it holds a time with {nanosec} nanoseconds')
         return sec, nanosec
@@ -117,8 +115,7 @@ class CdrReader:
         if count:
             self.align(_DOUBLE)
         begin = self._advance(_DOUBLE * count)
-        values = np.frombuffer(self.data, self.order + 'f8', count, begin)
-        return values.astype(np.float64, copy=False)
+        return np.frombuffer(self.data, _FLOAT64, count, begin)
 
 
 class _Layout(NamedTuple):
@@ -126,9 +123,7 @@ class _Layout(NamedTuple):
 
     length: int
     start: bytes  # the encapsulation header
-    stamp: struct.Struct
     constant: tuple[tuple[int, int, bytes], ...]  # all but stamp, values and padding
-    kind: np.dtype[np.float64]
     begin: int  # of the first value; all lie whole doubles behind it
     doubles: int  # up to the last value
     places: NDArray[np.int_]  # of positions, velocities and efforts (if any), in joint order
@@ -174,13 +169,13 @@ class JointStateReader:
                 layout = self._layout = self._layout_of(CdrReader(data, MOST_STATE_BYTES))
             except CdrError as error:
                 raise JointStateError(f'The joint state cannot be read: {error}.') from error
-        sec, nanosec = layout.stamp.unpack_from(data, BODY)
+        sec, nanosec = _STAMP.unpack_from(data, BODY)
         if nanosec > MOST_NANOSECONDS:
             raise JointStateError(
                 f'The joint state cannot be read: it holds a time with {nanosec} nanoseconds.'
             )
-        values = np.frombuffer(data, layout.kind, layout.doubles, layout.begin)[layout.places]
-        position, velocity, *effort = values.astype(np.float64, copy=False)
+        values = np.frombuffer(data, _FLOAT64, layout.doubles, layout.begin)[layout.places]
+        position, velocity, *effort = values
         return JointReading(
             sec, nanosec, position, velocity, _measured(effort[0]) if effort else None
         )
@@ -210,9 +205,7 @@ class JointStateReader:
         return _Layout(
             len(data),
             bytes(data[:BODY]),
-            _STAMP[reader.order],
             tuple((*span, bytes(data[slice(*span)])) for span in kept),
-            np.dtype(reader.order + 'f8'),
             begin,
             (end - begin) // _DOUBLE,
             np.array(

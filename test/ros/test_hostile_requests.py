@@ -24,8 +24,6 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
 
-from .test_raw_joint_state import big_endian
-
 FER = load('fer')
 NODE, STATES = 'feedforward', 'feedforward: Joint states'
 # `make fuzz` asks more often, and something else each time.
@@ -87,22 +85,6 @@ def test_bytes_that_are_no_joint_state_are_refused_in_a_sentence(world, data, se
 
     world.probe.until(told, sentence)
     assert len(world.probe.diagnostics[STATES][1]) < LONGEST_REASON
-
-
-def test_big_endian_states_are_answered_as_little_endian_ones(world):
-    expected = list(world.commands[-1].data)
-    count = len(world.commands)
-
-    def answered():
-        world.arm.stamp_ns += 10**6
-        stamp = divmod(world.arm.stamp_ns, 10**9)
-        values = [*FER.home, *[0.0] * 14]
-        world.arm._publisher.publish(big_endian(FER.joint_names, values, stamp))
-        world.probe.spin(0.001)
-        return len(world.commands) > count + 200
-
-    world.probe.until(answered, 'answers to big-endian states')
-    assert list(world.commands[-1].data) == expected
 
 
 @pytest.mark.parametrize('label', ['', MEGABYTE])

@@ -4,22 +4,16 @@
 
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.live_view import LiveView, watch
+from franka_dynamics.ros.live_view import LiveView
 from franka_dynamics.ros.node_group import default_signals
-from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.view.scene import EXTERNAL, GRAVITY, MEASURED
-
-from .conftest import TIMEOUT_S
 
 FER = load('fer')
 # Ctrl-C in the middle of rclpy's making of a message, where an exception would be lost.
@@ -72,36 +66,6 @@ def test_a_nodes_terms_in_another_order_are_taken_by_name(view, arm, probe):
     arm.wait_for_listener()
     arm.until(shown, 'the external torque')
     np.testing.assert_allclose(view.read().torques[EXTERNAL], torque, rtol=0.0, atol=0.0)
-
-
-def test_given_a_urdf_without_its_package_then_capsules_stay(arm, probe):
-    pytest.importorskip('viser', reason='viser is not installed')
-    from franka_dynamics.view.window import Window
-
-    mesh = '<visual><geometry><mesh filename="package://absent_arm/0.stl"/></geometry></visual>'
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    publisher = probe.create_publisher(String, 'robot_description', latched)
-    publisher.publish(String(data=write_urdf(FER).replace('</link>', f'{mesh}</link>')))
-    give_up = time.monotonic() + TIMEOUT_S
-    with Window(FER, port=0) as window:
-
-        def go_on():
-            arm.send(1)
-            assert time.monotonic() < give_up, window.remark.content
-            return not (window.remark.content and window._table.content)
-
-        watch(window, FER, 'joint_states', 'feedforward', go_on, look_for_meshes=True)
-        assert 'package absent_arm, which has the meshes' in window.remark.content
-        shapes, handles = window._scene._drawn['links']
-        assert {mesh.joint for mesh in shapes.meshes} == set(range(8))
-        assert all(part.visible for part in handles)
-        # They are where the arm is: the seventh frame of the model, at the state shown.
-        np.testing.assert_allclose(
-            window._scene._frames[7].position,
-            NewtonEulerModel(FER).frames(FER.home)[6, :3, 3],
-            rtol=0.0,
-            atol=1e-9,
-        )
 
 
 def test_ctrl_c_within_a_message_ends_the_view_in_peace(arm, probe):

@@ -3,12 +3,7 @@
 """`franka-dynamics node monitor` beside running nodes: arms in namespaces, and one of them."""
 
 import json
-import os
 from pathlib import Path
-import select
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -88,37 +83,3 @@ def test_json_of_two_arms_has_each_ones_torques_and_limits(two_arms, capsys):
         np.testing.assert_allclose(
             gravity, NewtonEulerModel(arm).gravity(arm.home), rtol=0, atol=1e-9
         )
-
-
-def read_until(terminal, texts):
-    """Return what a pseudo terminal shows until all the texts have come."""
-    shown, give_up = '', time.monotonic() + PATIENCE_S
-    while not all(text in shown for text in texts):
-        assert time.monotonic() < give_up, f'never shown: {texts}; {shown}'
-        if select.select([terminal], [], [], 0.1)[0]:
-            shown += os.read(terminal, 1 << 16).decode(errors='replace')
-    return shown
-
-
-def test_one_namespace_is_shown_alone_until_interrupted(two_arms):
-    terminal, screen = os.openpty()
-    monitor = subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics', 'node', 'monitor', '--namespace', '/right'],
-        stdout=screen,
-        stderr=screen,
-        cwd=ROOT,
-        env={**os.environ, 'COLUMNS': '100', 'TERM': 'xterm'},
-    )
-    shown = read_until(
-        terminal,
-        ['right/feedforward', 'states 1000 Hz', 'right_fr3_joint7', 'external', 'right/simulator'],
-    )
-    monitor.send_signal(signal.SIGINT)
-    # What is still drawn must be read, or the process would wait for room.
-    while monitor.poll() is None:
-        if select.select([terminal], [], [], 0.1)[0]:
-            shown += os.read(terminal, 1 << 16).decode(errors='replace')
-    os.close(screen)
-    os.close(terminal)
-    assert monitor.returncode == 0
-    assert 'left' not in shown
