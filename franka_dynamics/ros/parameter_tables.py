@@ -89,7 +89,7 @@ def page() -> str:
         when = f' Changes: {changes}.' if changes else ''
         parts.append(
             f'\n## {name}\nOf {nodes}.{when}\n\n'
-            f'| parameter | type | default | meaning |\n|---|---|---|---|\n{rows}'
+            f'| parameter | default | allowed | meaning |\n|---|---|---|---|\n{rows}'
         )
     return ''.join(parts)
 
@@ -122,8 +122,9 @@ def _head(text: str) -> list[str]:
 
 def _row(spec: ParameterSpec, changes: str) -> str:
     other = '' if _changes(spec) == changes else _changes(spec) or 'fixed'
-    kind = ', '.join(part for part in (spec.kind, constraints(spec), other) if part)
-    cells = (f'`{spec.name}`', kind, f'`{as_yaml(spec.default)}`', spec.sentence)
+    kind = spec.kind if spec.default == [] else ''  # of others the default's
+    allowed = ', '.join(part for part in (kind, constraints(spec), other) if part)
+    cells = (f'`{spec.name}`', f'`{as_yaml(spec.default)}`', allowed, spec.sentence)
     return '| ' + ' | '.join(cell.replace('|', '\\|') for cell in cells) + ' |\n'
 
 
@@ -164,7 +165,7 @@ one by one (`-p target:=mujoco`), or while the node runs (`ros2 param set /feedf
 - Refused with one sentence, and nothing is started: a parameter that does not exist, a value of
   another type or outside its range, an unreadable file, a file without a section for the node.
   Name the section `/**:`; one named `feedforward:` does not reach a node in a namespace.
-- ROS tells decimals from integers: write `1.0` for a double.
+- A value has the default's type; ROS tells decimals from integers: write `1.0` for a double.
 - Changes: "running" at any time, "inactive" while the node is not active, which reads it when it
   is activated; all else is fixed at the start.
 - `ros2 param load` sets one parameter after the other: what is refused half-way is half in use.
