@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .body_tree import BASE, BodyTree
 from ..arm import ArmDescription, Convention, DHRow, JointKind
@@ -51,21 +50,6 @@ class TreeRow:
     gamma: float
     b: float
     row: DHRow
-
-    @property
-    def before(self) -> Array:
-        """Pose Rz(gamma) Tz(b) of the row's start in the antecedent's frame, (4, 4)."""
-        pose = np.eye(4)
-        cosine, sine = cos_sin(self.gamma)
-        pose[:2, :2] = [[cosine, -sine], [sine, cosine]]
-        pose[2, 3] = self.b
-        return pose
-
-    def poses(self, position: ArrayLike = 0.0) -> Array:
-        """Return the pose of frame j in the antecedent's at joint positions, (..., 4, 4)."""
-        revolute = self.kind is JointKind.REVOLUTE
-        moved = (position, 0.0) if revolute else (0.0, position)
-        return self.before @ self.row.transform(Convention.MODIFIED, *moved)
 
 
 def cos_sin(angle: float) -> tuple[float, float]:

@@ -211,17 +211,6 @@ class RprKinematics:
             )
         return np.asarray(branches[kept])
 
-    def determinant(self, q: ArrayLike) -> Array:
-        """
-        Return det J_A = -w a3 C3 with w = D + a3 C3, shape (...) [m^2].
-
-        It vanishes in the two kinds of singular positions: on the cylinder of radius a1 about the
-        vertical axis (w = 0), where theta1 and d2 move the end effector along one line, and with
-        link 3 upright (C3 = 0), where nothing moves it up.
-        """
-        _, (_, c3), extension = self._parts(q)
-        return np.asarray(-(extension + self.a3 * c3) * self.a3 * c3)
-
     def analytical_jacobian(self, q: ArrayLike) -> Array:
         """Return J_A = dp/dq, shape (..., 3, 3) (Busellato 2023, section 1.4, corrected)."""
         return self.geometric_jacobian(q)[..., :3, :]

@@ -9,7 +9,6 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError, JointVectorError, UnreachableError
 from franka_dynamics.rpr.kinematics import RprKinematics
 
@@ -144,15 +143,3 @@ def test_a_point_beyond_the_limits_is_refused_naming_the_joint():
     kinematics = RprKinematics.from_description(arm)
     with pytest.raises(UnreachableError, match=r'branch needs d2 = .*, outside -0\.3 to 0\.3'):
         kinematics.inverse_within([1.5, 0.0, 0.3], arm.limit('lower'), arm.limit('upper'))
-
-
-def test_the_determinant_is_pinocchios_and_zero_when_singular():
-    kinematics = RprKinematics.from_description(load('rpr'))
-    q = np.random.default_rng(3).uniform(-1.0, 1.0, (20, 3))
-    model = PinocchioModel(load('rpr'))
-    expected = [np.linalg.det(model.jacobian(each)[:3]) for each in q]
-    np.testing.assert_allclose(kinematics.determinant(q), expected, rtol=0.0, atol=1e-14)
-    upright, drawn_in = [0.3, 0.1, np.pi / 2], [0.3, -0.7, 0.0]  # C3 = 0; D = -a3
-    np.testing.assert_allclose(
-        kinematics.determinant([upright, drawn_in]), 0.0, rtol=0.0, atol=1e-15
-    )
