@@ -207,11 +207,10 @@ def test_bags_of_two_arms_are_refused_with_both_named(simulate, bag, tmp_path, c
     assert 'from panda_joint1 ...: these are different arms' in error
 
 
-@pytest.mark.parametrize('option', [[], ['--test']])
-def test_a_bag_that_is_named_twice_is_refused(bag, tmp_path, capsys, option):
+def test_a_bag_that_is_named_twice_is_refused(bag, tmp_path, capsys):
     copy = tmp_path / 'copy'
     write_recording(read_recording(bag, FER.joint_names), copy)
-    assert main(['identify', 'arm', str(bag), *option, str(copy)]) == INPUT_AT_FAULT
+    assert main(['identify', 'arm', str(bag), '--test', str(copy)]) == INPUT_AT_FAULT
     # On a busy machine lines of progress come before.
     *_, error = capsys.readouterr().err.splitlines()
     assert 'copy holds the same recording as' in error
@@ -221,11 +220,9 @@ def test_a_bag_that_is_named_twice_is_refused(bag, tmp_path, capsys, option):
     ('change', 'sentence'),
     [
         (lambda one: {'effort': -one.effort}, 'effort looks like another sign'),
-        (lambda one: {'effort': 1000.0 * one.effort}, 'effort looks like another unit'),
-        (lambda one: {'dq': np.degrees(one.dq)}, 'velocities look like deg/s'),
         (lambda one: {'q': np.degrees(one.q), 'dq': np.degrees(one.dq)}, 'look like degrees'),
     ],
-    ids=['sign', 'unit', 'deg/s', 'degrees'],
+    ids=['sign', 'degrees'],
 )
 def test_a_bag_of_another_unit_or_sign_writes_no_file(bag, tmp_path, capsys, change, sentence):
     recording, wrong = read_recording(bag, FER.joint_names), tmp_path / 'wrong'
@@ -271,15 +268,6 @@ def test_an_option_at_fault_is_refused_in_one_sentence(bag, capsys, options, sen
     captured = capsys.readouterr()
     assert sentence in captured.err
     assert captured.err.count('\n') == 1
-
-
-def test_a_bag_cut_short_is_refused_and_nothing_written(bag, tmp_path, capsys):
-    file = bag / 'bag.mcap'
-    file.write_bytes(file.read_bytes()[:-1000])
-    out = tmp_path / 'my_arm.yaml'
-    assert main(['identify', 'arm', str(bag), '--output', str(out)]) == INPUT_AT_FAULT
-    assert 'cut short or damaged' in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ['bag']
 
 
 def test_a_test_that_cannot_be_read_is_not_replaced_by_leaving_out(bag, tmp_path, capsys):

@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics bag import`: a simulated log and a real one, and what is refused."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.arm_file_writer import arm_file_text
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import read_recording
@@ -124,19 +120,3 @@ def test_a_real_recording_returns_from_csv_to_the_bit(fer_recording, tmp_path):
     np.testing.assert_array_equal(back.stamp_ns, real.stamp_ns)
     np.testing.assert_allclose(back.q, real.q, rtol=1e-15)
     np.testing.assert_array_equal(back.effort, real.effort)
-
-
-def test_random_states_need_no_arm_of_ours(tmp_path):
-    # Six columns under names of the user's own, for an arm this package has never seen.
-    states = sample_states(FER, 40, seed=1)
-    np.save(tmp_path / 'log.npy', np.column_stack([part[:, :6] for part in states]))
-    arm_file = tmp_path / 'six.yaml'
-    arm_file.write_text(
-        arm_file_text(
-            replace(FER, joints=FER.joints[:6], links=FER.links[:6], home=None, friction=None)
-        )
-    )
-    columns = '--rate 500 --position 1-6 --velocity 7-12 --effort 13-18 --effort-unit raw'.split()
-    command = ['bag', 'import', str(tmp_path / 'log.npy'), '--arm', str(arm_file)]
-    assert main([*command, '--joint-names', *'abcdef', *columns]) == 0
-    assert read_recording(tmp_path / 'log', tuple('abcdef')).duration == pytest.approx(0.078)

@@ -9,10 +9,8 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import LinkInertia
-from franka_dynamics.arm.payload import payload_array, payload_parameter_file
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.mesh.mesh import TriangleMesh
 
 from ..installed import needs
 
@@ -107,19 +105,3 @@ def test_an_unlikely_weight_is_warned_of(bar, capsys):
 def test_a_weight_that_is_not_positive_is_refused(bar, capsys, option):
     assert main(['payload-from-mesh', bar, option, '-2']) == INPUT_AT_FAULT
     assert f'{option} is -2.0; it must be a positive number.' in capsys.readouterr().err
-
-
-def test_tiny_and_whole_numbers_are_read_from_yaml_as_floats():
-    body = LinkInertia.from_center_of_mass(1.0, (0.0, 0.0, 0.1), np.diag([1e-5, 2e-5, 2e-5]))
-    text = payload_parameter_file(payload_array(body), 'a test')
-    numbers = yaml.safe_load(text)['/**']['ros__parameters']['payload']
-    np.testing.assert_allclose(
-        numbers, [1, 0, 0, 0.1, 1e-5, 0, 0, 2e-5, 0, 2e-5], rtol=1e-8, atol=1e-18
-    )
-    assert [type(number) for number in numbers] == [float] * 10
-
-
-def test_a_meshs_vertices_cannot_be_changed():
-    mesh = TriangleMesh(np.eye(3), [[0, 1, 2]])
-    with pytest.raises(ValueError, match='read-only'):
-        mesh.vertices[0, 0] = 2.0

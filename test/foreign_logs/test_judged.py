@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.recordings.mounted import judge_mounted, replay_columns
 from franka_dynamics.recordings.plausibility import faults
-from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.replay import fit_all
 
-from . import carried, geared
+from . import geared
 
 FER = load('fer')
 
@@ -36,17 +33,3 @@ def _gravity(recording, vector):
     from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
     return NewtonEulerModel(FER, np.array(vector)).gravity(recording.q)
-
-
-def test_effort_of_the_other_sign_is_told_with_the_option_that_turns_it():
-    recording = carried(FER)
-    (found,) = faults(replace(recording, effort=-recording.effort), FER)
-    assert 'another sign' in found and '--effort-scale -1' in found
-
-
-def test_a_hand_that_is_on_is_found():
-    arms = [(load('fer', hand=hand), False) for hand in ('none', 'franka_hand')]
-    motion = prepare(carried(arms[1][0]), columns=replay_columns(FER.friction))
-    fits = fit_all(arms, motion)
-    assert fits[0].arm.hand == 'franka_hand'
-    assert judge_mounted(fits, motion).mounted

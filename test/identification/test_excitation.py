@@ -29,7 +29,7 @@ LIMITS = ExcitationLimits()
 DENSE = np.linspace(0.0, 10.0, 5001)
 
 
-@pytest.fixture(scope='module', params=[('fer', 12), ('fr3', 3)], ids=['fer', 'fr3'])
+@pytest.fixture(scope='module', params=[('fr3', 3)], ids=['fr3'])
 def excitation(request):
     name, iterations = request.param
     arm = load(name)
@@ -42,7 +42,7 @@ def test_a_few_steps_beat_any_random_trajectory(excitation):
     assert len(found.deviations) == 64
 
 
-@pytest.fixture(scope='module', params=['fer', 'fr3', 'fr3v2'])
+@pytest.fixture(scope='module', params=['fer'])
 def worth(request):
     """Return what evaluates an arm's motions, and the coefficients of one within its limits."""
     arm = load(request.param)
@@ -66,14 +66,6 @@ def test_gradients_are_the_slopes_of_criterion_and_margins(worth):
             slope = (far - 8.0 * near + 8.0 * ahead - farther) / (12.0 * step)
             said = getattr(found, f'{name}_gradient') @ direction
             np.testing.assert_allclose(said, slope, rtol=0.0, atol=1e-4)
-
-
-def test_rounding_of_another_machine_leaves_the_gradient(worth):
-    evaluation, x = worth
-    one = evaluation.at(x).criterion_gradient
-    other = evaluation.at(x * (1.0 + 1e-15)).criterion_gradient
-    # Differences of the criterion, 1e-5 rad apart, differ by 1e-9 to 3e-9 here.
-    np.testing.assert_allclose(other, one, rtol=0.0, atol=1e-10)
 
 
 def test_predicted_deviations_are_those_of_estimates():

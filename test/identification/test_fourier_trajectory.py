@@ -35,14 +35,6 @@ def test_velocity_and_acceleration_are_the_derivatives():
         )
 
 
-def test_the_deflection_scales_with_the_coefficients():
-    one = trajectory()
-    double = FourierTrajectory(START, 8.0, 2.0 * one.coefficients)
-    np.testing.assert_allclose(
-        double.at(1.7)[0] - START, 2.0 * (one.at(1.7)[0] - START), rtol=1e-13, atol=0.0
-    )
-
-
 def test_one_harmonic_or_no_period_is_refused():
     with pytest.raises(IdentificationError, match='1 harmonics leave no motion'):
         FourierTrajectory(START, 8.0, np.zeros((3, 0))).at(1.0)

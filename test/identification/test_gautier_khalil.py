@@ -10,7 +10,6 @@ erratum the corrected form holds and the printed one fails.
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from franka_dynamics.arm import (
     ArmDescription,
@@ -29,8 +28,6 @@ from franka_dynamics.dynamics.regressor import (
 from franka_dynamics.identification.base_parameters import base_parameters, upper_bound
 
 VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
-# Sums of a few products of numbers of order one; measured 1e-15.
-ATOL = 1e-13
 # How far a wrong formula must miss: the numbers drawn are of order one.
 CLEARLY = 0.01
 PLACE = {symbol: place for place, symbol in enumerate(PARAMETER_SYMBOLS)}
@@ -260,64 +257,3 @@ def test_theorems_5_and_6_name_parameters_that_are_eliminated(random_arm):
         kept = base_parameters(arm, TILTED).columns
         for i, joint in enumerate(arm.joints):
             assert not {10 * i + PLACE[symbol] for symbol in named[joint.kind]} & set(kept)
-
-
-# --- the example, section 9
-
-D3, RL4 = 0.5, 0.4
-
-
-def scemi_relations():
-    """Return every parameter of the example as {standard parameter: coefficient}."""
-
-    def masses(first):
-        return {f'm_{j}': 1.0 for j in range(first, 7)}
-
-    def plus(*parts):
-        total = {}
-        for factor, part in parts:
-            for name, value in part.items():
-                total[name] = total.get(name, 0.0) + factor * value
-        return {name: value for name, value in total.items() if value}
-
-    def one(name):
-        return {name: 1.0}
-
-    at_4 = plus((1, one('YY_4')), (2 * RL4, one('mZ_4')), (RL4**2, masses(4)))
-    at_3 = plus((D3**2, masses(3)))
-    yy_3 = one('YY_3')  # the print loses it in YYR_2
-    regrouped = {
-        'ZZR_1': plus((1, one('ZZ_1')), (1, one('YY_2')), (1, yy_3), (1, at_3)),
-        'XXR_2': plus(
-            (1, one('XX_2')), (1, one('YY_3')), (-1, one('YY_2')), (-1, yy_3), (-1, at_3)
-        ),
-        'XZR_2': plus((1, one('XZ_2')), (-D3, one('mZ_3'))),
-        'ZZR_2': plus((1, one('ZZ_2')), (1, at_3)),
-        'mXR_2': plus((1, one('mX_2')), (D3, masses(3))),
-        'XXR_3': plus((1, one('XX_3')), (1, at_4), (-1, one('YY_3'))),
-        'ZZR_3': plus((1, one('ZZ_3')), (1, at_4)),
-        'mYR_3': plus((1, one('mY_3')), (1, one('mZ_4')), (RL4, masses(4))),
-        'XXR_4': plus((1, one('XX_4')), (1, one('YY_5')), (-1, one('YY_4'))),
-        'ZZR_4': plus((1, one('ZZ_4')), (1, one('YY_5'))),
-        'mYR_4': plus((1, one('mY_4')), (-1, one('mZ_5'))),
-        'XXR_5': plus((1, one('XX_5')), (1, one('YY_6')), (-1, one('YY_5'))),
-        'ZZR_5': plus((1, one('ZZ_5')), (1, one('YY_6'))),
-        'mYR_5': plus((1, one('mY_5')), (1, one('mZ_6'))),
-        'XXR_6': plus((1, one('XX_6')), (-1, one('YY_6'))),
-    }
-    alone = (
-        'XY_2 YZ_2 mY_2 XY_3 XZ_3 YZ_3 mX_3 XY_4 XZ_4 YZ_4 mX_4 XY_5 XZ_5 YZ_5 mX_5 '
-        'XY_6 XZ_6 YZ_6 ZZ_6 mX_6 mY_6'
-    ).split()
-    return {**regrouped, **{name: one(name) for name in alone}}
-
-
-def test_scemis_relations_are_the_corrected_ones_of_the_example():
-    found = {
-        relation.name: {name: weight for weight, name in relation.terms}
-        for relation in base_parameters(load('scemi')).relations
-    }
-    expected = scemi_relations()
-    assert found.keys() == expected.keys()
-    for name, terms in expected.items():
-        assert found[name] == pytest.approx(terms, rel=0.0, abs=ATOL), name

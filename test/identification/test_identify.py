@@ -10,7 +10,6 @@ import pytest
 
 from franka_dynamics.arm import (
     available_hands,
-    available_sets,
     LinkInertia,
     load,
     MaxwellSlipFriction,
@@ -137,32 +136,6 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
     assert [name for name, _ in result.recorded.bags] == ['mine', 'theirs']
 
 
-def test_the_bag_with_another_load_is_named_among_several():
-    recordings, truth = runs(1)
-    half_a_kilo = LinkInertia.from_center_of_mass(0.5, (0.0, 0.0, 0.1), 1e-3 * np.eye(3))
-    loaded = slow_work(truth.with_payload(half_a_kilo), drawn_friction(FR3, 1), 555)
-    result = identify([*recordings, loaded], FR3, [FR3], names=['a', 'b', 'c', 'loaded'])
-    assert result.contradictions[0].startswith('loaded contradicts every other bag')
-    assert len(result.contradictions) == 1
-
-
-def test_a_rich_motion_beats_a_wrong_start(simulate):
-    truth = drawn_around(load('fer', hand='franka_hand'), 0)
-    motions = [
-        prepared(
-            simulate(truth, duration=40.0, friction=FRICTION, noise=0.2, rate=100.0, seed=seed),
-            options=SIMPLE,
-        )
-        for seed in (0, 1)
-    ]
-    result = identify(motions, FER, [FER], SIMPLE)
-    # White noise in a 3 Hz band of 50 Hz.
-    noise_alone = 0.2 * np.sqrt(7.0 * 3.0 / 50.0)
-    scores = scores_of(result)
-    assert scores['consistent'].test.whole < 2.0 * noise_alone
-    assert scores['gaz2019, none'].test.whole > 5.0 * noise_alone
-
-
 def test_slow_work_left_out_run_by_run_is_predicted_better():
     recordings, _ = runs(0, resting=(4,))
     result = identify(recordings, FR3, [FR3], names=['a', 'b', 'c'])
@@ -229,36 +202,6 @@ def test_an_arm_like_the_published_set_is_not_called_better():
     assert result.base.regularization > 100.0
 
 
-def test_a_hand_that_was_not_named_is_refused():
-    recordings, _ = runs(7, count=1)
-    bare = load('fr3', hand='none')
-    candidates = [
-        load('fr3', name, hand=hand)
-        for name in available_sets('fr3')
-        for hand in ('none', *available_hands())
-    ]
-    with pytest.raises(
-        IdentificationError,
-        match=r'^mine: A hand seems to be on: .* but no hand '
-        r'was named\. Name what is mounted with --hand',
-    ):
-        identify(recordings, bare, [bare], hands=candidates, names=['mine'])
-    anyway = replace(SIMPLE, anyway=True)
-    taken = identify(recordings, bare, [bare], anyway, hands=candidates)
-    assert 'A hand seems to be on' in taken.remarks[0]
-
-
-@pytest.mark.parametrize('mass', [0.4, 1.5])
-def test_a_load_that_is_no_hand_is_weighed(mass):
-    bare = load('fr3', hand='none')
-    load_on = LinkInertia.from_center_of_mass(mass, [0.01, 0.0, 0.05], 1e-3 * mass * np.eye(3))
-    recording = slow_work(bare.with_payload(load_on), drawn_friction(bare, 9), 9)
-    candidates = [load('fr3', hand=hand) for hand in ('none', *available_hands())]
-    with pytest.raises(IdentificationError, match=r'which is none of the known hands') as said:
-        identify([recording], bare, [bare], hands=candidates)
-    assert abs(float(str(said.value).partition('About ')[2].partition(' kg')[0]) - mass) < 0.15
-
-
 def test_what_a_named_hand_holds_is_warned_of():
     candidates = [load('fr3', hand=hand) for hand in ('none', *available_hands())]
     half_a_kilo = LinkInertia.from_center_of_mass(0.5, (0.0, 0.0, 0.1), 1e-3 * np.eye(3))
@@ -286,20 +229,6 @@ def test_a_hand_that_is_not_there_is_refused():
         r'franka_hand was named',
     ):
         identify([recording], FR3, [FR3], hands=candidates)
-
-
-def test_unseen_bags_decide_and_the_file_is_fitted_to_all():
-    recordings, _ = runs(9)
-    options = replace(SIMPLE, regularization=100.0)
-    learnt = identify(
-        recordings[:2], FR3, [FR3], options, tests=recordings[2:], names=['a', 'b', 'unseen']
-    )
-    every = identify(recordings, FR3, [FR3], options)
-    assert all(part.name.startswith('unseen, stretch') for part in learnt.arm_score.parts)
-    # What is learnt from all three does not depend on which of them was unseen before, but for
-    # the samples that count as independent, which only the first two tell.
-    np.testing.assert_allclose(learnt.base.theta[:43], every.base.theta[:43], rtol=0.0, atol=0.02)
-    assert learnt.arm_score.train.whole == pytest.approx(every.arm_score.train.whole, rel=0.02)
 
 
 def test_rotors_come_back_when_asked_for(simulate):

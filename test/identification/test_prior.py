@@ -9,13 +9,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_sets, LinkInertia, load
-from franka_dynamics.dynamics.regressor import (
-    parameter_vector,
-    with_parameter_vector,
-)
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.prior import (
-    LEAST_SPREAD_M,
     Prior,
     prior_misfit,
     shown_precision,
@@ -23,7 +18,7 @@ from franka_dynamics.identification.prior import (
     with_minimum_gyration,
 )
 from franka_dynamics.identification.samples import QRFactors
-from franka_dynamics.identification.solve import determined_friction, estimate, Noise
+from franka_dynamics.identification.solve import estimate, Noise
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.simulation.model_trial import draw_plant
@@ -56,17 +51,6 @@ def test_the_distance_of_a_small_change_is_twice_the_divergence():
         assert 2.0 * divergence(changed, link) == pytest.approx(1e-8, rel=1e-3)
 
 
-def test_a_prior_of_weight_one_knows_masses_to_100_percent():
-    prior = Prior.towards(FER, MODEL, np.ones(7))
-    masses = np.arange(9, 70, 10)
-    np.testing.assert_allclose(
-        np.sqrt(np.diag(prior.covariance)[masses]),
-        [link.mass for link in FER.links],
-        rtol=1e-9,
-        atol=0.0,
-    )
-
-
 def test_the_prior_is_the_least_over_arms_with_these_parameters():
     prior = Prior.towards(FER, MODEL, np.ones(7))
     rng = np.random.default_rng(1)
@@ -90,27 +74,9 @@ def test_a_minimum_gyration_keeps_masses_centres_and_is_physical(name):
         np.testing.assert_array_equal(link.first_moment, own.first_moment)
 
 
-def test_a_link_above_the_minimum_gyration_stays_as_it_is():
-    link = FER.links[0]
-    np.testing.assert_allclose(
-        with_minimum_gyration(link).inertia, link.inertia, rtol=0.0, atol=1e-14
-    )
-
-
 def test_a_link_without_mass_has_no_minimum_gyration():
     with pytest.raises(IdentificationError, match='A link without mass cannot start'):
         with_minimum_gyration(LinkInertia.zero())
-
-
-def test_rotors_have_a_prior_scale_of_their_own():
-    model = TorqueModel.of(FER, rotor_inertia=True)
-    prior = Prior.towards(FER, model, np.ones(7))
-    assert prior.covariance.shape == (77, 77)
-    vector = parameter_vector(FER, rotor_inertia=True)
-    vector[70:] += 0.1
-    theta = model.base.values(with_parameter_vector(FER, vector)) - model.base.values(FER)
-    # Seven rotors one scale away, or less where links can take their part.
-    assert 0.0 < np.sum((prior.root @ theta) ** 2) <= 7.0
 
 
 @pytest.fixture
@@ -137,24 +103,6 @@ def scores(equations, truth, prior, regularization):
     found = estimate(equations, prior, regularization)
     off = np.abs(found.theta - truth)
     return [(off / one.deviations)[:B] for one in (found, replace(found, misfit=misfit))]
-
-
-def test_masses_and_inertias_make_up_a_round_priors_covariance():
-    thick = FER.map_links(lambda link: with_minimum_gyration(link, LEAST_SPREAD_M))
-    prior = Prior.towards(thick, MODEL, np.ones(7))
-    expected = MODEL.base.matrix @ prior.covariance @ MODEL.base.matrix.T
-    misfit = prior_misfit(prior, 1.0, ShownPrecision(1.0, 1.0))
-    metric = prior.root.T @ prior.root
-    inverse = np.linalg.inv(metric)
-    actual = inverse @ misfit.shown @ misfit.shown.T @ inverse
-    scale = np.sqrt(np.diag(expected))
-    np.testing.assert_allclose(
-        actual / np.outer(scale, scale), expected / np.outer(scale, scale), rtol=0.0, atol=1e-7
-    )
-    # A prior that is as good as it claims leaves nothing to add.
-    covariance = np.linalg.inv(metric + np.diag(1.0 / scale**2))
-    excess = misfit.excess(covariance) / np.outer(scale, scale)
-    np.testing.assert_allclose(excess, 0.0, rtol=0.0, atol=1e-7)
 
 
 def test_the_covariance_is_what_estimates_scatter_by(samples):
@@ -232,13 +180,3 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
         # The smallest that is not contradicted: most often less than the true one.
         assert 0.3 < masses < 1.2
         assert 0.03 < inertias < masses
-
-
-def test_friction_that_is_kept_exceeds_its_deviation(samples):
-    prior = Prior.towards(load('fer', 'franka_description'), MODEL, np.ones(7))
-    equations, _ = drawn_equations(samples, FER, np.random.default_rng(5))
-    misfit = prior_misfit(prior, TOO_STRONG, shown_precision(equations, prior))
-    kept, found = determined_friction(equations, prior, TOO_STRONG, misfit)
-    size, deviation = np.abs(found.theta[B:]), found.deviations[B:]
-    assert (size[kept] >= deviation[kept]).all()
-    assert not kept.all()

@@ -109,15 +109,6 @@ def test_the_python_form_gives_the_arms_values():
     np.testing.assert_allclose(list(values.values()), found.values(), rtol=0.0, atol=1e-12)
 
 
-def test_given_the_text_form_when_run_as_python_then_it_assigns():
-    arm = load('scemi')
-    names = dict(zip(parameter_names(6), parameter_vector(arm)))
-    exec(compile(regrouping_in_letters(arm).as_text(), 'letters', 'exec'), names)
-    found = base_parameters(arm)
-    value = dict(zip(found.names, found.values()))['ZZR_1']
-    assert names['ZZR_1'] == pytest.approx(value, rel=1e-14)
-
-
 def test_given_the_latex_form_when_read_then_it_is_one_document():
     text = regrouping_in_letters(load('scemi')).as_latex()
     assert text.count(r'\begin{') == text.count(r'\end{') == 2

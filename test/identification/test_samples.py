@@ -107,20 +107,6 @@ def inflation_of(residual, piece, motion):
     )
 
 
-def test_correlation_in_filtered_noise_is_the_filters(motion):
-    from scipy.signal import butter, filtfilt
-
-    noise = np.random.default_rng(0).standard_normal((12_000, 7))
-    filtered = filtfilt(*butter(2, 3.0, fs=30.0), noise, axis=0)
-    # Bartlett's weights take a few percent off; the sum itself scatters by some percent.
-    np.testing.assert_allclose(
-        inflation_of(filtered, np.zeros(len(noise), dtype=int), motion),
-        filter_inflation(SignalOptions(cutoff=3.0)),
-        rtol=0.2,
-        atol=0.0,
-    )
-
-
 def test_windows_hold_newey_and_wests_sum_of_lags(motion):
     # Of two pieces, neither shorter nor longer than the blocks they are factored in.
     residual = np.cumsum(np.random.default_rng(1).standard_normal((2500, 7)), axis=0) * 0.1

@@ -16,7 +16,6 @@ from franka_dynamics.identification.samples import (
     parts,
     QRFactors,
     Summary,
-    total,
 )
 from franka_dynamics.identification.solve import (
     cross_validate,
@@ -229,11 +228,6 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
     assert loose.deviations[place] > abs(loose.theta[place])
 
 
-def test_no_joint_outweighs_others_by_its_small_residual():
-    noise = Noise(np.array([0.1, 0.1, 0.1, 1e-6]), np.ones(4))
-    assert noise.weights.max() <= 2.4 * noise.weights.min()
-
-
 PLAIN = TorqueModel.of(FER)
 EVEN = Noise(np.full(7, 0.3), np.full(7, 6.0))
 
@@ -254,18 +248,6 @@ def test_the_prior_is_strong_at_a_good_start_and_weak_at_a_bad(
     )
     assert good.chosen > 99.0, good
     assert bad.chosen < 99.0
-
-
-def test_the_error_is_that_of_predicting_the_left_out_folds(simulate):
-    folds = folds_of(simulate(FER, duration=20.0, noise=0.5))
-    prior = Prior.towards(FER, PLAIN, np.ones(7))
-    actual = cross_validate(folds, EVEN, prior, [3.0]).errors[0]
-    squares = 0.0
-    for k, left_out in enumerate(folds):
-        others = total([*folds[:k], *folds[k + 1 :]]).weighted(EVEN.weights)
-        theta = estimate(others, prior, 3.0).theta
-        squares += np.sum(left_out.squares(theta))
-    assert actual == pytest.approx(np.sqrt(squares / sum(f.samples for f in folds)), rel=1e-9)
 
 
 def found(errors, rigid, start=1.0):

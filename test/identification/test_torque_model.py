@@ -4,9 +4,8 @@
 
 import numpy as np
 
-from franka_dynamics.arm import load
 from franka_dynamics.arm.friction import friction_along
-from franka_dynamics.identification.torque_model import FrictionTerms, TorqueModel
+from franka_dynamics.identification.torque_model import FrictionTerms
 
 
 def along(terms, q, dq, values):
@@ -54,11 +53,3 @@ def test_prior_of_friction_has_the_scale_of_the_joint():
     # fv, fc, fo, fs, fz: 2 % of the limit, an offset a tenth of that.
     np.testing.assert_allclose(first, [1.74, 1.74, 0.174, 1.74, 1.74], rtol=1e-12, atol=0.0)
     np.testing.assert_allclose(second, [0.24, 0.24, 0.024, 0.24, 0.24], rtol=1e-12, atol=0.0)
-
-
-def test_friction_columns_act_on_their_own_joint_only():
-    model = TorqueModel.of(load('rpr'))
-    columns = model.regressor(np.zeros((1, 3, 0)), np.tile([[1.0], [2.0], [3.0]], (1, 1, 3)))
-    assert columns.shape == (1, 3, 9)
-    np.testing.assert_array_equal(columns[0, 1], [0, 0, 0, 2, 2, 2, 0, 0, 0])
-    np.testing.assert_array_equal(columns[0, 0], [1, 1, 1, 0, 0, 0, 0, 0, 0])

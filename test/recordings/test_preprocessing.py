@@ -50,14 +50,6 @@ def test_a_slow_sinusoids_state_and_acceleration_are_its_own(rate):
     np.testing.assert_allclose(motion.effort, 5.0 * motion.q, rtol=0.0, atol=1e-12)
 
 
-def test_by_default_samples_are_even_and_the_ends_trimmed():
-    motion = prepare(sinusoid(duration=20.0))
-    assert len(motion) == 601 - 2 * 9
-    np.testing.assert_allclose(
-        motion.time, 0.3 + np.arange(len(motion)) / 30.0, rtol=0.0, atol=1e-12
-    )
-
-
 def test_uneven_stamps_leave_each_state_at_its_own_time():
     even = sinusoid()
     rng = np.random.default_rng(0)
@@ -168,13 +160,3 @@ def test_columns_are_filtered_like_the_torque(rate):
     # The same of the filtered velocity is another thing: it turns faster.
     assert np.abs(np.tanh(motion.dq / 0.01) - motion.effort).max() > 0.2
     assert len(motion.part(slice(3, 8)).columns) == 5
-
-
-def test_columns_are_computed_piece_by_piece():
-    whole = sinusoid(duration=20.0)
-    recording = messages(whole, (whole.time < 8.0) | (whole.time > 11.0))
-    seen = []
-    motion = prepare(recording, columns=lambda q, dq: seen.append(len(q)) or q[:, :, None])
-    assert seen == [240, 270]
-    np.testing.assert_array_equal(motion.columns[:, :, 0], motion.q)
-    assert prepare(recording).columns is None

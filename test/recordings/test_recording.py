@@ -374,16 +374,6 @@ def test_paths_that_are_no_bags_are_refused_each_by_its_reason(tmp_path):
         read_recording(tmp_path / 'folder', FER.joint_names)
 
 
-def test_own_names_are_taken_before_foreign_ones():
-    present = [*(f'left_fer_joint{i}' for i in range(1, 8)), *FER.joint_names]
-    assert select_joints(present, FER.joint_names, where='here').names == FER.joint_names
-
-
-@pytest.mark.parametrize('present', [[], ['finger'], ['panda_joint1', 'panda_joint2']])
-def test_names_of_something_else_give_no_selection(present):
-    assert select_joints(present, FER.joint_names, where='here') is None
-
-
 @pytest.mark.parametrize('arm', ['rpr', 'fr3'])
 def test_another_shipped_arms_joints_are_not_taken_for_ours(arm):
     with pytest.raises(RecordingError, match=r'has the joints of fer, .* give --arm fer'):

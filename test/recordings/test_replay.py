@@ -98,13 +98,6 @@ def test_braked_seconds_are_named_and_left_out(simulate):
     assert fits[0].name == 'gaz2019 bare'
 
 
-def test_no_second_is_left_out_for_a_lone_zero_effort_reading(simulate):
-    recording = simulate(load('fer'), rate=100.0)
-    effort = recording.effort.copy()
-    effort[300] = 0.0
-    assert prepare(replace(recording, effort=effort)).remarks == ()
-
-
 def test_given_another_mass_when_compared_then_it_is_no_tie(simulate):
     arm = load('fer')
     motion = prepare(simulate(arm, friction=arm.friction, noise=0.5))
@@ -127,8 +120,3 @@ def test_terms_of_recorded_states_agree_with_the_dh_recursion(simulate, gravity,
     )
     alone = recorded_terms(arm, recording.part(slice(5, 6)), gravity=gravity)
     np.testing.assert_array_equal(alone.coriolis[0], terms.coriolis[5])
-
-
-def test_the_residuals_measure_is_its_root_mean_squared_norm():
-    residual = np.array([[3.0, 4.0], [0.0, 0.0]])
-    assert ResidualRms.of(residual).whole == pytest.approx(np.sqrt(12.5), rel=1e-15)

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of an arm: which frames it names, and what it refuses."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.errors import JointVectorError, MissingDependencyError, OutputError
+from franka_dynamics.errors import OutputError
 from franka_dynamics.report import arm as arm_picture
 
 matplotlib = pytest.importorskip('matplotlib', reason='the [view] extra is not installed')
@@ -46,14 +44,3 @@ def test_a_file_name_without_a_picture_suffix_lists_formats(tmp_path, name, sent
     with pytest.raises(OutputError, match=sentence):
         arm_picture.draw_arm(load('rpr'), np.zeros(3), tmp_path / name)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_pose_of_another_length_is_refused(tmp_path):
-    with pytest.raises(JointVectorError, match='q has shape'):
-        arm_picture.draw_arm(load('rpr'), np.zeros(7), tmp_path / 'arm.png')
-
-
-def test_given_no_matplotlib_when_drawn_then_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, 'matplotlib.figure', None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'franka_dynamics\[view\]'"):
-        arm_picture.draw_arm(load('rpr'), np.zeros(3), tmp_path / 'arm.png')

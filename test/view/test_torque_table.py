@@ -8,8 +8,6 @@ import numpy as np
 
 from franka_dynamics.arm import load
 from franka_dynamics.view.scene import (
-    colour_of,
-    COLOURS,
     COLUMNS,
     COMMANDED,
     MEASURED,
@@ -46,9 +44,3 @@ def test_the_share_of_the_limit_is_the_commands_if_there_is_one():
 def test_given_no_torque_when_shown_then_no_share_is_claimed():
     assert share_of_limit(ViewState(0.0, FER.home), FER) is None
     assert {row[-1] for row in cells(ViewState(0.0, FER.home))} == {'–'}
-
-
-def test_given_shares_when_coloured_then_near_and_full_stand_out():
-    assert [colour_of(share) for share in (0.0, 0.69, 0.7, 0.98, 0.99, 2.0)] == [
-        COLOURS[name] for name in ('fine', 'fine', 'near', 'near', 'full', 'full')
-    ]
