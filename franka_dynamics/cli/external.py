@@ -27,9 +27,17 @@ def _output(text: str) -> Path:
 
 
 def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, str]) -> None:
-    """Write arrays (N,) or (N, k) as the columns name or name1, name2, ... below comments."""
+    """Write arrays (N,) or (N, k): as datasets, or as columns name or name1, name2, ..."""
     import numpy as np
 
+    from ..recordings.log_file import library
+
+    if path.suffix.lower() == '.h5':
+        with complete_or_absent(path) as scratch, library('h5py', path).File(scratch, 'w') as file:
+            file.attrs.update(about)
+            for name, array in arrays.items():
+                file[name] = array
+        return
     columns = {
         name if array.ndim == 1 else f'{name}{place}': column
         for name, array in arrays.items()
@@ -46,7 +54,9 @@ class External(RecordingOptions, ArmOptions):
     """Write the external torque and wrench of a recording: a table or a bag."""
 
     bag: str = option('a rosbag2 folder, or one bag file', 'BAG', positional=True)
-    output: Path = option('a .csv file, or the folder of a new rosbag2', 'PATH', kind=_output)
+    output: Path = option(
+        'a .csv or .h5 file, or the folder of a new rosbag2', 'PATH', kind=_output
+    )
     gravity: tuple[float, float, float] = gravity_option('base')
     frame: str = option(
         "where the wrench acts: 'flange' or a joint's number", 'FRAME', default='flange'
@@ -74,8 +84,10 @@ class External(RecordingOptions, ArmOptions):
         from ..recordings.replay import fit, friction_column
 
         output, console, arm = self.output, terminal(), self.load_arm()
-        if output.suffix.lower() not in ('', '.csv'):
-            raise OutputError(f'{output}: the name must end in .csv, or in nothing for a rosbag2.')
+        if output.suffix.lower() not in ('', '.csv', '.h5'):
+            raise OutputError(
+                f'{output}: the name must end in .csv or .h5, or in nothing for a rosbag2.'
+            )
         frame = int(self.frame) if self.frame.isdigit() else self.frame
         model = PinocchioModel(arm, self.gravity)
         estimator = WrenchEstimator(model, frame, self.tool_center)

@@ -30,12 +30,15 @@ TOGETHER_RATIO = 1.5
 _BY_CHANCE = 1e-3
 _COMPARED = 10  # bags, evenly chosen, that each is compared with
 _MOST_PAIRS = 5  # that are named
+_ODD_FACTOR = 3.0  # times the median residual of the bags: a bag that does not belong to them
 _STILL = 0.01  # [rad/s]
 _NAMED = 3  # parameters in a sentence
 _SLOW_PART = 0.05  # of the velocity limit: below, viscous friction is as good as not there
 
 
-def contradictions(bags: Sequence[Part], noise: Noise, prior: Prior) -> tuple[str, ...]:
+def contradictions(
+    bags: Sequence[Part], noise: Noise, prior: Prior, theta: Array
+) -> tuple[str, ...]:
     """
     Return one sentence for each group of bags that cannot be of one arm in one state.
 
@@ -50,6 +53,8 @@ def contradictions(bags: Sequence[Part], noise: Noise, prior: Prior) -> tuple[st
         The joints' noise in all of them; what each leaves by itself replaces its deviations.
     prior : Prior
         The prior.
+    theta : ndarray, shape (p,)
+        What was fitted to all bags; what it leaves of a bag too short for that names the bag.
 
     """
     if len(bags) < 2:
@@ -82,6 +87,14 @@ def contradictions(bags: Sequence[Part], noise: Noise, prior: Prior) -> tuple[st
     ]
     if len(pairs) > _MOST_PAIRS:
         sentences.append(f'{len(pairs) - _MOST_PAIRS} more pairs of bags contradict each other')
+    if not sentences and len(bags) > 2:
+        left = np.array([np.sqrt(one.squares(theta).sum() / one.samples) for one in factors])
+        usual = float(np.median(left))
+        sentences += [
+            f'{names[k]} leaves {left[k]:.3f} N m, where the others leave {usual:.3f} N m in '
+            f'the median{_CAUSES}'
+            for k in np.flatnonzero(left > _ODD_FACTOR * usual)
+        ]
     return tuple(sentences)
 
 

@@ -464,7 +464,7 @@ def identify(
             tuple(one.note for one in results if one.note is not None),
             tuple(failures),
         ),
-        contradictions(wholes, final.noise, final.prior),
+        contradictions(wholes, final.noise, final.prior, arm.theta),
         (*said, *slow_joints(fastest, start)),
     )
 

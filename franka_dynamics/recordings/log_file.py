@@ -191,12 +191,13 @@ def read_log(path: str | Path) -> LogColumns:
     return LogColumns(str(file), columns, tuple(remarks))
 
 
-def _library(name: str, file: Path) -> Any:
+def library(name: str, file: Path) -> Any:
+    """Return a library that a kind of file takes, or say how it is had."""
     try:
         return import_module(name)
     except ImportError as error:
         raise MissingDependencyError(
-            f'{file}: reading {file.suffix} takes {name.partition(".")[0]}: '
+            f'{file}: reading or writing {file.suffix} takes {name.partition(".")[0]}: '
             "pip install 'franka_dynamics[logs]'."
         ) from error
 
@@ -311,7 +312,7 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 def _read_mat(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     try:
-        content = _library('scipy.io', file).loadmat(file, struct_as_record=False)
+        content = library('scipy.io', file).loadmat(file, struct_as_record=False)
     except NotImplementedError:  # as scipy says of v7.3 files, which are HDF5
         yield from _read_hdf5(file, remarks)
         return
@@ -333,7 +334,7 @@ def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield the datasets by their paths; pictures and what has no rows stay on the disk."""
-    h5py = _library('h5py', file)
+    h5py = library('h5py', file)
     with h5py.File(file, 'r') as opened:
         found: list[tuple[str, Any]] = []
 
@@ -350,7 +351,7 @@ def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    table = _library('pyarrow.parquet', file).read_table(file)
+    table = library('pyarrow.parquet', file).read_table(file)
     for name, column in zip(table.column_names, table.columns):
         values = column.to_numpy()
         if values.dtype == object and len(values) and np.ndim(values[0]) == 1:

@@ -30,17 +30,20 @@ def pushed(tmp_path):
     return tmp_path / 'bag'
 
 
-def test_a_constant_push_is_found_in_the_table(pushed, tmp_path, capsys):
-    path = tmp_path / 'out.csv'
+@pytest.mark.parametrize(('name', 'columns'), [('out.csv', '{}'), ('out.h5', '')])
+def test_a_constant_push_is_found_in_a_file(pushed, name, columns, tmp_path, capsys):
+    path = tmp_path / name
+    if not columns:
+        pytest.importorskip('h5py')
     command = ['bag', 'external', str(pushed), '--hand', 'franka_hand', '--output', str(path)]
     assert main(command) == 0
     assert 'hand franka_hand, payload none' in capsys.readouterr().out
     log = read_log(path)
-    wrench = log.choose('external_wrench{}', 6, 'wrench')
+    wrench = log.choose(f'external_wrench{columns}', 6, 'wrench')
     # Filtered motion errs where it bends: 0.3 N and 0.1 N m.
     np.testing.assert_allclose(wrench[:, :3], WRENCH[:3] + np.zeros_like(wrench[:, :3]), atol=0.5)
     np.testing.assert_allclose(wrench[:, 3:], WRENCH[3:] + np.zeros_like(wrench[:, 3:]), atol=0.2)
-    deviation = log.choose('external_wrench_deviation{}', 6, 'deviation')
+    deviation = log.choose(f'external_wrench_deviation{columns}', 6, 'deviation')
     assert (deviation > 0.0).all()
     assert len(log.choose('time', 1, 'time')) == len(wrench)
 

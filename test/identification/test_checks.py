@@ -55,7 +55,7 @@ def said(motions):
     theta = estimate(factors.weighted(noise.weights), PRIOR, 10.0).theta
     windows = total(bag.windows for bag in bags).squares(theta)
     noise = find_noise(factors, PRIOR, residual_inflation(factors.squares(theta), windows))
-    return contradictions([bag.whole for bag in bags], noise, PRIOR)
+    return contradictions([bag.whole for bag in bags], noise, PRIOR, theta)
 
 
 # Seventh parts of the fast recording last 3 s. Six pairs leave more than 1.5 times together
