@@ -44,8 +44,8 @@ class Import(BagNames):
         "print the file's columns, their first values and ranges, and write nothing", default=False
     )
     layout: str | None = option(
-        'columns and stamps as a well-known kind of file has them: droid (trajectory.h5)',
-        'NAME',
+        'columns and stamps as a well-known kind of file has them: trajectory.h5 of DROID',
+        choices=('droid',),
         default=None,
     )
     position: str | None = option('joint positions', 'COLUMNS', default=None)
@@ -130,11 +130,6 @@ def _columns(arguments: Import) -> ColumnMap:
     from ..recordings.log_import import ColumnMap, LAYOUTS
 
     if arguments.layout is not None:
-        if arguments.layout not in LAYOUTS:
-            raise RecordingError(
-                f'There is no layout {arguments.layout!r}; known are {", ".join(LAYOUTS)}. Name '
-                'the columns with --position, --velocity, --effort and --stamp.'
-            )
         given = ('position', 'velocity', 'effort', 'stamp', 'rate')
         arguments.refuse('--layout, which names them', *given)
         return LAYOUTS[arguments.layout]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -339,22 +340,12 @@ def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
     return np.asarray(triangle.T @ triangle)
 
 
-@dataclass(frozen=True, eq=False)
-class ExcitationValue:
+class ExcitationValue(NamedTuple):
     """
     What a motion is worth, and how that changes with its c coefficients.
 
-    Attributes
-    ----------
-    criterion : float
-        As `ExcitationProblem.criterion`.
-    criterion_gradient : ndarray, shape (c,)
-        [1/rad].
-    margins : ndarray, shape (m,)
-        The smooth least of what is left of every limit.
-    margins_gradient : ndarray, shape (m, c)
-        [1/rad].
-
+    `criterion` as of `ExcitationProblem`, the smooth least `margins` of what is left of every
+    limit, (m,), and their gradients, (c,) and (m, c) [1/rad].
     """
 
     criterion: float

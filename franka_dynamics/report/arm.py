@@ -21,7 +21,6 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
 
 _TRIAD = 0.08  # length of a drawn axis, of the arm's longest side
-_COLUMN_POINTS, _LINE_POINTS = 45.0, 13.0  # labels beside the arm: how far, how far apart
 _SAME_PLACE = 1e-9  # [m] frames nearer than this share a label
 
 
@@ -73,10 +72,10 @@ def draw_arm(description: ArmDescription, q: ArrayLike, path: str | Path) -> Non
         f'q = ({", ".join(f"{value:.4g}" for value in position)})',
         fontsize=10,
     )
-    figure.draw_without_rendering()  # places are known once the layout is
-    places, names = _named_places(poses)
-    _label(axes, places, names, side=-1, fontweight='bold')
-    _label(axes, centers, [f'c{i + 1}' for i in range(len(centers))], side=1, color='dimgray')
+    for place, name in zip(*_named_places(poses)):
+        axes.text(*place, f'{name}   ', ha='right', fontweight='bold')
+    for i, center in enumerate(centers, start=1):
+        axes.text(*center, f'   c{i}', color='dimgray')
     save(figure, path)
 
 
@@ -119,43 +118,6 @@ def _named_places(poses: NDArray[np.float64]) -> tuple[NDArray[np.float64], list
             places.append(origin)
             labels.append(f'{{{name}}}')
     return np.array(places), labels
-
-
-def _label(
-    axes: Any, points: NDArray[np.float64], labels: list[str], side: int, **style: Any
-) -> None:
-    """Write labels in a column left (-1) or right (1) of the arm, each with a leader line."""
-    from mpl_toolkits.mplot3d import proj3d
-
-    across, up, _ = proj3d.proj_transform(*points.T, axes.get_proj())
-    flat = np.column_stack((across, up))
-    on_page = axes.transData.transform(flat) * 72.0 / axes.figure.dpi
-    column = side * (side * on_page[:, 0]).max() + side * _COLUMN_POINTS
-    heights = _spread(on_page[:, 1], _LINE_POINTS)
-    for point, height, label in zip(flat, heights, labels):
-        axes.annotate(
-            label,
-            xy=point,
-            xytext=(column, height),
-            textcoords='figure points',
-            ha='right' if side < 0 else 'left',
-            va='center',
-            fontsize=9,
-            arrowprops={'arrowstyle': '-', 'color': 'darkgray', 'linewidth': 0.6},
-            **style,
-        )
-
-
-def _spread(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Return heights moved as little as needed to be a gap apart, in the same order."""
-    order = np.argsort(heights)
-    spread = heights[order].copy()
-    for i in range(1, len(spread)):
-        spread[i] = max(spread[i], spread[i - 1] + gap)
-    spread -= np.mean(spread - heights[order])
-    out = np.empty_like(spread)
-    out[order] = spread
-    return out
 
 
 About = Literal['frame_origin', 'center_of_mass', 'space_origin']

@@ -23,9 +23,7 @@ from .elements import (
 )
 from .identification import headline, parameter_table, tables, verdict, warning_lines
 from .table import Head, Table
-from ..identification.consistent_fit import MASS_FACTOR
 from ..identification.identify import Identification
-from ..identification.link_room import CENTER_MARGIN_M
 from ..recordings.preprocessing import Motion
 
 
@@ -127,14 +125,8 @@ def _method(result: Identification) -> str:
     signal, model = result.recorded.signal, result.model
     return (
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
-        f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed. '
+        f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed; '
         f'{len(model.base)} base parameters (Gautier and Khalil 1990) and '
-        f'{len(model.friction.names)} of friction, weighted least '
-        'squares under a prior about the starting set and about zero friction. Standard '
-        'deviations count independent samples: those of the filter, or of the residual where it '
-        'repeats itself for longer; the prior counts as far as the torques bear it out. The '
-        'consistent fit keeps every pseudo-inertia positive definite, '
-        f'every mass within a factor of {MASS_FACTOR:g} of the start, every centre '
-        f'of mass within {1e3 * CENTER_MARGIN_M:g} mm of the shapes of its link, and every '
-        'friction braking.'
+        f'{len(model.friction.names)} of friction. What is fitted, under which bounds, and what '
+        'deviations mean: docs/theory/identification.md.'
     )

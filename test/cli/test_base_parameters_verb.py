@@ -29,12 +29,6 @@ def test_the_frankas_count_bound_and_rank_are_told_and_agree(gravity, count, cap
     assert 'MISMATCH' not in out and 'note:' not in out
 
 
-def test_rotors_are_counted_and_the_bound_is_not_quoted(capsys):
-    assert main(['arm', 'base-parameters', '--arm', 'fer', '--rotors']) == 0
-    out = capsys.readouterr().out
-    assert '48 base parameters of 77 standard ones; rank' in ' '.join(out.split())
-
-
 def test_a_twist_that_nearly_vanishes_gets_a_note(tmp_path, capsys):
     path = tmp_path / 'arm.yaml'
     path.write_text(

@@ -21,7 +21,6 @@ from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import fit, friction_column
 from franka_dynamics.report.identification_page import recording_figure
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
 from ..arms import drawn_around
 
@@ -80,24 +79,6 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     assert said in printed
     assert 'The best published set with friction fitted alike, gaz2019, none, has 0.4' in printed
     assert 'friction parameters, which are smaller than their own deviation' in printed
-
-
-def test_replaying_a_written_arm_tells_the_error_identify_told(bag, tmp_path, capsys):
-    out, figures = tmp_path / 'my_arm.yaml', tmp_path / 'all.json'
-    assert main(['identify', 'arm', str(bag), '--output', str(out), '--json', str(figures)]) == 0
-    assert main(['arm', 'check', '--arm', str(out), '--states', '20']) == 0
-    # The physics engine refuses a body that cannot be.
-    ArmSimulation(load(out), SimulationSettings(friction=True))
-    replayed = tmp_path / 'replay.json'
-    command = ['bag', 'replay', str(bag), '--arm', str(out), '--hand', 'none', '--no-plots']
-    assert main([*command, '--json', str(replayed), '--require', '0.35']) == 0
-    data = json.loads(replayed.read_text())
-    assert data['best'] == {'inertial_set': 'identified', 'hand': 'none'}
-    scores = {one['name']: one for one in json.loads(figures.read_text())['scores']}
-    # One figure, said the same way by both: the file's friction counts.
-    assert f'E = {scores["consistent"]["train"]["E"]:.3f} N m' in ' '.join(
-        capsys.readouterr().out.split()
-    )
 
 
 @pytest.fixture(scope='module')

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from franka_dynamics.arm import LinkInertia
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
-from franka_dynamics.control.settings import Settings
 
 from ..installed import needs
 
@@ -70,14 +68,6 @@ def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path):
         'payload.png',
         'payload.yaml',
     ]
-
-
-def test_the_node_takes_a_printed_payload_for_the_same_body(bar, capsys):
-    main(['payload-from-mesh', bar, '--density', '2700', '--xyz', '0.01', '-0.02', '0.05'])
-    payload = printed_payload(capsys.readouterr().out)
-    body = Settings(payload=tuple(payload)).payload_inertia()
-    expected = LinkInertia.from_center_of_mass(MASS, (0.01, -0.02, 0.05), np.diag(MOMENTS))
-    np.testing.assert_allclose(body.parameters(), expected.parameters(), rtol=1e-6, atol=1e-9)
 
 
 def test_an_open_mesh_is_refused_unless_repaired(tmp_path, capsys):

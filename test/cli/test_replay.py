@@ -51,19 +51,6 @@ def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_
     assert all(path.read_bytes().startswith(b'\x89PNG') for path in output.iterdir())
 
 
-def test_a_simulated_bags_set_and_hand_are_found(bag, tmp_path, capsys):
-    path = tmp_path / 'figures.json'
-    assert main(['bag', 'replay', str(bag), '--no-plots', '--json', str(path)]) == 0
-    figures = json.loads(path.read_text())
-    assert figures['best']['hand'] == 'none'
-    assert figures['hand'].startswith('No hand seems to be on')
-    by_joint = np.array(figures['fits'][0]['whole']['joints'])
-    # The whole-vector error is the root of the sum of the joints' squares.
-    assert figures['fits'][0]['whole']['E'] == pytest.approx(
-        np.sqrt(by_joint @ by_joint), rel=1e-12
-    )
-
-
 def test_only_the_sets_hands_and_filter_asked_for_are_used(bag, tmp_path, capsys):
     figures = tmp_path / 'figures.json'
     command = ['bag', 'replay', str(bag), '--set', 'gaz2019', 'ledezma2021']

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.identification.bar_model import _bar_distance, bar_ends, clearances, heights
+from franka_dynamics.identification.bar_model import _bar_distance, bar_ends, heights
 
 FER = load('fer')
 
@@ -42,15 +42,3 @@ def test_the_upright_arms_height_is_the_sum_of_its_rows():
     elbow = 0.333 + 0.316
     above = heights(bar_ends(FER, upright), table=0.2)
     assert above.min() == pytest.approx(elbow - 0.2, abs=1e-12)
-
-
-def test_the_tool_of_an_arm_bent_over_is_its_lowest_point():
-    points = bar_ends(FER, [0.0, 1.2, 0.0, -0.8, 0.0, 1.8, 0.0], tool=0.1)
-    assert heights(points).min() == pytest.approx(points[-1, 2], abs=1e-12)
-
-
-def test_a_folded_arm_is_nearer_to_itself_than_at_home():
-    folded = np.array([0.0, -0.8, 0.0, -3.0, 0.0, 0.8, 0.0])
-    stack = np.array([FER.home, folded])
-    home, near = clearances(bar_ends(FER, stack, tool=0.1)).min(axis=-1)
-    assert near < home

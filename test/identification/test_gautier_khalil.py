@@ -22,7 +22,6 @@ from franka_dynamics.arm import (
 from franka_dynamics.arm.inertia import PARAMETER_SYMBOLS
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.regressor import (
-    parameter_names,
     torque_regressor,
 )
 from franka_dynamics.identification.base_parameters import base_parameters, upper_bound
@@ -192,68 +191,3 @@ def test_theorem_1_as_printed_misses_an_idle_combination():
     of_link_3 = [name for name in found.names if name.endswith('_3')]
     assert len(of_link_3) == 3 < 4
     assert len(found) == found.confirmed()[0]
-
-
-def test_by_theorem_2_the_link_before_takes_what_is_eliminated(random_arm):
-    # The column of an eliminated parameter is a combination of those of its link and the one
-    # before: nothing skips a link.
-    for seed in range(30):
-        arm = random_arm(seed, n=4)
-        columns = torque_regressor(arm, *sample_states(arm, 30, 0), TILTED).reshape(-1, 40)
-        kept = base_parameters(arm, TILTED).columns
-        for link in range(1, 4):
-            own = [10 * link + k for k in range(10)]
-            near = columns[
-                :,
-                [
-                    *range(10 * (link - 1), 10 * link),
-                    *(column for column in own if column in kept),
-                ],
-            ]
-            for place in (column for column in own if column not in kept):
-                fit, *_ = np.linalg.lstsq(near, columns[:, place], rcond=None)
-                np.testing.assert_allclose(near @ fit, columns[:, place], rtol=0.0, atol=1e-9)
-
-
-def test_theorem_3_names_what_has_no_effect_when_joint_1_turns(random_arm):
-    idle = {'XX_1', 'XY_1', 'XZ_1', 'YY_1', 'YZ_1', 'mZ_1', 'm_1'}
-    for seed in range(20):
-        arm = random_arm(seed, n=3, kinds='RPR', base=False)
-        arm = replace(arm, joints=(replace(arm.joints[0], row=DHRow()), *arm.joints[1:]))
-        assert no_effect_of_link_1(arm, TILTED) == idle
-        assert no_effect_of_link_1(arm, VERTICAL) == idle | {'mX_1', 'mY_1'}
-
-
-def test_theorem_4_leaves_only_the_mass_when_joint_1_slides(random_arm):
-    for seed in range(20):
-        arm = random_arm(seed, n=3, kinds='PRR')
-        assert no_effect_of_link_1(arm, TILTED) == {
-            'XX_1',
-            'XY_1',
-            'XZ_1',
-            'YY_1',
-            'YZ_1',
-            'ZZ_1',
-            'mX_1',
-            'mY_1',
-            'mZ_1',
-        }
-
-
-def no_effect_of_link_1(arm, gravity):
-    """Return the names twice found: by the map, and by torque columns that are zero."""
-    found = base_parameters(arm, gravity)
-    names = {found.standard_names[k] for k in found.no_effect if k < 10}
-    columns = torque_regressor(arm, *sample_states(arm, 20, 0), gravity)[..., :10]
-    zero = {parameter_names(1)[k] for k in range(10) if np.abs(columns[..., k]).max() < 1e-12}
-    assert names == zero
-    return names
-
-
-def test_theorems_5_and_6_name_parameters_that_are_eliminated(random_arm):
-    named = {JointKind.REVOLUTE: ('YY', 'mZ', 'm'), JointKind.PRISMATIC: PARAMETER_SYMBOLS[:6]}
-    for seed in range(60):
-        arm = random_arm(seed)
-        kept = base_parameters(arm, TILTED).columns
-        for i, joint in enumerate(arm.joints):
-            assert not {10 * i + PLACE[symbol] for symbol in named[joint.kind]} & set(kept)

@@ -12,7 +12,6 @@ from franka_dynamics.arm import (
     available_hands,
     LinkInertia,
     load,
-    MaxwellSlipFriction,
     ViscousCoulombFriction,
 )
 from franka_dynamics.errors import IdentificationError
@@ -20,7 +19,7 @@ from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.link_room import link_rooms
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
-from franka_dynamics.recordings.replay import fit, friction_column
+from franka_dynamics.recordings.replay import fit
 from franka_dynamics.report.identification import verdict
 
 from ..arms import drawn_around, outside
@@ -100,16 +99,6 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(identified, name
     # The file is fitted to all of it, which the stretches were not.
     assert own.train.whole < own.test.whole
     assert result.recorded.bags[0][1] == pytest.approx(own.train.whole, rel=1e-9)
-
-
-def test_the_arm_predicts_what_its_score_says(identified, fer_1khz_recording):
-    result = identified('fast')
-    # The score comes from r_factors; the arm's own model on the recording says the same.
-    motion = prepare(fer_1khz_recording, columns=friction_column(result.arm.friction))
-    direct = fit(result.arm, motion)
-    assert direct.whole.whole == pytest.approx(result.arm_score.train.whole, rel=1e-9)
-    assert isinstance(result.arm.friction, MaxwellSlipFriction)
-    assert result.arm.friction.deviations.shape == (6, 7)
 
 
 def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):

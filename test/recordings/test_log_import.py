@@ -249,9 +249,7 @@ def test_bad_files_get_one_sentence(name, content, columns, sentence, tmp_path):
 @pytest.mark.parametrize(
     ('change', 'sentence'),
     [
-        ({'stamp': None}, 'either the stamp column or the rate'),
         ({'rate': 100.0}, 'either the stamp column or the rate .* not both'),
-        ({'effort_unit': 'A'}, 'Effort in A needs a torque constant'),
         ({'torque_constant': (1.0,)}, 'belongs to an effort in A or mA, but its unit is Nm'),
         ({'position_unit': 'turns'}, "unit of position is 'turns'; known are rad, deg"),
     ],

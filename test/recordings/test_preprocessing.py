@@ -96,14 +96,6 @@ def test_no_samples_are_made_up_inside_a_gap():
     np.testing.assert_allclose(motion.ddq, truth(motion)[2], rtol=0.0, atol=0.25)
 
 
-def test_given_one_lost_message_when_prepared_then_it_is_no_gap():
-    whole = sinusoid()
-    kept = np.delete(np.arange(len(whole)), 200)
-    motion = prepare(messages(whole, kept))
-    assert motion.remarks == ()
-    assert motion.piece.max() == 0
-
-
 def test_a_short_piece_between_gaps_is_left_out_and_said():
     whole = sinusoid()
     kept = np.flatnonzero((whole.time < 10.0) | ((whole.time > 12.0) & (whole.time < 12.5)))

@@ -73,17 +73,14 @@ def test_pieces_of_a_bag_joined_are_the_bag(messages, write_joint_states, tmp_pa
     assert [one.remarks for one, _ in (first, *others)][-1] == whole.remarks
 
 
-@pytest.mark.parametrize('definition', ['what is no definition ][', 'float64 of_another_hash'])
-def test_another_topic_whose_type_is_broken_does_not_matter(
-    simulate, tmp_path, monkeypatch, definition
-):
+def test_another_topic_whose_type_is_broken_does_not_matter(simulate, tmp_path, monkeypatch):
 
     begin = Writer.__enter__
 
     def with_a_broken_topic(writer):
         begin(writer)
         writer.add_connection(
-            '/odd', 'odd_msgs/msg/Odd', msgdef=definition, rihs01=f'RIHS01_{0:064}'
+            '/odd', 'odd_msgs/msg/Odd', msgdef='what is no definition ][', rihs01=f'RIHS01_{0:064}'
         )
         return writer
 
@@ -303,11 +300,9 @@ def test_a_bag_of_too_few_messages_says_so(
 @pytest.mark.parametrize(
     ('storage', 'kept', 'single_file'),
     [
-        ('mcap', 0.0, False),
         ('mcap', 0.5, False),
         ('mcap', 0.05, True),
         ('sqlite3', 0.0, True),
-        ('sqlite3', 0.05, False),
         ('sqlite3', 0.9, False),
     ],
 )

@@ -40,10 +40,3 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
         - playback.state(3.0).torques[EXTERNAL]
     )
     np.testing.assert_allclose(difference, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
-
-
-def test_a_time_beyond_the_end_shows_the_last_state(simulate):
-    motion = prepare(simulate(FER, duration=4.0))
-    playback = Playback(FER, motion, GRAVITY_VECTOR)
-    np.testing.assert_allclose(playback.state(1e9).q, motion.q[-1], rtol=0.0, atol=0.0)
-    assert playback.state(1e9).time == playback.duration
