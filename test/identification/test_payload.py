@@ -9,8 +9,10 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.payload import payload_array
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.payload import identify_payload, nearest_body, static_samples
+from franka_dynamics.recordings.log_import import recording_from_arrays
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.simulation.arm_simulation import SimulationSettings
 from franka_dynamics.simulation.play import play
@@ -33,24 +35,19 @@ def swing(time):
     )
 
 
-def from_pose_to_pose(count, seed):
-    """Return a motion that holds each pose for two seconds, and its length."""
+def from_pose_to_pose(arm, count, seed):
+    """Return the recording of an arm that holds each of some poses for two seconds."""
+    poses = FER.home + np.random.default_rng(4).uniform(-0.5, 0.5, (count, 7))
+    time = np.arange(round(100.0 * (3.0 * count - 1.0))) / 100.0
+    i, x = (time // 3.0).astype(int), np.clip(time % 3.0 - 2.0, 0.0, 1.0)[:, None]
+    step = poses[(i + 1) % count] - poses[i]
+    q = poses[i] + x**3 * (10 - 15 * x + 6 * x**2) * step
+    dq, ddq = 30 * x**2 * (1 - x) ** 2 * step, 60 * x * (1 - x) * (1 - 2 * x) * step
+    torque = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq) + FER.friction.torque(dq)
     rng = np.random.default_rng(seed)
-    poses = FER.home + rng.uniform(-0.5, 0.5, (count, 7))
-
-    def motion(time):
-        i, rest = divmod(time, 3.0)
-        here, there = poses[int(i) % count], poses[(int(i) + 1) % count]
-        x = min(max(rest - 2.0, 0.0), 1.0)
-        shape = (
-            x**3 * (10 - 15 * x + 6 * x**2),
-            30 * x**2 * (1 - x) ** 2,
-            60 * x * (1 - x) * (1 - 2 * x),
-        )
-        step = there - here
-        return here + shape[0] * step, shape[1] * step, shape[2] * step
-
-    return motion, 3.0 * count - 1.0
+    torque = torque + 0.2 * rng.standard_normal(q.shape)
+    dq = dq + 1e-3 * rng.standard_normal(q.shape)
+    return recording_from_arrays(q, dq, torque, joint_names=arm.joint_names, rate=100.0)
 
 
 def played(motion, duration, **settings):
@@ -71,9 +68,8 @@ def test_a_kilogram_on_the_simulator_is_identified():
 
 
 def test_static_samples_give_mass_and_centre_without_inertia():
-    motion, duration = from_pose_to_pose(7, seed=4)
-    without = static_samples(played(motion, duration, seed=1))
-    loaded = static_samples(played(motion, duration, seed=2, payload=ONE_KG))
+    without = static_samples(from_pose_to_pose(FER, 7, seed=1))
+    loaded = static_samples(from_pose_to_pose(FER.with_payload(ONE_KG), 7, seed=2))
     assert len(without) == len(loaded) == 7
     found = identify_payload([without], [loaded], FER)
     truth = payload_array(ONE_KG)
