@@ -17,7 +17,7 @@ from .friction import Friction
 from .hand_file import available_hands, hand_file, is_file_name, load_hand, NO_HAND
 from .inertia import LinkInertia
 from .typed_file import FieldError, Positive, read_typed
-from ..errors import DescriptionError, JointVectorError, nearest, UnknownArmError
+from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
 from ..typing import Array
 
@@ -208,13 +208,15 @@ def load(
     except DescriptionError as error:
         raise DescriptionError(f'{path}: {error}') from error
     description = _with_hand(description, hand)
-    if repair is None:
+    if repair is None or not description.inconsistencies():
         return description
     # Hands shift the rounding box, no more.
-    about_origin = inertial.inertia_about is InertiaAbout.FRAME_ORIGIN and all(
-        body.first_moment is not None for body in inertial.links
-    )
-    return repaired(description, tensor_only=not about_origin)
+    if inertial.rounding and any(body.center_of_mass is not None for body in inertial.links):
+        raise InertiaError(
+            f'{path}: {chosen} states centres of mass; a repair moves the numbers of a table of '
+            'first moments about the frame origins. Write it in these.'
+        )
+    return repaired(description)
 
 
 def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:

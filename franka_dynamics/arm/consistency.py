@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .description import ArmDescription
 from .inertia import LinkInertia
@@ -28,20 +27,19 @@ REPAIRS = (NEAREST_WITHIN_ROUNDING,)
 _INSIDE = 1e-3
 
 
-def nearest_physical(link: LinkInertia, box: ArrayLike, *, name: str = 'the link') -> LinkInertia:
+def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
     """
     Return the physically consistent link nearest to a printed one, within its rounding.
 
-    Nearest is meant in units of the box: the sum of squares of (moved by / half-width) over the
-    parameters is least. A link that is physical already comes back as it is.
+    The sum of squares of what the parameters are moved by is least. A link that is physical
+    already comes back as it is.
 
     Parameters
     ----------
     link : LinkInertia
         The printed link.
-    box : array_like, shape (10,)
-        Half-widths of the box about tensor, first moment and mass about the frame origin, in the
-        order of `LinkInertia.parameters` [kg, kg m, kg m^2]; 0 for a number that may not move.
+    rounding : float
+        How far each of its ten parameters about the frame origin may be moved [kg, kg m, kg m^2].
     name : str
         What sentences call the link.
 
@@ -55,22 +53,22 @@ def nearest_physical(link: LinkInertia, box: ArrayLike, *, name: str = 'the link
     """
     if link.is_physical():
         return link
-    half_widths, printed = np.asarray(box, dtype=float), link.parameters()
-    moved = _solve(link.pseudo_inertia(), half_widths)
+    moved = _solve(link.pseudo_inertia() / rounding)
     if moved is not None:
-        repaired = LinkInertia.from_parameters(printed + half_widths * np.clip(moved, -1.0, 1.0))
+        moved = rounding * np.clip(moved, -1.0, 1.0)
+        repaired = LinkInertia.from_parameters(link.parameters() + moved)
         if repaired.is_physical():
             return repaired
     raise InertiaError(
         f'No real body lies within the rounding of {name}: its pseudo-inertia has an eigenvalue '
         f'of {link.consistency_margin():.3g}, and moving its numbers by at most '
-        f'{half_widths.max():.3g} does not fix that. The numbers are not of a body by more than '
+        f'{rounding:.3g} does not fix that. The numbers are not of a body by more than '
         'rounding; choose another inertial set.'
     )
 
 
-def _solve(pseudo: Array, half_widths: Array) -> Array | None:
-    """Return the parameters' moves in units of the box, or None if there are none."""
+def _solve(pseudo: Array) -> Array | None:
+    """Return the least moves of the parameters, none above 1, that a body has; None: none."""
     try:
         import cvxpy
     except ImportError as error:
@@ -78,16 +76,9 @@ def _solve(pseudo: Array, half_widths: Array) -> Array | None:
             'The nearest physically consistent parameters need cvxpy; install it with '
             "pip install 'franka_dynamics[identify]'."
         ) from error
-    unit = float(half_widths.max())
-    if unit == 0.0:
-        return None
-    # Everything is divided by the largest half-width, so that the solver sees moves of order 1.
-    directions = [
-        LinkInertia.from_parameters(column).pseudo_inertia() * width / unit
-        for column, width in zip(np.eye(10), half_widths)
-    ]
+    directions = [LinkInertia.from_parameters(column).pseudo_inertia() for column in np.eye(10)]
     moves = cvxpy.Variable(10)
-    shifted = pseudo / unit + sum(moves[k] * matrix for k, matrix in enumerate(directions))
+    shifted = pseudo + sum(moves[k] * matrix for k, matrix in enumerate(directions))
     problem = cvxpy.Problem(
         cvxpy.Minimize(cvxpy.sum_squares(moves)),
         [shifted - _INSIDE * np.eye(4) >> 0, cvxpy.abs(moves) <= 1.0],
@@ -97,17 +88,15 @@ def _solve(pseudo: Array, half_widths: Array) -> Array | None:
     return np.asarray(moves.value, dtype=float) if solved else None
 
 
-def repaired(description: ArmDescription, *, tensor_only: bool = False) -> ArmDescription:
+def repaired(description: ArmDescription) -> ArmDescription:
     """
     Return an arm whose links are the nearest physical ones within its table's rounding.
 
     Parameters
     ----------
     description : ArmDescription
-        An arm whose inertial set states its `rounding`, the half of its last decimal's unit.
-    tensor_only : bool
-        For tables about the centre of mass: mass and centre stay, because the box is not convex
-        in all ten numbers of such a table.
+        An arm whose inertial set, about the frames' origins, states its `rounding`, the half of
+        its last decimal's unit.
 
     Returns
     -------
@@ -130,12 +119,11 @@ def repaired(description: ArmDescription, *, tensor_only: bool = False) -> ArmDe
             f'({"; ".join(description.inconsistencies())}). Choose another set, or add '
             '`rounding` to it if its decimals are known.'
         )
-    box = np.full(10, description.rounding)
-    if tensor_only:
-        box[6:] = 0.0
     links, sentences = [], []
     for joint, link in zip(description.joints, description.links):
-        repaired = nearest_physical(link, box, name=f'the link behind {joint.name}')
+        repaired = nearest_physical(
+            link, description.rounding, name=f'the link behind {joint.name}'
+        )
         if repaired is not link:
             moved = float(np.abs(repaired.parameters() - link.parameters()).max())
             sentences.append(

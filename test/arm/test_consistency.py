@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-import yaml
 
 from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.arm.consistency import (
     nearest_physical,
     NEAREST_WITHIN_ROUNDING,
@@ -45,7 +45,7 @@ def test_another_solver_finds_no_nearer_repair_of_link_2():
 
     link = table_link()
     printed = link.parameters()
-    repaired = nearest_physical(link, np.full(10, ROUNDING))
+    repaired = nearest_physical(link, ROUNDING)
     distance = np.linalg.norm(repaired.parameters() - printed) / ROUNDING
 
     def smallest_eigenvalue(moves):
@@ -75,7 +75,7 @@ def test_a_box_without_a_real_body_is_refused_by_its_link():
         match=r'No real body lies within the rounding of link X: '
         r'.*-1\.78e-05.*at most 1e-06 does not fix',
     ):
-        nearest_physical(table_link(), np.full(10, 1e-6), name='link X')
+        nearest_physical(table_link(), 1e-6, name='link X')
 
 
 @needs_solver
@@ -121,51 +121,16 @@ def test_a_repair_without_a_stated_rounding_is_refused():
         load('fer', 'franka_description', repair=NEAREST_WITHIN_ROUNDING)
 
 
-def own_file(tmp_path, **changes):
-    """Write a file with one link whose rounded tensor is of no body."""
-    entry = {
-        'source': 'test',
-        'inertia_about': 'center_of_mass',
-        'rounding': 5e-4,
-        'links': [
-            {
-                'mass': 1.0,
-                'center_of_mass': [0.1, 0.0, 0.0],
-                'inertia': [0.001, 0.0, 0.0, 0.002, 0.0, 0.0032],
-            }
-        ],
-        **changes,
-    }
-    path = tmp_path / 'own.yaml'
-    path.write_text(
-        yaml.safe_dump(
-            {
-                'name': 'own',
-                'convention': 'modified',
-                'default_set': 'rounded',
-                'joints': [{'name': 'joint1', 'kind': 'revolute', 'dh': {}}],
-                'inertial_sets': {'rounded': entry},
-            }
-        )
-    )
-    return path
-
-
-@needs_solver
-def test_a_repair_about_the_center_of_mass_moves_only_the_tensor(tmp_path):
-    path = own_file(tmp_path)
-    printed, repaired = load(path).links[0], load(path, repair=NEAREST_WITHIN_ROUNDING).links[0]
-    assert repaired.mass == printed.mass
-    np.testing.assert_array_equal(repaired.first_moment, printed.first_moment)
-    moved = repaired.inertia_at_center_of_mass - printed.inertia_at_center_of_mass
-    assert 0.0 < np.abs(moved).max() <= 5e-4
-    # A + B >= C misses by 2e-4; spread over three numbers, each moves by a third.
-    np.testing.assert_allclose(
-        np.diag(moved), np.array([1.0, 1.0, -1.0]) * 2e-4 / 3.0, rtol=0.01, atol=0.0
-    )
-
-
 def test_a_repair_without_its_solver_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, 'cvxpy', None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'franka_dynamics\[identify\]'"):
         load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING)
+
+
+def test_a_table_of_centres_of_mass_is_not_repaired(tmp_path):
+    path = tmp_path / 'own.yaml'
+    save(load('fer', 'franka_description'), path)
+    text = path.read_text().replace('first_moment:', 'center_of_mass:')
+    path.write_text(text.replace('    source:', '    rounding: 1.0e-4\n    source:'))
+    with pytest.raises(InertiaError, match='states centres of mass; a repair moves'):
+        load(path, repair=NEAREST_WITHIN_ROUNDING)
