@@ -194,7 +194,7 @@ def _parameters(description: ArmDescription) -> list[Parameter]:
         *gravity_parameters(),
         *(one for one in geometry_parameters(description) if one.identifiable and one.unit),
     ]
-    about_center, about_origin = INERTIA_FORMS[:2]
+    about_center, about_origin = INERTIA_FORMS
     for link in range(description.n):
         parameters += inertia_parameters(description, link, about_center)
         # A tensor's entries change torque alike in both; mass and centre of mass do not.

@@ -18,7 +18,7 @@ from ..arm import (
     LinkInertia,
     MaxwellSlipFriction,
 )
-from ..arm.inertia import six_from_tensor, steiner, tensor_from_six, TENSOR_ORDER
+from ..arm.inertia import six_from_tensor, tensor_from_six, TENSOR_ORDER
 from ..spatial import rpy, rpy_from_rotation
 from ..typing import Array
 
@@ -64,31 +64,29 @@ class InertiaForm:
     """
     Which ten numbers a link is written in; the same body has other numbers in each.
 
-    A file states a centre of mass or a first moment, and a tensor about the centre of mass or
-    about the frame's origin. One wrong number of the file is one wrong number in that form only.
+    Mass, centre of mass and the tensor about it, or `about_origin` mass, first moment and the
+    tensor about the frame's origin. One wrong number of a table is one wrong number in its form.
     """
 
-    moment: bool
-    origin: bool
+    about_origin: bool
 
     def numbers(self, link: LinkInertia) -> Array:
         """Return mass, centre of mass or first moment, and the tensor's six."""
-        vector = link.first_moment if self.moment else link.center_of_mass
-        tensor = link.inertia if self.origin else link.inertia_at_center_of_mass
+        vector = link.first_moment if self.about_origin else link.center_of_mass
+        tensor = link.inertia if self.about_origin else link.inertia_at_center_of_mass
         return np.concatenate(([link.mass], vector, six_from_tensor(tensor)))
 
     def link(self, numbers: Array) -> LinkInertia:
         """Return the link that these numbers describe."""
-        mass, vector, tensor = numbers[0], numbers[1:4], tensor_from_six(numbers[4:])
-        moment = vector if self.moment else mass * vector
-        if not self.origin and mass != 0.0:
-            tensor = tensor + steiner(mass, moment / mass)
-        return LinkInertia(mass, moment, tensor)
+        if self.about_origin:
+            return LinkInertia(numbers[0], numbers[1:4], tensor_from_six(numbers[4:]))
+        return LinkInertia.from_center_of_mass(numbers[0], numbers[1:4], numbers[4:])
 
     def names(self) -> tuple[tuple[str, str], ...]:
         """Return the ten names with their units."""
-        vector, unit = ('first moment', 'kg m') if self.moment else ('centre of mass', 'm')
-        about = 'the frame origin' if self.origin else 'the centre of mass'
+        vector, unit, about = 'centre of mass', 'm', 'the centre of mass'
+        if self.about_origin:
+            vector, unit, about = 'first moment', 'kg m', 'the frame origin'
         return (
             ('mass', 'kg'),
             *((f'{vector} {axis}', unit) for axis in 'xyz'),
@@ -96,13 +94,8 @@ class InertiaForm:
         )
 
 
-# In order of preference where several need equally many numbers.
-INERTIA_FORMS = (
-    InertiaForm(moment=False, origin=False),
-    InertiaForm(moment=True, origin=True),
-    InertiaForm(moment=False, origin=True),
-    InertiaForm(moment=True, origin=False),
-)
+# In order of preference where both need equally many numbers.
+INERTIA_FORMS = (InertiaForm(about_origin=False), InertiaForm(about_origin=True))
 
 
 def gravity_parameters() -> list[Parameter]:
