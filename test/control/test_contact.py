@@ -116,12 +116,6 @@ def test_torque_fluttering_about_the_threshold_sets_one_flag():
     assert [flag for _, flag in bench.changes] == [True]
 
 
-def test_a_torque_there_from_the_start_is_load_and_no_contact():
-    monitor = Bench().hold(torque(3, 8.0), 2.0)
-    assert monitor.contacts == 0
-    np.testing.assert_allclose(monitor.load, torque(3, 8.0), rtol=0, atol=0.05)
-
-
 def test_a_gap_in_the_states_ends_the_contact_and_settles_anew():
     bench = Bench()
     bench.hold(np.zeros(7), 1.0)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Default gains: closed forms of one joint, and arms that are simulated with old states."""
 
-from dataclasses import replace
 import functools
 
 import numpy as np
@@ -16,7 +15,7 @@ from franka_dynamics.control.default_gains import (
     RATE,
 )
 from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.derivatives import Linearization, linearize
+from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.resources import share_directory
 
@@ -44,21 +43,6 @@ def radius_at_home(name, hand, period, age=0.0):
 @functools.cache
 def loaded_at_home(name, hand):
     return at_home(load(name, hand=hand))
-
-
-def one_joint(square):
-    """Return ddq = square q + tau."""
-    return Linearization(
-        np.array([[0.0, 1.0], [square, 0.0]]), np.array([[0.0], [1.0]]), np.zeros(1)
-    )
-
-
-def test_hold_radius_of_a_double_integrator_is_the_closed_form():
-    # x' = x + T v + T^2/2 u, v' = v + T u with u = -9 x - 6 v.
-    T = 0.2
-    closed = np.array([[1.0 - 4.5 * T**2, T - 3.0 * T**2], [-9.0 * T, 1.0 - 6.0 * T]])
-    expected = np.abs(np.linalg.eigvals(closed)).max()
-    np.testing.assert_allclose(hold_radius(one_joint(0.0), [9.0], [6.0], T), expected, rtol=1e-12)
 
 
 def limits(target):
@@ -135,9 +119,3 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
             arm.home, np.zeros(arm.n), torque
         )
         np.testing.assert_allclose(ddq[joint], -RATE, rtol=1e-12)
-
-
-def test_without_a_home_the_allowed_pose_nearest_zero_is_taken():
-    arm = replace(load('fer'), home=None)
-    np.testing.assert_array_equal(home_pose(arm), [0, 0, 0, -0.0698, 0, 0, 0])
-    assert (default_gains(NewtonEulerModel(arm)).kp > 0.0).all()

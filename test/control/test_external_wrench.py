@@ -16,7 +16,7 @@ from franka_dynamics.control.external_wrench import (
 )
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.errors import FrameError, SettingsError
+from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
@@ -170,11 +170,6 @@ def test_at_a_tool_center_the_moment_is_about_it():
 def test_a_tool_center_that_is_no_point_is_refused(offset):
     with pytest.raises(SettingsError, match='tool_center is'):
         WrenchEstimator(PinocchioModel(FER), offset=offset)
-
-
-def test_a_frame_that_is_not_there_is_refused():
-    with pytest.raises(FrameError):
-        WrenchEstimator(PinocchioModel(FER), 'gripper')
 
 
 @pytest.mark.parametrize('name', ['fr3', pytest.param('fer', marks=pytest.mark.long)])

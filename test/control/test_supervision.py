@@ -82,13 +82,6 @@ def test_a_joint_that_leaps_is_a_jump_and_recovers_where_it_is():
     stream.assert_recovers()
 
 
-def test_an_impossible_velocity_is_a_jump():
-    stream = Stream().trusted()
-    observation = stream.send(dq=np.full(7, 6.0))
-    assert observation.condition is Condition.JUMPED
-    assert 'reads 6 rad/s' in observation.reason
-
-
 def test_the_fastest_legal_motion_stays_trusted():
     stream = Stream().trusted()
     speed = FER.limit('velocity')

@@ -71,11 +71,6 @@ def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
     assert_left_to_us(terms, independent, carried=NewtonEulerModel(FER, GRAVITY))
 
 
-def test_fci_not_told_of_a_payload_leaves_the_payloads_gravity():
-    terms, independent = models(payload=LOAD, payload_known_to_robot=False)
-    assert_left_to_us(terms, independent, carried=NewtonEulerModel(FER, GRAVITY))
-
-
 @pytest.mark.parametrize('target', ['gz_ros2_control', 'mujoco'])
 def test_a_receiver_that_carries_nothing_leaves_all_gravity(target):
     terms, independent = models(target=target, payload=LOAD)

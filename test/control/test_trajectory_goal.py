@@ -40,17 +40,6 @@ def test_torques_are_inverse_dynamics_and_the_start_is_kept():
     assert fill(replace(GOAL, start=6.0), LAW, 5.0, Q[0]).start == 6.0
 
 
-@pytest.mark.parametrize(
-    'kept', [{'accelerations': None}, dict.fromkeys(('velocities', 'accelerations'))]
-)
-def test_missing_accelerations_are_found(kept):
-    # At an end that begins with an acceleration they cannot be: there the arm is at rest.
-    filled = fill(replace(GOAL, **kept), LAW, 5.0, Q[0])
-    inner = slice(4, -4)
-    np.testing.assert_allclose(filled.motion.accelerations[inner], DDQ[inner], rtol=0.0, atol=0.04)
-    assert np.abs(filled.efforts[inner]).max() > 0.5
-
-
 def test_completed_accelerations_are_means_of_scipys_cubics():
     from scipy.interpolate import CubicHermiteSpline
 

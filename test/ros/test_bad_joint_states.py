@@ -5,10 +5,8 @@
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 FER = load('fer')
 NAMES = list(FER.joint_names)
@@ -123,11 +121,3 @@ def test_a_command_carries_names_frame_and_its_states_stamp(world):
     assert named[-1].name == NAMES
     assert named[-1].header.frame_id == 'fer_link0'
     assert list(named[-1].effort) in [list(message.data) for message in world.commands]
-
-
-def test_given_commands_when_collected_then_all_were_finite(world):
-    assert np.isfinite([message.data for message in world.commands]).all()
-    assert all(isinstance(message, Float64MultiArray) for message in world.commands)
-    np.testing.assert_allclose(
-        world.gravity, NewtonEulerModel(FER).gravity(HOME), rtol=0, atol=1e-12
-    )

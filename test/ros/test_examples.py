@@ -105,21 +105,3 @@ def test_an_interrupted_examples_last_torque_is_zero(
     probe.until(lambda: commands and np.any(commands[-1].data), 'a torque')
     assert example.end() == 0
     probe.until(lambda: not np.any(commands[-1].data), 'the torque has faded')
-
-
-def test_no_arm_when_interrupted_then_it_says_what_was_missing(launch, probe):
-    example = launch(example_file('operational_space').name)
-    probe.until(lambda: 'waiting for joint_states' in example.text, 'the sentence')
-    assert example.end() == 1
-    assert 'no motion: not all of joint_states' in example.text
-    assert 'Traceback' not in example.text
-
-
-def test_another_arms_missing_joint_is_named(launch, probe, arm):
-    arm.names = [f'panda_joint{i}' for i in range(1, 8)]
-    example = launch(example_file('joint_impedance').name, terms=False)
-    arm.wait_for_listener()
-    example.running_now.remove(example)  # it ends by itself
-    arm.until(lambda: not example.running, 'its end')
-    assert example.wait() == 2
-    assert 'joint_states has no fer_joint1, but panda_joint1' in example.text

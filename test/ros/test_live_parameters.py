@@ -146,13 +146,6 @@ def test_files_are_loaded_into_a_running_node_all_or_nothing(world, load_file):
     assert probe.set_parameters(NODE, scale=1.0, kp=[0.0]).successful
 
 
-def test_loading_into_an_absent_node_answers_no(tmp_path, capsys):
-    path = tmp_path / 'own.yaml'
-    path.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
-    assert main(['node', 'load', '/nobody', str(path), '--timeout', '0.3']) == 1
-    assert '/nobody does not answer' in capsys.readouterr().err
-
-
 def test_no_change_made_a_command_step_above_the_rate(world):
     steps = np.abs(np.diff([message.data for message in world.commands], axis=0)).max()
     # One newton-metre per millisecond; messages lost on the way here may hide a few steps. The

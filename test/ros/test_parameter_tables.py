@@ -30,7 +30,7 @@ from franka_dynamics.ros.node_settings import (  # noqa: E402
 from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
 from franka_dynamics.ros.parameter_tables import generated_files, table  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES as NAMES  # noqa: E402
-from franka_dynamics.ros.parameters import declare, ranges, values  # noqa: E402
+from franka_dynamics.ros.parameters import declare, values  # noqa: E402
 from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
 
 FILES = generated_files()
@@ -150,18 +150,3 @@ def test_a_running_nodes_dump_is_taken_by_another_node(name, make_node, tmp_path
     again = make_node(name, path)
     for one in table(name):
         assert again.get_parameter(one.name).value == node.get_parameter(one.name).value
-
-
-# rqt_reconfigure (branch rolling, param_editors.py) shows a slider where a range is there, between
-# from_value and to_value as 32 bit integers or in hundredths of their difference, and lets
-# nothing be moved that is read_only. A step of 0 is any value to rclpy.
-@pytest.mark.parametrize('name', sorted(NAMES))
-def test_every_number_that_may_change_has_a_slider_in_rqt(name):
-    for spec in table(name):
-        if spec.kind not in ('integer', 'double') or spec.read_only:
-            continue
-        field = {'integer': 'integer_range', 'double': 'floating_point_range'}[spec.kind]
-        ((bounds,),) = [ranges(spec)[field]]
-        assert -(2**31) <= bounds.from_value < bounds.to_value < 2**31, spec.name
-        assert bounds.from_value <= spec.default <= bounds.to_value, spec.name
-        assert bounds.step == 0

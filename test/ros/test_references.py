@@ -15,7 +15,7 @@ from franka_dynamics.ros.messages import request_message
 
 FER = load('fer')
 NAMES = list(FER.joint_names)
-COMMAND, CARRIER = 'feedforward: Command', 'feedforward: Gravity compensation'
+COMMAND = 'feedforward: Command'
 
 
 @pytest.fixture(scope='module')
@@ -98,41 +98,3 @@ def test_a_reference_at_fault_is_told_why_and_commands_go_on(world):
     count = len(world.commands)
     world.arm.until(lambda: len(world.commands) > count + 20, 'commands go on')
     assert not np.any(world.commands[-1].data)
-
-
-def test_a_stream_of_positions_alone_gets_its_m_ddq(world):
-    inertia = world.probe.collect(JointState, '/feedforward/inertia_torque')
-    assert world.probe.set_parameter('/feedforward', 'stream_period', 0.05).successful
-    begin = world.arm.stamp_ns
-
-    def found():
-        phase = 6.0 * 1e-9 * (world.arm.stamp_ns - begin)
-        point = JointTrajectoryPoint(positions=list(FER.home + 0.02 * (1.0 - np.cos(phase))))
-        world.references.publish(JointTrajectory(joint_names=NAMES, points=[point]))
-        world.arm.send(50)
-        return len(inertia) > 1 and np.abs(inertia[-1].effort).max() > 0.1
-
-    world.probe.until(found, 'M ddq of the stream')
-    world.arm.until(lambda: not np.any(inertia[-1].effort), 'rest after the stream')
-    assert world.probe.set_parameter('/feedforward', 'stream_period', 0.0).successful
-
-
-# Last: the arm is somewhere else afterwards.
-def test_a_falling_arm_that_its_target_should_carry_warns(world):
-    # One joint state every millisecond of a fall from rest, from the independent model.
-    model = NewtonEulerModel(FER)
-    fall = -np.linalg.solve(model.mass_matrix(FER.home), model.gravity(FER.home))
-
-    def told():
-        for k in range(25):
-            dq = fall * 1e-3 * k
-            world.arm.send(
-                1,
-                position=list(FER.home + 0.5 * fall * (1e-3 * k) ** 2),
-                velocity=list(dq),
-                effort=[1e-3] * 7,
-            )
-        return world.probe.says(CARRIER, 'should carry the arm, but nobody does')
-
-    world.probe.until(told, 'the warning')
-    assert world.probe.diagnostics[CARRIER][0] == 1

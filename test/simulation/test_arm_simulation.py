@@ -21,15 +21,6 @@ def arm(**changes):
     return ArmSimulation(FER, SimulationSettings(**changes))
 
 
-def test_brakes_hold_and_time_passes_without_commands():
-    simulation = arm()
-    for _ in range(100):
-        simulation.step(None)
-    assert simulation.braked
-    assert simulation.time == pytest.approx(0.1)
-    np.testing.assert_array_equal(simulation.position, FER.home)
-
-
 def test_brakes_open_the_stated_time_after_the_first_command():
     simulation = arm(brake_release_after=0.2)
     gravity = MODEL.gravity(FER.home)
