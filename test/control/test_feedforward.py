@@ -60,14 +60,14 @@ def test_an_arm_at_rest_stays_there_under_feedforward_alone(settings, simulation
 def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
     def error_of(terms):
         loop = Loop(replace(MUJOCO, terms=terms, kp=KP, kd=KD)).run(0.3)
-        follow_request(loop.controller, multisine(FER, 4.0, 0.4))
+        follow_request(loop.controller, multisine(FER, 2.0, 0.4))
         errors = []
 
         def note(reading, cycle):
             desired = loop.controller.reference.sample(reading.time)
             errors.append(desired.q - reading.position)
 
-        loop.run(4.0, note)
+        loop.run(2.0, note)
         return np.sqrt(np.mean(np.square(errors)))
 
     with_feedforward, without = error_of(Terms()), error_of(Terms(coriolis=False, inertia=False))

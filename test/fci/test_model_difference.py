@@ -86,12 +86,12 @@ def test_only_a_large_inertia_error_refuses():
 def test_a_hand_the_robot_does_not_know_refuses_by_gravity():
     arm = load('fr3', hand='franka_hand')
     difference = compare_models(
-        LoadedModel(), read_state(), PinocchioModel(arm), count=50, allowed=np.full(7, 2.0)
+        LoadedModel(), read_state(), PinocchioModel(arm), count=20, allowed=np.full(7, 2.0)
     )
     assert 'g differs by' in difference.refusal()
     assert '(2 allowed)' in difference.refusal()
     assert not compare_models(
-        LoadedModel(), read_state(), PinocchioModel(FR3), count=50, allowed=np.full(7, 2.0)
+        LoadedModel(), read_state(), PinocchioModel(FR3), count=20, allowed=np.full(7, 2.0)
     ).refusal()
 
 

@@ -82,11 +82,11 @@ def test_the_gear_ripples_in_proportion_to_speed():
         SINGLE, SimulationSettings(elasticity=single_joint(ripple=0.3), brake_release_after=0.0)
     )
     effort, speed = [], 0.8
-    for _ in range(8000):
+    for _ in range(6000):
         reading = arm.read()
         arm.step(2.0 * (speed - reading.velocity))
         effort.append(reading.effort[0])
-    spectrum = np.abs(np.fft.rfft(np.array(effort[4000:]) * np.hanning(4000)))
+    spectrum = np.abs(np.fft.rfft(np.array(effort[2000:]) * np.hanning(4000)))
     found = np.argmax(spectrum[8:]) + 8  # above 2 Hz
     assert found / 4.0 == pytest.approx(38.4 * speed, abs=0.5)
 
