@@ -275,7 +275,7 @@ class BatchModel:
             if array.ndim < 1 or array.shape[-1] != n:
                 raise JointVectorError(
                     f'{name} has shape {array.shape}, expected (..., {n}): a column per joint, '
-                    f'ordered {", ".join(joint_names(self.description))}.'
+                    f'ordered {", ".join(self.description.joint_names)}.'
                 )
             found[name] = array
         first, shape = next((name, array.shape) for name, array in found.items())
@@ -290,11 +290,6 @@ class BatchModel:
         dtype = _SINGLE if single else _DOUBLE
         arrays = [array.reshape(count, n).astype(dtype, copy=False) for array in found.values()]
         return arrays, shape[:-1], dtype
-
-
-def joint_names(description: ArmDescription | BodyTree) -> tuple[str, ...]:
-    """Return the names of an arm's or a tree's joints, in order."""
-    return description.names if isinstance(description, BodyTree) else description.joint_names
 
 
 @functools.lru_cache(maxsize=128)

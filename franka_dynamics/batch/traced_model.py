@@ -11,7 +11,6 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .batch_model import joint_names
 from ..arm import ArmDescription
 from ..codegen.emit import python_callable
 from ..codegen.equations import customised_equations, Quantity
@@ -142,7 +141,7 @@ class TracedModel(LibraryModel):
                 expected = f'({n}, ...): a row' if self.columns else f'(..., {n}): a column'
                 raise JointVectorError(
                     f'{name} has shape {found}, expected {expected} per joint, ordered '
-                    f'{", ".join(joint_names(self.description))}.'
+                    f'{", ".join(self.description.joint_names)}.'
                 )
             if shape is not None and found != shape:
                 raise JointVectorError(

@@ -145,7 +145,6 @@ class GeneratorChain:
     for the base.
     """
 
-    name: str
     joints: tuple[GeneratorJoint, ...]
     gravity: Mapping[int, tuple[Number, Number, Number]]
     root: NDArray[np.float64]
@@ -193,11 +192,11 @@ def build_chain(
 
     """
     if isinstance(description, BodyTree):
-        name, rows, tails, base = 'tree', tree_rows(description), None, np.eye(4)
+        rows, tails, base = tree_rows(description), None, np.eye(4)
         links, rotors = description.inertias, description.rotor_inertias.tolist()
         tip, tip_body = np.array(description.tool), description.tool_body
     else:
-        name, (rows, tails) = description.name, _serial_rows(description)
+        rows, tails = _serial_rows(description)
         base, tip = np.array(description.base), description.flange_transform()
         tip = tip if tails is None else tails[-1] @ tip
         links, tip_body = description.links, description.n - 1
@@ -231,7 +230,6 @@ def build_chain(
             )
         joints.append(joint)
     return GeneratorChain(
-        name,
         tuple(joints),
         falls,
         root,
