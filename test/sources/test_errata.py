@@ -3,16 +3,18 @@
 """
 What the sources get wrong, one row each: printed, corrected, and what the formulations say.
 
-docs/theory/errata.md lists the same items. Printed formulas and tables are written out here, away
-from the code and the arm files; each row states by how much the printed one misses at one state,
-in the units of its largest entry.
+docs/theory/errata.md lists the same items. What the sources print is written out here, away from
+the code and the arm files; each row states by how much it misses at one state, in the units of
+its largest entry.
 """
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from franka_dynamics.arm import Convention, LinkInertia, load, load_hand
 from franka_dynamics.arm.bodies import Box, Cylinder
@@ -315,44 +317,13 @@ TABLE = (
     (1.6666, (0.1002, -0.0235, -0.0175), (0.0025, 0.0015, -0.0001, 0.0106, 0.0001, 0.0118)),
     (1.4655, (0.0004, -0.0031, 0.1453), (0.0308, 0.0004, -0.0007, 0.0284, -0.0005, 0.0067)),
 )
-# m, c, I about the centre of mass: Gaz et al. 2019.
-GAZ = (
-    (
-        4.970684,
-        (0.003875, 0.002081, -0.04762),
-        (0.70337, -0.000139, 0.006772, 0.70661, 0.019169, 0.009117),
-    ),
-    (
-        0.646926,
-        (-0.003141, -0.02872, 0.003495),
-        (0.007962, -0.003925, 0.010254, 0.02811, 0.000704, 0.025995),
-    ),
-    (
-        3.228604,
-        (0.027518, 0.039252, -0.066502),
-        (0.037242, -0.004761, -0.011396, 0.036155, -0.012805, 0.01083),
-    ),
-    (
-        3.587895,
-        (-0.05317, 0.104419, 0.027454),
-        (0.025853, 0.007796, -0.001332, 0.019552, 0.008641, 0.028323),
-    ),
-    (
-        1.225946,
-        (-0.011953, 0.041065, -0.038437),
-        (0.035549, -0.002117, -0.004037, 0.029474, 0.000229, 0.008627),
-    ),
-    (
-        1.666555,
-        (0.060149, -0.014117, -0.010517),
-        (0.001964, 0.000109, -0.001158, 0.004354, 0.000341, 0.005433),
-    ),
-    (
-        0.735522,
-        (0.010517, -0.004252, 0.061597),
-        (0.012516, -0.000428, -0.001196, 0.010027, -0.000741, 0.004815),
-    ),
-)
+# m, c, I about the centre of mass as Gaz et al. 2019 print them, and as the arm's file does.
+GAZ = [
+    (link['mass'], link['center_of_mass'], link['inertia'])
+    for link in yaml.safe_load(Path(load('fer').file).read_text())['inertial_sets']['gaz2019'][
+        'links'
+    ]
+]
 ROUNDING = 5.0e-5  # four printed decimals; 4.92e-5 is the largest difference
 
 
