@@ -21,8 +21,8 @@ from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, 
 from ..resources import share_directory
 from ..typing import Array
 
-# Franka's first arm was sold as Panda; its joints carry that name in older drivers.
-ALIASES = {'panda': 'fer'}
+# Other names of shipped arms, which their joints carry: Franka's first arm was sold as Panda.
+ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
 _FORM = 'an arm file starts with name, convention, joints, inertial_sets'
 

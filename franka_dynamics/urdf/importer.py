@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .dh_recovery import recover_rows, RecoveredRows
 from .document import parse_urdf, UrdfDocument
 from .serial_chain import find_chains, read_chain, SerialChain
-from ..arm.arm_file import available_arms, load
+from ..arm.arm_file import ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription, Joint, JointLimits
 from ..arm.inertia import LinkInertia
@@ -191,10 +191,6 @@ def _misfits(chain: SerialChain, description: ArmDescription) -> list[str]:
     return notes
 
 
-# Arms under older or other names, with the geometry of a shipped one.
-ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-
-
 def detect_arm(
     document: UrdfDocument,
     *,
@@ -244,19 +240,10 @@ def _by_name(
     prefix: str | None,
 ) -> list[tuple[ArmDescription, tuple[str, ...]]]:
     """Return every shipped arm whose joints are all there, under one prefix each."""
-    if isinstance(arm, ArmDescription):
-        known = {arm.name: arm}
-    elif arm is not None:
-        known = {arm: load(arm)}
-    else:
-        known = {name: load(name) for name in available_arms()}
-        known.update({name: load(file) for name, file in ALIASES.items()})
     found = []
-    for name, description in known.items():
-        requested = [
-            joint.replace(description.name, name, 1) if name in ALIASES else joint
-            for joint in description.joint_names
-        ]
+    for one in (*available_arms(), *ALIASES) if arm is None else (arm,):
+        description = one if isinstance(one, ArmDescription) else load(one)
+        requested = description.joint_names
         for candidate in _prefixes(document, requested[0]):
             names = tuple(candidate + joint for joint in requested)
             if prefix in (None, candidate) and all(j in document.joints for j in names):

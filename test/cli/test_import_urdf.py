@@ -113,21 +113,22 @@ def test_a_wrist_that_carries_a_gripper_is_the_arms(tmp_path, capsys):
     assert load(tmp_path / 'a.yaml').joint_names[-1] == 'wrist_roll'
 
 
-def test_joints_without_limits_get_none_and_a_note(tmp_path, capsys):
-    free = six_axes(limits='').replace('type="revolute"', 'type="continuous"')
-    assert run(tmp_path, free) == 0
-    assert 'note: joint r_axis3 has no limits; none are assumed.' in capsys.readouterr().out
-    assert np.isinf(load(tmp_path / 'a.yaml').limit('effort')).all()
-
-
-def test_a_link_that_no_body_could_be_is_noted(tmp_path, capsys):
-    assert run(tmp_path, six_axes().replace('ixx="0.02"', 'ixx="0.2"', 1)) == 0
-    assert 'note: the link behind r_axis1 is not physical' in capsys.readouterr().out
-
-
-def test_given_no_mass_when_imported_then_it_is_said(tmp_path, capsys):
-    assert run(tmp_path, six_axes().replace(INERTIAL, '', 1)) == 0
-    assert 'note: the link link1 and what is fixed to it have no mass.' in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ('change', 'note'),
+    [
+        (
+            ('type="revolute"', 'type="continuous"', 6),
+            'joint r_axis3 has no limits; none are',
+        ),
+        (('ixx="0.02"', 'ixx="0.2"', 1), 'the link behind r_axis1 is not physical'),
+        ((INERTIAL, '', 1), 'the link link1 and what is fixed to it have no mass.'),
+    ],
+)
+def test_what_a_urdf_lacks_is_noted(change, note, tmp_path, capsys):
+    limits = {} if 'revolute' not in change[0] else {'limits': ''}
+    assert run(tmp_path, six_axes(**limits).replace(*change)) == 0
+    assert f'note: {note}' in capsys.readouterr().out
+    assert np.isinf(load(tmp_path / 'a.yaml').limit('effort')).all() == bool(limits)
 
 
 def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, capsys):

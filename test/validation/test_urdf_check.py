@@ -204,19 +204,6 @@ def test_a_hand_link_without_mass_is_said_to_miss_its_mass():
         model_from_urdf(text, load('fr3'))
 
 
-def test_an_unknown_tool_is_named_with_its_mass_and_place():
-    tool = LinkInertia.from_center_of_mass(1.2, (0.01, 0.02, 0.08), 0.002 * np.eye(3))
-    text = write_urdf(load('fr3'), tool=('gripper', tool))
-    with pytest.raises(
-        UrdfMismatchError,
-        match=r'a tool of 1.2 kg at \(0.01, 0.02, 0.08\) m from '
-        'the flange that is no known hand',
-    ):
-        model_from_urdf(text, load('fr3'))
-    accepted = model_from_urdf(text, load('fr3'), accept_unknown_inertials=True)
-    assert accepted.verdict.inertial_set == 'unknown'
-
-
 def test_the_inertials_of_another_arm_name_that_arm():
     fr3 = load('fr3')
     as_fer = replace(fr3, joints=load('fer').joints)
@@ -249,18 +236,6 @@ def test_a_published_set_that_is_not_physical_passes_with_a_note():
     assert verdict.notes[0].startswith('the link behind fer_joint4 is not physical')
 
 
-def test_missing_inertials_or_limits_name_the_link_or_joint():
-    text = write_urdf(load('fer'))
-    bare = re.sub(
-        r'(<link name="fer_link3">\s*)<inertial>.*?</inertial>', r'\1', text, flags=re.DOTALL
-    )
-    with pytest.raises(UrdfError, match=r'link fer_link3 without mass: there is no <inertial>'):
-        model_from_urdf(bare, load('fer'))
-    free = re.sub(r'<limit[^>]*/>', '', text, count=1)
-    with pytest.raises(UrdfError, match='joint fer_joint1 without <limit>'):
-        model_from_urdf(free, load('fer'))
-
-
 def test_a_prefix_and_own_joint_names_are_the_descriptions_too():
     left = load('fr3', prefix='left_')
     assert model_from_urdf(write_urdf(left), left).description.joint_names == left.joint_names
@@ -288,3 +263,19 @@ def test_a_tilted_mount_tells_the_gravity_in_the_base():
     # -9.81 (0, sin 0.5, cos 0.5)
     told = 'tilted: in its frame gravity is (0, -4.7032, -8.6091) m/s^2'
     assert any(told in note and 'Set gravity_vector' in note for note in model.verdict.notes)
+
+
+def test_missing_inertials_or_limits_and_an_unknown_tool_are_named():
+    text, fer = write_urdf(load('fer')), load('fer')
+    bare = re.sub(
+        r'(<link name="fer_link3">\s*)<inertial>.*?</inertial>', r'\1', text, flags=re.DOTALL
+    )
+    with pytest.raises(UrdfError, match=r'link fer_link3 without mass: there is no <inertial>'):
+        model_from_urdf(bare, fer)
+    with pytest.raises(UrdfError, match='joint fer_joint1 without <limit>'):
+        model_from_urdf(re.sub(r'<limit[^>]*/>', '', text, count=1), fer)
+    tool = LinkInertia.from_center_of_mass(1.2, (0.01, 0.02, 0.08), 0.002 * np.eye(3))
+    held = write_urdf(fer, tool=('gripper', tool))
+    named = r'a tool of 1.2 kg at \(0.01, 0.02, 0.08\) m from the flange that is no known hand'
+    with pytest.raises(UrdfMismatchError, match=named):
+        model_from_urdf(held, fer)
