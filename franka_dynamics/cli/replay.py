@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,16 +98,16 @@ class Replay(RecordingOptions):
         if not self.contact:
             self.refuse('anything but --contact', 'learn')
         console = terminal()
-        arms = list(_candidates(self))
+        arms = _candidates(self)
         with progress_bar(console) as bar:
-            recording = self.read(self.bag, arms[0][0], bar)
+            recording = self.read(self.bag, arms[0], bar)
             if self.effort_scale:
                 recording = recording.scaled(self.effort_scale)
-            warnings = suspicions(recording, arms[0][0], gravity=self.gravity)
+            warnings = suspicions(recording, arms[0], gravity=self.gravity)
             # Friction belongs to the arm file, so all of its sets have the same.
-            motion = prepare(recording, self.signal, columns=replay_columns(arms[0][0].friction))
-            task = bar.add_task('predicting', total=len(arms))
-            fits = fit_all(arms, motion, gravity=self.gravity, progress=lambda: bar.advance(task))
+            motion = prepare(recording, self.signal, columns=replay_columns(arms[0].friction))
+            each = bar.track(arms, description='predicting')
+            fits = fit_all(each, motion, gravity=self.gravity)
             found = _contact(self, recording, fits[0].arm, bar) if self.contact else None
         mounted = judge_mounted(fits, motion, gravity=self.gravity)
         _print(console, recording, motion, fits, warnings, mounted, self.all)
@@ -152,20 +151,14 @@ def _contact(
     )
 
 
-def _candidates(arguments: Replay) -> Iterator[tuple[ArmDescription, bool]]:
-    """Yield each set with each hand once, and whether that hand is the set's own."""
+def _candidates(arguments: Replay) -> list[ArmDescription]:
+    """Return each set with each hand once."""
     sets = arguments.sets or available_sets(arguments.arm)
     arm_name = arguments.load_arm(sets[0], AS_LISTED).name
     known = available_hands() if arm_name in FRANKA_ARMS else ()
     hands = arguments.hands or (AS_LISTED, NO_HAND, *known)
-    for inertial_set in dict.fromkeys(sets):
-        seen = set()
-        listed = arguments.load_arm(inertial_set, AS_LISTED).hand
-        for hand in hands:
-            arm = arguments.load_arm(inertial_set, hand)
-            if arm.hand not in seen:
-                seen.add(arm.hand)
-                yield arm, arm.hand == listed
+    every = [arguments.load_arm(one, hand) for one in sets for hand in hands]
+    return list({(arm.inertial_set, arm.hand): arm for arm in every}.values())
 
 
 def _print(

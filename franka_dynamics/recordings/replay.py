@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,12 +82,10 @@ class Fit:
     `predicted` is M ddq + C dq + g plus the arm file's friction, shape (N, n) [N m]; where the
     file has none, it is the rigid body alone. `whole` compares it with the filtered effort,
     `unfiltered` with the resampled one. `rigid` leaves the friction out. `squares` are the sums
-    over joints of the squared residual, shape (N,) [N^2 m^2]. `as_listed` says that the hand is
-    the one that the inertial set was published with.
+    over joints of the squared residual, shape (N,) [N^2 m^2].
     """
 
     arm: ArmDescription
-    as_listed: bool
     predicted: Array
     whole: ResidualRms
     unfiltered: ResidualRms
@@ -122,9 +120,7 @@ def friction_column(friction: FrictionModel | None) -> Columns | None:
     return column
 
 
-def fit(
-    arm: ArmDescription, motion: Motion, *, as_listed: bool = False, gravity: ArrayLike = GRAVITY
-) -> Fit:
+def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> Fit:
     """
     Return how well an arm's model predicts the measured torques of a motion.
 
@@ -135,8 +131,6 @@ def fit(
     motion : Motion
         Prepared from a recording, with the `friction_column` of the arm's friction; without it
         friction is taken at the filtered velocities.
-    as_listed : bool
-        Whether the hand is the one that the set was published with.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
 
@@ -150,7 +144,6 @@ def fit(
     residual = motion.effort - predicted
     return Fit(
         arm,
-        as_listed,
         predicted,
         ResidualRms.of(residual),
         ResidualRms.of(motion.effort_unfiltered - predicted),
@@ -160,32 +153,10 @@ def fit(
 
 
 def fit_all(
-    arms: Iterable[tuple[ArmDescription, bool]],
-    motion: Motion,
-    *,
-    gravity: ArrayLike = GRAVITY,
-    progress: Callable[[], None] | None = None,
+    arms: Iterable[ArmDescription], motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> tuple[Fit, ...]:
-    """
-    Return the fit of each arm, best first.
-
-    Parameters
-    ----------
-    arms : iterable of (ArmDescription, bool)
-        Candidates, each with whether its hand is the one its set was published with.
-    motion : Motion
-        Prepared from a recording.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-    progress : callable, optional
-        Called after each candidate.
-
-    """
-    fits = []
-    for arm, as_listed in arms:
-        fits.append(fit(arm, motion, as_listed=as_listed, gravity=gravity))
-        if progress is not None:
-            progress()
+    """Return the fit of each arm to a motion, best first; `gravity` as for `fit`."""
+    fits = [fit(arm, motion, gravity=gravity) for arm in arms]
     return tuple(sorted(fits, key=lambda one: one.whole.whole))
 
 

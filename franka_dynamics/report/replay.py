@@ -56,7 +56,6 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
     return {
         'inertial_set': one.arm.inertial_set,
         'hand': one.arm.hand,
-        'as_listed': one.as_listed,
         'physical': not one.arm.inconsistencies(),
         'friction': one.arm.friction is not None,
         'whole': errors(one.whole),
@@ -99,13 +98,12 @@ def replay_table(fits: Sequence[Fit]) -> Table:
     heads = ['E', 'unfiltered', *(['no friction'] if friction else [])]
     return Table(
         'E over the whole vector [N m]'
-        + (", the arm file's friction included" if friction else '')
-        + ' (* hand as published)',
+        + (", the arm file's friction included" if friction else ''),
         ['inertial set', 'hand', *(Head(name, form='.3f') for name in heads)],
         [
             [
                 one.arm.inertial_set,
-                hand_name(one.arm.hand) + '*' * one.as_listed,
+                hand_name(one.arm.hand),
                 Cell(one.whole.whole, 'strong'),
                 one.unfiltered.whole,
                 *([one.rigid.whole] if friction else []),

@@ -20,7 +20,7 @@ FER = load('fer')
 
 def judged(recording, arms):
     motion = prepare(recording, columns=replay_columns(FER.friction))
-    return judge_mounted(fit_all([(arm, False) for arm in arms], motion), motion)
+    return judge_mounted(fit_all(arms, motion), motion)
 
 
 def test_on_a_real_bare_arm_no_hand_is_seen(fer_recording):
@@ -76,7 +76,7 @@ def test_a_small_load_on_a_real_arm_is_weighed_aright(fer_1khz_recording):
     more = NewtonEulerModel(FER.with_payload(body)).inverse_dynamics(*states)
     more = more - NewtonEulerModel(FER).inverse_dynamics(*states)
     arms = [
-        (load('fer', name, hand=hand), False)
+        load('fer', name, hand=hand)
         for name in ('gaz2019', 'franka_description')
         for hand in ('none', 'franka_hand')
     ]

@@ -47,7 +47,7 @@ def test_a_real_arms_metric_e_has_its_published_value(
 
 def test_a_real_arms_recording_is_fitted_best_by_the_bare_arm(fer_recording):
     arms = [
-        (load('fer', name, hand=hand), False)
+        load('fer', name, hand=hand)
         for name in ('ledezma2021', 'gaz2019')
         for hand in ('hand_ledezma2021', 'none', 'franka_hand')
     ]
@@ -90,7 +90,7 @@ def test_braked_seconds_are_named_and_left_out(simulate):
     np.testing.assert_allclose(motion.q, clean.q, rtol=0.0, atol=1e-12)
     fits = fit_all(
         [
-            (replace(load('fer', name, hand='none'), friction=None), False)
+            replace(load('fer', name, hand='none'), friction=None)
             for name in ('franka_description', 'gaz2019')
         ],
         motion,
@@ -101,7 +101,7 @@ def test_braked_seconds_are_named_and_left_out(simulate):
 def test_given_another_mass_when_compared_then_it_is_no_tie(simulate):
     arm = load('fer')
     motion = prepare(simulate(arm, friction=arm.friction, noise=0.5))
-    fits = fit_all([(arm, True), (load('fer', 'franka_description'), True)], motion)
+    fits = fit_all([arm, load('fer', 'franka_description')], motion)
     assert [one.name for one in tied(fits, motion)] == ['gaz2019 bare']
 
 
