@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything the launch files name exists, and what is asked for is what the nodes are given."""
 
-import importlib.util
 from pathlib import Path
 import re
 import subprocess
-import sys
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -20,6 +18,8 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import table
 
+from . import launching
+
 SHARE = share_directory()
 FEEDFORWARD, SIMULATION = (
     SHARE / 'launch' / f'{name}.launch.py' for name in ('feedforward', 'simulation')
@@ -31,18 +31,6 @@ GAZEBO, MUJOCO, TWO_ARMS = (
 )
 ALL = sorted((SHARE / 'launch').glob('*.launch.py'))
 PARTS = Path(franka_dynamics.__file__).parent / 'ros' / 'launch_parts.py'
-
-
-def sibling(name):
-    """Return a module that lies beside this file."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f'{name}.py'))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-launching = sibling('launching')
 
 
 @pytest.fixture(params=LAUNCH_FILES, ids=lambda path: path.name.split('.')[0])

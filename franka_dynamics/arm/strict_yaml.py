@@ -24,7 +24,6 @@ _FLOAT = re.compile(
     r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
 )
 _MOST_DIGITS = 300  # what a float can hold
-_MERGE = 'tag:yaml.org,2002:merge'
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -34,8 +33,6 @@ class _StrictLoader(yaml.SafeLoader):
         """Return a mapping, or raise DescriptionError for a key that is no text or is repeated."""
         seen: set[str] = set()
         for key_node, _ in node.value:
-            if key_node.tag == _MERGE:
-                continue
             key = self.construct_object(key_node, deep=True)
             line = key_node.start_mark.line + 1
             if not isinstance(key, str):

@@ -67,11 +67,6 @@ def test_a_folder_or_a_missing_file_is_refused(tmp_path):
             read_mapping(path)
 
 
-def test_a_field_that_overrides_a_merge_key_is_no_repetition(tmp_path):
-    path = written(tmp_path, 'base: &b {a: 1, d: 2}\nrow: {<<: *b, d: 3}\n')
-    assert read_mapping(path)['row'] == {'a': 1, 'd': 3}
-
-
 def test_a_number_of_too_many_digits_is_refused_with_its_line(tmp_path):
     path = tmp_path / 'arm.yaml'
     path.write_text(f'name: mine\nmass: {"1" * 5000}\n')
