@@ -111,8 +111,7 @@ class Agreement:
     Differences are |a - b| / max(1, |m|), m the median over the formulations; a NaN anywhere
     makes the difference NaN. `pairs[quantity]` is the largest for every pair, shape (f, f);
     `deviations`, shape (quantities, f), the largest from the median, where a formulation that is
-    alone in its opinion stands out; `torques`, shape (f, states), the deviation of the inverse
-    dynamics at every state.
+    alone in its opinion stands out.
 
     Accelerations of the forward dynamics, under the torques that the median of the inverse
     dynamics asks for, count as the torques M ddq: a wrist of 1e-4 kg m^2 makes a large
@@ -134,7 +133,6 @@ class Agreement:
     quantities: tuple[ComparedQuantity, ...]
     pairs: dict[str, Array]
     deviations: Array
-    torques: Array
     faults: tuple[FaultLocation, ...]
     warnings: tuple[str, ...] = ()
 
@@ -210,7 +208,7 @@ def compare_formulations(
     """
     compared = dict(build(description, gravity) if models is None else models)
     states = sample_states(description, count, seed)
-    pairs, deviations, torques = {}, [], np.zeros((len(compared), count))
+    pairs, deviations = {}, []
     medians: dict[str, Array] = {}
     for quantity in QUANTITIES:
         values = [_value(model, quantity, states, medians) for model in compared.values()]
@@ -218,8 +216,6 @@ def compare_formulations(
         apart = np.array([scaled(value - middle, middle) for value in values])
         pairs[quantity.name] = _pairs(values, middle)
         deviations.append(apart.reshape(len(values), -1).max(axis=1))
-        if quantity.name == 'inverse_dynamics':
-            torques = apart.max(axis=-1)
         progress()
     return Agreement(
         description.name,
@@ -233,7 +229,6 @@ def compare_formulations(
         QUANTITIES,
         pairs,
         np.array(deviations),
-        torques,
         localize_faults(compared, states, tolerance),
         description.inconsistencies(),
     )
