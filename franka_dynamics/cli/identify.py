@@ -27,7 +27,7 @@ from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
 from ..arm.shapes import FRANKA_ARMS
-from ..errors import ClusterError, MissingDependencyError
+from ..errors import ClusterError, needing
 from ..identification.options import IdentificationOptions
 from ..options import option
 
@@ -172,12 +172,8 @@ def _executor(arguments: Identify) -> Iterator[Executor | None]:
         with ProcessPoolExecutor(arguments.processes) if many else nullcontext() as pool:
             yield pool
         return
-    try:
+    with needing('Identifying on a cluster needs dask', 'cluster'):
         from distributed import Client
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Identifying on a cluster needs dask: pip install 'franka_dynamics[cluster]'."
-        ) from error
     try:
         client = Client(arguments.dask, timeout=_CONNECT_S)
     except (OSError, ValueError) as error:

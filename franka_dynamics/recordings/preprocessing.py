@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .recording import Recording, require_effort
-from ..errors import MissingDependencyError, RecordingError
+from ..errors import needing, RecordingError
 from ..options import option
 from ..typing import Array
 
@@ -271,11 +271,13 @@ def _prepare_piece(
     if columns is not None:
         recorded.append(columns(piece.q, piece.dq).reshape(len(piece), -1))
     known_at, signals = _without_aliases(piece, recorded, period, options)
+    scipy_signal = _scipy_signal()
+    b, a = scipy_signal.butter(ORDER, options.cutoff, fs=options.rate)
     q, dq, effort, *rest = (
-        low_pass(_sample(known_at, signal, time), options) for signal in signals
+        scipy_signal.filtfilt(b, a, _sample(known_at, values, time), axis=0) for values in signals
     )
     unfiltered = _sample(piece.time, piece.effort, time)
-    ddq = acceleration(dq, options)
+    ddq = np.gradient(dq, 1.0 / options.rate, axis=0)
     drop = round(options.trim * options.rate)
     kept = slice(drop, count - drop)
     return Motion(
@@ -316,23 +318,7 @@ def _sample(known_at: Array, values: Array, time: Array) -> Array:
     return np.column_stack([np.interp(time, known_at, column) for column in values.T])
 
 
-def low_pass(values: Array, options: SignalOptions) -> Array:
-    """Return every column filtered forwards and backwards; at least ten samples are needed."""
-    signal = _scipy_signal()
-    b, a = signal.butter(ORDER, options.cutoff, fs=options.rate)
-    return np.asarray(signal.filtfilt(b, a, values, axis=0))
-
-
-def acceleration(dq: Array, options: SignalOptions) -> Array:
-    """Return the central differences of evenly sampled velocities [rad/s^2]."""
-    return np.asarray(np.gradient(dq, 1.0 / options.rate, axis=0))
-
-
 def _scipy_signal() -> Any:
-    try:
+    with needing('Filtering recordings needs scipy', 'replay'):
         from scipy import signal
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Filtering recordings needs scipy: pip install 'franka_dynamics[replay]'."
-        ) from error
     return signal

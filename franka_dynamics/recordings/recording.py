@@ -25,7 +25,7 @@ from .rosbag import (
 )
 from .unclosed import REMARK, unclosed_file
 from ..arm import ArmDescription
-from ..errors import MissingDependencyError, RecordingError
+from ..errors import needing, RecordingError
 from ..typing import Array
 
 HEADER, RECEIVED = 'header', 'received'
@@ -447,13 +447,9 @@ def write_bag(
         raise RecordingError(
             f'{bag} exists already; a bag is never overwritten. Remove it or choose another name.'
         )
-    try:
+    with needing('Writing bags needs rosbags', 'replay'):
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import get_typestore, Stores
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Writing bags needs rosbags: pip install 'franka_dynamics[replay]'."
-        ) from error
     types = get_typestore(Stores.ROS2_JAZZY)
     kinds = {name.rpartition('/')[2]: kind for name, kind in types.types.items()}
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .unclosed import closed_copy, unclosed_file
 from ..arm import available_arms, load
 from ..arm.arm_file import ALIASES
-from ..errors import MissingDependencyError, RecordingError
+from ..errors import MissingDependencyError, needing, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 DEFAULT_TOPIC = '/joint_states'
@@ -47,13 +47,9 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         If rosbags is not installed.
 
     """
-    try:
+    with needing('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
         from rosbags.typesys import get_typestore, Stores
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading bags needs rosbags: pip install 'franka_dynamics[replay]'."
-        ) from error
     if not bag.exists():
         raise RecordingError(
             f'{bag} does not exist; give the folder of a rosbag2, or a single '

@@ -26,7 +26,7 @@ from .scene import (
 )
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..errors import MissingDependencyError, OutputError
+from ..errors import needing, OutputError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
@@ -113,12 +113,8 @@ class Window:
     def __init__(
         self, description: ArmDescription, host: str = LOCAL_HOST, port: int = 8080
     ) -> None:
-        try:
+        with needing('The live view needs viser', 'view'):
             import viser
-        except ImportError as error:
-            raise MissingDependencyError(
-                "The live view needs viser: pip install 'franka_dynamics[view]'."
-            ) from error
         try:
             # viser binds in a thread of its own, and would wait for that for ever.
             socket.create_server((host, 0)).close()
