@@ -404,6 +404,7 @@ def identify(
         raise IdentificationError('There is no recording to identify from.')
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     model = asked.torque_model(start)
+    asked.known_scale(model.n)  # refused before anything is read
     sources = [*recordings, *tests]
     labels = list(names) or [
         one.name if isinstance(one, Bag) else f'recording {k + 1}' for k, one in enumerate(sources)

@@ -19,6 +19,7 @@ from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
 from ..options import option
+from ..recordings.recording import effort_scales
 from ..typing import Array
 
 MAXWELL_SLIP, VISCOUS_COULOMB = 'maxwell_slip', 'viscous_coulomb'
@@ -73,7 +74,7 @@ class IdentificationOptions:
         default=NEWTON_METRES,
     )
     effort_scale: tuple[float, ...] | None = option(
-        'what one unit of effort is, joint by joint, where it is known',
+        'what one unit of effort is, for all joints or joint by joint, where it is known',
         'NM_PER_UNIT',
         default=None,
     )
@@ -99,13 +100,6 @@ class IdentificationOptions:
                 f'The precision of the prior is {self.regularization}; it must be '
                 'positive, and 0.01 is next to none.'
             )
-        if self.effort_scale is not None and not (
-            np.isfinite(self.effort_scale).all() and np.all(self.effort_scale)
-        ):
-            raise IdentificationError(
-                f'The effort scale is {list(self.effort_scale)}; it must be '
-                'one number that is not zero per joint [N m per unit].'
-            )
 
     @property
     def torque(self) -> bool:
@@ -118,22 +112,8 @@ class IdentificationOptions:
         return not self.torque and self.effort_scale is None
 
     def known_scale(self, n: int) -> Array:
-        """
-        Return what one unit of effort is in N m, one where it is to be found, shape (n,).
-
-        Raises
-        ------
-        IdentificationError
-            If there is not one scale per joint.
-
-        """
-        given = self.effort_scale
-        if given is not None and len(given) != n:
-            raise IdentificationError(
-                f'{len(given)} effort scales were given for {n} joints; '
-                'give one per joint, from base to tip.'
-            )
-        return np.ones(n) if given is None else np.asarray(given, dtype=float)
+        """Return what one unit of effort is in N m, one where it is to be found, shape (n,)."""
+        return effort_scales(1.0 if self.effort_scale is None else self.effort_scale, n)
 
     @property
     def slip_reaches(self) -> tuple[tuple[float, ...], ...]:

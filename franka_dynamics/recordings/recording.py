@@ -95,23 +95,28 @@ class Recording:
         )
 
     def scaled(self, effort_scale: ArrayLike) -> Recording:
-        """
-        Return the recording with its efforts in N m, one unit of which was `effort_scale`.
+        """Return the recording with its efforts in N m, as `effort_scales` takes the scale."""
+        return replace(self, effort=self.effort * effort_scales(effort_scale, self.q.shape[1]))
 
-        Raises
-        ------
-        RecordingError
-            If that is not one number other than zero, or one per joint.
 
-        """
-        scale = np.asarray(effort_scale, dtype=float)
-        count, finite = len(self.joint_names), np.isfinite(scale) & (scale != 0)
-        if scale.shape not in ((), (1,), (count,)) or not finite.all():
-            raise RecordingError(
-                f'The effort scale is {scale.tolist()}; give one number that is not zero for each '
-                f'of the {count} joints, from base to tip, or one for all [N m per unit].'
-            )
-        return replace(self, effort=self.effort * scale)
+def effort_scales(given: ArrayLike, n: int) -> Array:
+    """
+    Return what one unit of each joint's effort is, shape (n,) [N m per unit].
+
+    Raises
+    ------
+    RecordingError
+        If that is not one number other than zero, or one per joint.
+
+    """
+    scale = np.asarray(given, dtype=float)
+    finite = np.isfinite(scale) & (scale != 0)
+    if scale.shape not in ((), (1,), (n,)) or not finite.all():
+        raise RecordingError(
+            f'The effort scale is {scale.tolist()}; give one number that is not zero for each '
+            f'of the {n} joints, from base to tip, or one for all [N m per unit].'
+        )
+    return np.broadcast_to(scale, n)
 
 
 def read_recording(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
-from franka_dynamics.errors import IdentificationError
+from franka_dynamics.errors import IdentificationError, RecordingError
 from franka_dynamics.identification.effort_scale import SCALE_NOT_SHOWN
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
@@ -82,10 +82,9 @@ def test_given_scales_are_taken_and_make_torques(currents):
 
 
 def test_scales_at_fault_are_answered_with_one_sentence(currents):
-    with pytest.raises(IdentificationError, match='2 effort scales were given for 6 joints'):
-        identify([currents], SIX, [SIX], replace(CURRENTS, effort_scale=(1.0, 2.0)))
-    with pytest.raises(IdentificationError, match='one number that is not zero per joint'):
-        IdentificationOptions(effort_unit='A', effort_scale=(1.0, 0.0))
+    for scale in ((1.0, 2.0), (0.0,)):
+        with pytest.raises(RecordingError, match='one number that is not zero for each of the 6'):
+            identify([currents], SIX, [SIX], replace(CURRENTS, effort_scale=scale))
     with pytest.raises(IdentificationError, match="no effort unit 'V'; choose Nm or A"):
         IdentificationOptions(effort_unit='V')
 
