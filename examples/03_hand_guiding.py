@@ -229,9 +229,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument('--plot', default='hand_guiding.png', metavar='FILE')
-    parser.add_argument('--seed', type=int, default=0, help='of the noise')
     arguments = parser.parse_args()
-    found = {name: run(*row, seed=arguments.seed) for name, row in ROWS.items()}
+    found = {name: run(*row) for name, row in ROWS.items()}
     print(report(found))
     draw(found, arguments.plot)
 

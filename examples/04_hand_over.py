@@ -197,9 +197,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument('--plot', default='hand_over.png', metavar='FILE')
-    parser.add_argument('--seed', type=int, default=0, help='of the noise')
     arguments = parser.parse_args()
-    found = run(seed=arguments.seed)
+    found = run()
     print(report(found))
     draw(found, arguments.plot)
 

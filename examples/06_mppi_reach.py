@@ -155,14 +155,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--duration', type=float, default=3.0, help='of the run [s]')
-    parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--plot', default='mppi_reach.png', metavar='FILE')
     arguments = parser.parse_args(argv)
     print(
         f'the FER reaches for x = {GOAL[0]:g}, y = {GOAL[1]:g}, z = {GOAL[2]:g} m in MuJoCo, for '
         f'{arguments.duration:g} s'
     )
-    found = run(arguments.duration, arguments.seed)
+    found = run(arguments.duration)
     p50, p99 = np.percentile(1e3 * found.planning, (50, 99))
     first, last = 1e3 * found.distances[[0, -1]]
     print(

@@ -331,10 +331,9 @@ def main() -> None:
     """Solve, play, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--arm', default='fer', help='a shipped seven-joint arm or its file')
-    parser.add_argument('--intervals', type=int, default=INTERVALS)
     parser.add_argument('--plot', default='time_optimal_reach.png', metavar='FILE')
     arguments = parser.parse_args()
-    reach = Reach(loaded_arm(arguments.arm), arguments.intervals)
+    reach = Reach(loaded_arm(arguments.arm))
     reach.solve(most=1)  # compiles
     began = time.perf_counter()
     plan = reach.solve()
