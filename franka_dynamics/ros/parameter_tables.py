@@ -97,7 +97,7 @@ def page() -> str:
 def constraints(spec: ParameterSpec) -> str:
     """Return a parameter's choices or range as text for people."""
     if spec.choices:
-        return 'one of ' + ', '.join(spec.choices)
+        return 'one of ' + ', '.join(choice or 'empty' for choice in spec.choices)
     unit = f' {spec.unit}' if spec.unit else ''
     if spec.minimum is not None and spec.maximum is not None:
         return f'{spec.minimum:g} to {spec.maximum:g}{unit}'
