@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from ._arm_options import MASS_OPTIONS, RepairableArm
-from ._options import file_option, json_option
+from ._options import json_option
 from ._say import say, terminal, write_json
 from ..options import option
 
@@ -47,7 +47,6 @@ class BaseParameterTable(RepairableArm):
         const='text',
         default=None,
     )
-    output: Path | None = file_option('write the letters there instead of to the terminal')
     json: Path | None = json_option(
         'write values, relations and the map from the standard parameters'
     )
@@ -57,11 +56,8 @@ class BaseParameterTable(RepairableArm):
         import numpy as np
 
         from ..dynamics.model import GRAVITY
-        from ..errors import SettingsError
         from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
-        if self.output and not self.letters:
-            raise SettingsError('--output is for --letters; the table has --json FILE.')
         if self.letters:
             self.refuse('--letters: the relations hold for any masses', *MASS_OPTIONS)
             self.refuse('--letters, which writes the relations alone', 'json')
@@ -107,7 +103,6 @@ def _in_modified_rows(description: ArmDescription) -> ArmDescription:
 def _write_letters(arguments: BaseParameterTable, found: BaseParameters) -> None:
     import sys
 
-    from ..files import write_text
     from ..identification.regrouping_letters import regrouping_in_letters
 
     letters = regrouping_in_letters(
@@ -116,10 +111,7 @@ def _write_letters(arguments: BaseParameterTable, found: BaseParameters) -> None
         rotor_inertia=found.rotor_inertia,
     )
     text = getattr(letters, f'as_{arguments.letters}')()
-    if arguments.output:
-        write_text(arguments.output, text)
-    else:
-        sys.stdout.write(text)
+    sys.stdout.write(text)
 
 
 def _print_table(console: Console, found: BaseParameters, title: str) -> None:
