@@ -178,7 +178,6 @@ def compare_formulations(
     gravity: ArrayLike = GRAVITY,
     count: int = 300,
     seed: int = 0,
-    tolerance: float = AGREEMENT,
     models: Mapping[str, DynamicsModel] | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> Agreement:
@@ -193,8 +192,6 @@ def compare_formulations(
         Gravity in the space frame [m/s^2].
     count, seed : int
         How many random states, and from which seed.
-    tolerance : float
-        Largest difference allowed, of max(1, |value|).
     models : mapping, optional
         What to compare, by name, in place of the package's formulations; at least two.
     progress : callable
@@ -224,12 +221,12 @@ def compare_formulations(
         tuple(float(value) for value in np.asarray(gravity)),
         count,
         seed,
-        tolerance,
+        AGREEMENT,
         tuple(compared),
         QUANTITIES,
         pairs,
         np.array(deviations),
-        localize_faults(compared, states, tolerance),
+        localize_faults(compared, states, AGREEMENT),
         description.inconsistencies(),
     )
 

@@ -92,7 +92,6 @@ def compare(
     *,
     gravity: ArrayLike = GRAVITY,
     second_gravity: ArrayLike | None = None,
-    seed: int = 0,
 ) -> Comparison:
     """
     Name every number in which a second arm departs from a first.
@@ -104,8 +103,6 @@ def compare(
         either convention, in frames of any choice. `source.read_pair` reads files.
     gravity, second_gravity : array_like, shape (3,)
         Gravity that each is used with [m/s^2]; the second's is the first's if not given.
-    seed : int
-        Of the states on which effects are measured.
 
     Raises
     ------
@@ -121,7 +118,7 @@ def compare(
     tolerance = _SAME if isinstance(second, ArmDescription) else TEXT
     here = Situation(first, gravity_vector(gravity))
     field = here.gravity if second_gravity is None else gravity_vector(second_gravity)
-    probe = TorqueProbe(here, seed)
+    probe = TorqueProbe(here)
     reading, aligned, reversed_joints = nearest_reading(first, second, tolerance)
     there = Situation(aligned, field)
     found = _geometry(here, there, reversed_joints, probe, tolerance)

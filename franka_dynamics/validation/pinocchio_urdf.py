@@ -15,15 +15,14 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import UrdfError
 from ..typing import Array
 
+_STATES = 50  # random ones, within the limits
+
 
 def reading_differences(
     xml: str,
     description: ArmDescription,
     mount: ArrayLike,
     tip: str | None = None,
-    *,
-    count: int = 50,
-    seed: int = 0,
 ) -> tuple[float, float]:
     """
     Return how far our reading of a URDF is from Pinocchio's: torques [N m], the flange (1 or m).
@@ -41,8 +40,6 @@ def reading_differences(
         The pose of the description's space frame in the URDF's root link.
     tip : str, optional
         The URDF's link that is the flange; without it poses are not compared.
-    count, seed : int
-        How many random states within the limits, and from which seed.
 
     Raises
     ------
@@ -66,7 +63,7 @@ def reading_differences(
     rotors = np.array([joint.rotor_inertia for joint in description.joints])
     ours = NewtonEulerModel(description, pose[:3, :3].T @ np.asarray(GRAVITY))
     torque, flange = 0.0, 0.0
-    for q, dq, ddq in zip(*sample_states(description, count, seed)):
+    for q, dq, ddq in zip(*sample_states(description, _STATES)):
         step, velocity, acceleration = np.zeros((3, model.nv))
         step[order], velocity[order], acceleration[order] = q, dq, ddq
         # A continuous joint is kept as cosine and sine.

@@ -107,14 +107,12 @@ class TorqueProbe:
     ----------
     first : Situation
         The arm and its gravity.
-    seed : int
-        Of the states.
 
     """
 
-    def __init__(self, first: Situation, seed: int = 0) -> None:
+    def __init__(self, first: Situation) -> None:
         self._joints = first.arm.joint_names
-        self._states = sample_states(first.arm, _STATES, seed)
+        self._states = sample_states(first.arm, _STATES)
         self._torques = self._torque(first)
         self._floor = NO_EFFECT * max(1.0, float(np.abs(self._torques).max()))
 

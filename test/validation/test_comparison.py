@@ -115,8 +115,8 @@ def test_one_wrong_first_moment_of_a_table_is_named_alone():
 def test_the_effect_of_a_fault_is_pinocchios_torque_change():
     arm = load('fer')
     faulty = with_row_shifted(arm, 3, a=0.01)
-    (found,) = compare(arm, faulty, seed=9).differences
-    states = sample_states(arm, 200, 9)
+    (found,) = compare(arm, faulty).differences
+    states = sample_states(arm, 200, 0)
     here, there = PinocchioModel(arm), PinocchioModel(faulty)
     expected = max(
         np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
