@@ -18,11 +18,10 @@ import numpy as np
 from ..typing import Array
 
 _REPEAT_WAY = 4e-5  # [rad] a moving arm cannot have stayed within this
-_LEARNT_FROM = 100  # states until the topic's period is known
-_RASTER_S = 1e-4  # to which a period is rounded
-_SLOWEST_RASTER_S = 5e-3  # slower topics are thinned out from faster ones; their stamps count
+_RASTER_S = 1e-3  # in which a robot measures
+_SLOWEST_S = 6e-3  # between states: topics slower than 200 Hz are taken as they are stamped
 _LEAST_SPEED = 0.02  # [rad/s] of all joints together: the way of a slower arm tells no time
-_MOST_LATE = 20.0  # periods that a stamp may be off, where states were kept back on their way
+_MOST_LATE_S = 0.02  # that a stamp may be off, where states were kept back on their way
 
 
 class Interval(NamedTuple):
@@ -38,10 +37,10 @@ class IntervalMotion:
     """
     Gathers states until an interval is full.
 
-    On a fast topic velocity is the way over the time passed, and that is the whole number of the
-    topic's periods in which the arm gets so far at the velocity that was measured; the stamps'
-    time where it hardly moves. On a slow one both are as measured. A state that repeats the one
-    before is left out.
+    On a fast topic velocity is the way over the time passed, and that is the whole number of
+    milliseconds in which the arm gets so far at the velocity that was measured; the stamps' time
+    where it hardly moves. On a slow one both are as measured. A state that repeats the one before
+    is left out.
 
     Parameters
     ----------
@@ -59,8 +58,7 @@ class IntervalMotion:
 
     def restart(self) -> None:
         """Forget the past; the next state begins the first interval."""
-        self._stamps: list[float] = []
-        self._period: float | None = None
+        self._since, self._count = 0.0, 0  # of all states
         self._begin: tuple[float, Array, Array, Array] | None = None
         self._last: tuple[float, Array] | None = None
         self._last_effort: Array | None = None
@@ -71,10 +69,10 @@ class IntervalMotion:
 
     def add(self, stamp: float, q: Array, dq: Array, effort: Array) -> Interval | None:
         """Take a state; return the means where it ends an interval."""
-        if self._period is None:
-            self._learn(stamp)
         last, self._last = self._last, (stamp, q)
+        self._count += 1
         if self._begin is None or last is None:
+            self._since = stamp
             self._begin = (stamp, q, dq, effort)
             return None
         if np.array_equal(q, last[1]) and np.abs(dq).max() * (stamp - last[0]) > _REPEAT_WAY:
@@ -86,8 +84,8 @@ class IntervalMotion:
         if seconds < self._due:
             return None
         measured = (self._sums[0] + 0.5 * (velocity - dq)) / self._states
-        if self._period is not None and self._period < _SLOWEST_RASTER_S:
-            seconds = self._time_passed(seconds, q - position, measured)
+        if stamp - self._since < _SLOWEST_S * self._count:
+            seconds = _time_passed(seconds, q - position, measured)
             if seconds == 0.0:
                 return None  # the state repeats an old one; a new one will come
             measured = (q - position) / seconds
@@ -100,20 +98,11 @@ class IntervalMotion:
             mean_effort = 0.5 * (before + mean_effort)
         return Interval(seconds, 0.5 * (q + position), measured, mean_effort)
 
-    def _learn(self, stamp: float) -> None:
-        self._stamps.append(stamp)
-        if len(self._stamps) > _LEARNT_FROM:
-            steps = np.diff(self._stamps)
-            # The mean of what is no gap: a median of steps that jitter by 0.3 ms errs by 0.05 ms.
-            usual = steps < 2.0 * np.median(steps)
-            period = float(np.mean(steps[usual])) if usual.any() else 0.0
-            self._period = max(_RASTER_S, _RASTER_S * round(period / _RASTER_S))
 
-    def _time_passed(self, stamped: float, way: Array, measured: Array) -> float:
-        """Return the time in which the arm got so far [s]; the stamps' if that tells nothing."""
-        assert self._period is not None
-        square = float(measured @ measured)
-        if square < _LEAST_SPEED**2:
-            return stamped
-        told = max(0, round(float(way @ measured) / (square * self._period)))
-        return told * self._period if abs(told - stamped / self._period) < _MOST_LATE else stamped
+def _time_passed(stamped: float, way: Array, measured: Array) -> float:
+    """Return the time in which the arm got so far [s]; the stamps' if that tells nothing."""
+    square = float(measured @ measured)
+    if square < _LEAST_SPEED**2:
+        return stamped
+    told = max(0, round(float(way @ measured) / (square * _RASTER_S))) * _RASTER_S
+    return told if abs(told - stamped) < _MOST_LATE_S else stamped
