@@ -107,7 +107,7 @@ def test_a_word_near_another_is_told_that_one(words, meant, capsys):
         (['arm', 'check', '--hand', 'empty.yaml'], 'a hand file starts with name, source'),
         (['arm', 'explain', 'arrays.yaml'], 'arrays.yaml is no NumPy .npz file'),
         (['arm', 'explain', 'missing.npz'], 'missing.npz cannot be read: No such file'),
-        (['arm', 'check', '--payload=-1,0,0,0'], 'Its mass must be positive'),
+        (['arm', 'check', '--payload=-1,0,0,0'], 'a mass cannot be negative'),
     ],
 )
 def test_a_wrong_file_or_number_is_told_in_one_sentence(

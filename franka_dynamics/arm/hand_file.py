@@ -8,13 +8,13 @@ from pathlib import Path
 
 from .bodies import HandFile
 from .inertia import LinkInertia
+from .payload import MOST_CARRIED_KG
 from .typed_file import read_typed
 from ..errors import DescriptionError, UnknownArmError
 from ..resources import share_directory
 
 _FILE_ENDINGS = ('.yaml', '.yml')
 NO_HAND = 'none'
-MOST_CARRIED_KG = 100.0  # more than any arm that this package was tried with lifts
 
 
 def available_hands() -> tuple[str, ...]:
@@ -42,6 +42,10 @@ def load_hand(name: str) -> LinkInertia:
     """
     path = hand_file(name)
     if not path.is_file():
+        if is_file_name(name):
+            raise UnknownArmError(
+                f'There is no hand file {name}; shipped hands are {", ".join(available_hands())}.'
+            )
         raise UnknownArmError(
             f'There is no hand {name!r}; shipped are {", ".join(available_hands())}, '
             f'{NO_HAND!r} takes the hand off, and a hand of your own is given by the path of its '

@@ -17,6 +17,9 @@ from .typed_file import decode, FieldError, read_typed
 from ..errors import DescriptionError, InertiaError
 from ..typing import Array
 
+PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
+MOST_CARRIED_KG = 100.0  # more than any arm that this package was tried with lifts
+_MOST_LEVER_M = 1.0  # from the flange to the centre of mass of what it carries
 _ROUNDING = 1e-12
 _HEADER = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
@@ -47,8 +50,7 @@ def payload_array(inertia: LinkInertia) -> Array:
     """
     Return mass, centre of mass and inertia about it (xx xy xz yy yz zz), shape (10,).
 
-    What is rounding beside the largest of its kind becomes zero: 1e-12 m, and 1e-12 of the
-    largest moment.
+    What is rounding becomes zero: 1e-12 m, and 1e-12 of the largest moment about the flange.
 
     Parameters
     ----------
@@ -58,8 +60,57 @@ def payload_array(inertia: LinkInertia) -> Array:
     """
     center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
     center = np.where(np.abs(center) < _ROUNDING, 0.0, center)
-    moments = np.where(np.abs(moments) < _ROUNDING * np.abs(moments).max(), 0.0, moments)
+    moments = np.where(np.abs(moments) < _ROUNDING * np.abs(inertia.inertia).max(), 0.0, moments)
     return np.concatenate(([inertia.mass], center, moments))
+
+
+def payload_body(numbers: Array) -> LinkInertia:
+    """
+    Return the body of ten numbers, about the flange's origin, in the flange frame.
+
+    Parameters
+    ----------
+    numbers : ndarray, shape (10,)
+        As of `payload_array`, all finite; ten zeros are no payload.
+
+    Raises
+    ------
+    InertiaError
+        If no real body has them, or none that an arm carries.
+
+    """
+    mass, center, inertia = float(numbers[0]), numbers[1:4], numbers[4:]
+    if mass < 0.0:
+        raise InertiaError(f'payload.mass is {mass} kg; a mass cannot be negative.')
+    if mass == 0.0 and numbers[1:].any():
+        raise InertiaError(
+            'payload has no mass but a centre of mass or an inertia; give the '
+            'mass, or ten zeros for no payload.'
+        )
+    if mass > MOST_CARRIED_KG:
+        raise InertiaError(
+            f'payload.mass is {mass:g} kg, and no arm carries more than '
+            f'{MOST_CARRIED_KG:g}. Are these grams?'
+        )
+    if np.linalg.norm(center) > _MOST_LEVER_M:
+        raise InertiaError(
+            f'payload has its centre of mass {np.linalg.norm(center):.4g} m from the flange; '
+            f'at most {_MOST_LEVER_M:g} m is taken. Are these millimetres?'
+        )
+    if np.abs(inertia).max() > mass * _MOST_LEVER_M**2:
+        raise InertiaError(
+            f'payload has an inertia of {inertia[np.abs(inertia).argmax()]:.4g} kg m^2; '
+            f'{mass:g} kg within {_MOST_LEVER_M:g} m of their centre have at most '
+            f'{mass * _MOST_LEVER_M**2:g}.'
+        )
+    body = LinkInertia.from_center_of_mass(mass, center, inertia)
+    if not body.is_physical():
+        raise InertiaError(
+            f'payload inertia {inertia.tolist()} (xx, xy, xz, yy, yz, zz about the centre of '
+            f'mass) belongs to no real body: its principal moments miss the triangle '
+            f'inequality A + B >= C by {-body.triangle_margin():.3g} kg m^2.'
+        )
+    return body
 
 
 def read_payload(given: str) -> LinkInertia:
@@ -106,15 +157,12 @@ def read_payload(given: str) -> LinkInertia:
             'm]), ten numbers with the inertia about the centre of mass xx,xy,xz,yy,yz,zz '
             '[kg m^2] as well, or a .yaml file of `payload-from-mesh` or `identify payload`.'
         )
-    six = numbers[4:] if len(numbers) == 10 else np.zeros(6)
-    payload = LinkInertia.from_center_of_mass(float(numbers[0]), numbers[1:4], six)
-    if not payload.is_physical():
-        raise InertiaError(
-            f'The payload {given[:80]!r} is no real body: its pseudo-inertia has '
-            f'an eigenvalue of {payload.consistency_margin():.3g}. Its mass must be positive, and '
-            'its inertia, about the centre of mass, that of a body (A + B >= C).'
-        )
-    return payload
+    if numbers[0] == 0.0:
+        raise InertiaError(f'The payload {given[:80]!r} has no mass; leave it out for none.')
+    try:
+        return payload_body(np.append(numbers, np.zeros(10 - len(numbers))))
+    except InertiaError as error:
+        raise InertiaError(f'{given[:80]}: {error}') from error
 
 
 def payload_parameter_file(payload: Array, comment: str) -> str:

@@ -49,6 +49,11 @@ class NamedArm(Action):
         )
         return arm if self.payload is None else arm.with_payload(read_payload(self.payload))
 
+    def title(self, arm: ArmDescription) -> str:
+        """Return in a line which arm it is, and with what on its flange."""
+        what = f'{arm.name}, set {arm.inertial_set}, hand {arm.hand}'
+        return what if self.payload is None else f'{what}, payload {self.payload}'
+
     def payload_parameter(self) -> dict[str, list[float]]:
         """Return the ROS parameter for --payload, for nodes that have it; none if not given."""
         if self.payload is None:

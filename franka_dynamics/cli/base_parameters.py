@@ -65,7 +65,7 @@ class BaseParameterTable(RepairableArm):
             {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}[self.gravity]
         )
         description = self.load_arm()
-        name = f'{description.name}, set {description.inertial_set}, hand {description.hand}'
+        name = self.title(description)
         if self.letters:
             description = _in_modified_rows(description)
         found = base_parameters(description, gravity, rotor_inertia=True if self.rotors else None)

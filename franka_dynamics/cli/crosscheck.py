@@ -69,8 +69,7 @@ def _check_formulations(arguments: Check, console: Console) -> int:
         )
     say(
         console,
-        f'{agreement.arm}, set {agreement.inertial_set}, hand {agreement.hand}: '
-        f'{agreement.states} states, seed {agreement.seed}',
+        f'{arguments.title(description)}: {agreement.states} states, seed {agreement.seed}',
     )
     for sentence in description.repairs:
         say(console, sentence, 'note')

@@ -109,7 +109,7 @@ def _print(
     from ..report.arm import arm_tables
 
     console = terminal()
-    say(console, f'{description.name}, set {description.inertial_set}, hand {description.hand}')
+    say(console, arguments.title(description))
     say(console, f'source: {description.source}')
     for sentence in description.repairs:
         say(console, sentence, 'note')

@@ -22,7 +22,7 @@ from ._recording_options import (
 )
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription
-from ..control.settings import PAYLOAD_ORDER
+from ..arm.payload import PAYLOAD_ORDER
 from ..options import option
 
 if TYPE_CHECKING:

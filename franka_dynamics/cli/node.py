@@ -12,6 +12,7 @@ from typing import Any
 from ._action import Action
 from ._interrupts import until_interrupted
 from ._options import file_option, print_or_write, shipped_files_option, write_files
+from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
 from ..options import option
 
@@ -80,11 +81,16 @@ class Get(_Question):
 class Set(Get):
     """Set a parameter of a node's."""
 
-    value: str = option('as YAML has it', 'VALUE', positional=True)
+    value: str = option(
+        'as YAML has it; of payload also as --payload takes it', 'VALUE', positional=True
+    )
 
     def ask(self, client: Any) -> object:
         """Return the parameter and what it is now."""
-        return client.set(self.parameter, self.value)
+        value = self.value
+        if self.parameter == 'payload' and not value.startswith('['):
+            value = f'{payload_array(read_payload(value)).tolist()}'
+        return client.set(self.parameter, value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arm import ArmDescription, LinkInertia
-from ..arm.hand_file import MOST_CARRIED_KG
+from ..arm.payload import payload_body, PAYLOAD_ORDER
 from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError
 from ..parameter_schema import check, ParameterSpec, specs
@@ -57,7 +57,6 @@ def target_profile(name: str) -> TargetProfile:
     return TARGETS[name]
 
 
-PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # Gravity on the largest bodies anybody mounts an arm on, with room for a moving base.
 _MOST_GRAVITY = 30.0
 # A real robot stands on the Earth: what differs from its gravity is a slip of the pen.
@@ -70,7 +69,6 @@ _MOST_GAIN = 1e4
 # example has 600 N m/rad of 87 N m, and 30 N m s/rad of 12 N m.
 _MOST_STIFFNESS, _MOST_DAMPING = 25.0, 3.0
 _MOST_VALUES = 64  # of an array that a sentence can still quote
-_MOST_LEVER_M = 1.0  # from the flange to the centre of mass of what it carries
 
 
 class StateSource(str, Enum):
@@ -198,41 +196,10 @@ class Settings:
                 f'payload must be ten finite numbers ({", ".join(PAYLOAD_ORDER)}); got '
                 f'{list(self.payload)}.'
             )
-        mass, center, inertia = values[0], values[1:4], values[4:]
-        if mass < 0.0:
-            raise SettingsError(f'payload.mass is {mass} kg; a mass cannot be negative.')
-        if mass == 0.0 and values[1:].any():
-            raise SettingsError(
-                'payload has no mass but a centre of mass or an inertia; give the '
-                'mass, or ten zeros for no payload.'
-            )
-        if mass > MOST_CARRIED_KG:
-            raise SettingsError(
-                f'payload.mass is {mass:g} kg, and no arm carries more than '
-                f'{MOST_CARRIED_KG:g}. Are these grams?'
-            )
-        if np.linalg.norm(center) > _MOST_LEVER_M:
-            raise SettingsError(
-                f'payload has its centre of mass {np.linalg.norm(center):.4g} m from the flange; '
-                f'at most {_MOST_LEVER_M:g} m is taken. Are these millimetres?'
-            )
-        if np.abs(inertia).max() > mass * _MOST_LEVER_M**2:
-            raise SettingsError(
-                f'payload has an inertia of {inertia[np.abs(inertia).argmax()]:.4g} kg m^2; '
-                f'{mass:g} kg within {_MOST_LEVER_M:g} m of their centre have at most '
-                f'{mass * _MOST_LEVER_M**2:g}.'
-            )
         try:
-            body = LinkInertia.from_center_of_mass(mass, center, inertia)
+            return payload_body(values)
         except InertiaError as error:
-            raise SettingsError(f'payload: {error}') from error
-        if not body.is_physical():
-            raise SettingsError(
-                f'payload inertia {inertia.tolist()} (xx, xy, xz, yy, yz, zz about the centre of '
-                f'mass) belongs to no real body: its principal moments miss the triangle '
-                f'inequality A + B >= C by {-body.triangle_margin():.3g} kg m^2.'
-            )
-        return body
+            raise SettingsError(str(error)) from error
 
     def validate(self, description: ArmDescription) -> None:
         """

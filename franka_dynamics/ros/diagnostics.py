@@ -337,11 +337,12 @@ class FeedforwardDiagnostics(StatusPublisher):
         )
 
     def _limits(self) -> DiagnosticStatus:
-        description = self._controller.description
+        description, mass = self._controller.description, self._controller.settings.payload[0]
+        payload = f', payload {mass:g} kg' if mass else ''
         return self.status(
             'Arm',
             OK,
-            f'{description.name} ({description.inertial_set}, hand {description.hand})',
+            f'{description.name} ({description.inertial_set}, hand {description.hand}{payload})',
             {
                 f'torque limit, {joint.name} [N m]': float(joint.limits.effort)
                 for joint in description.joints

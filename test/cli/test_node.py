@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`node` where there is no node, and where a value is none of its parameter's type."""
 
+import numpy as np
 import pytest
+import yaml
 
 from franka_dynamics.cli.main import main
+from franka_dynamics.cli.node import Set
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -12,3 +15,20 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 def test_a_node_that_is_not_there_is_told_within_five_seconds(capsys):
     assert main(['node', 'state', '--node', 'nowhere']) == 1
     assert '/nowhere does not answer within 5 s; is it running' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    'given, sent',
+    [
+        ('0.2,0,0,0.05', [0.2, 0.0, 0.0, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        ('[0.0, 1.0]', [0.0, 1.0]),  # for the node to refuse
+    ],
+)
+def test_a_payload_is_taken_as_the_other_verbs_take_it(given, sent):
+    class Client:
+        def set(self, name, value):
+            return name, value
+
+    name, value = Set(parameter='payload', value=given).ask(Client())
+    assert name == 'payload'
+    np.testing.assert_allclose(yaml.safe_load(value), sent, atol=1e-15)
