@@ -170,15 +170,17 @@ def _print(
     mounted: MountedVerdict,
     every: bool,
 ) -> None:
-    from ..report.replay import E_IN_WORDS, joint_table, replay_table, verdict
+    from ..report.replay import alike, E_IN_WORDS, joint_table, replay_table, verdict
 
     options = motion.options
     for sentence in warnings:  # before a verdict that they may make meaningless
         say(console, sentence, 'warning')
-    say(console, verdict(fits, motion), style='bold')
+    say(console, verdict(fits, motion, mounted), style='bold')
     if mounted.sentence:
         say(console, mounted.sentence)
-    shown = fits if every else fits[:_SHOWN]
+    named = (fits[0], *alike(fits, motion, mounted))
+    ordered = (*named, *(one for one in fits if one not in named))
+    shown = fits if every else ordered[: max(_SHOWN, len(named))]
     for inertial_set, sentence in _inconsistencies(shown):
         say(console, f'{inertial_set}: {sentence}', 'warning')
     say(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -148,7 +149,9 @@ def nearest_body(vector: Array, covariance: Array) -> LinkInertia:
     problem = cp.Problem(
         cp.Minimize(cp.sum_squares(change)), [pseudo == cp.reshape(moved, (4, 4), order='C')]
     )
-    problem.solve(solver=cp.CLARABEL)
+    with catch_warnings():
+        simplefilter('ignore')  # of less than full accuracy: what lies outside is moved inside
+        problem.solve(solver=cp.CLARABEL)
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise IdentificationError(f'No body near the estimate was found ({problem.status}).')
     found = vector + root @ np.asarray(change.value, dtype=float)

@@ -113,8 +113,9 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     return MountedVerdict(
         True,
         f'About {bare.mass:.1f} kg more than the arm alone hangs on the flange, which is none of '
-        f'the known hands (about {max(known):.1f} kg): weigh it, and name its mass and where its '
-        'centre is in the flange frame with --payload KG,X,Y,Z, or take it off.',
+        f'the known hands (about {max(known):.1f} kg; one that fits is merely nearest): weigh it, '
+        'and name its mass and where its centre is in the flange frame with --payload KG,X,Y,Z, '
+        'or take it off.',
         load=True,
     )
 

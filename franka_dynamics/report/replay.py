@@ -11,6 +11,7 @@ from typing import Any
 from .elements import save, torque_figure
 from .table import Cell, Head, plain, Table
 from ..arm import ArmDescription
+from ..arm.hand_file import NO_HAND
 from ..control.contact import ContactLimits, ContactReplay, LEARNING_MARGIN, learnt, origin
 from ..recordings.mounted import MountedVerdict
 from ..recordings.preprocessing import Motion
@@ -41,8 +42,8 @@ def replay_as_data(
         'arm_file': fits[0].arm.file,
         'fits': [_fit_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
-        'alike': [one.name for one in tied(fits, motion)[1:]],
-        'verdict': verdict(fits, motion),
+        'alike': [one.name for one in alike(fits, motion, mounted)],
+        'verdict': verdict(fits, motion, mounted),
         'hand': mounted.sentence,
         'suspicions': suspicions,
         'remarks': motion.remarks,
@@ -64,9 +65,19 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
     }
 
 
-def verdict(fits: Sequence[Fit], motion: Motion) -> str:
+def alike(fits: Sequence[Fit], motion: Motion, mounted: MountedVerdict) -> list[Fit]:
+    """Return the fits as good as the best, but those with what was weighed not to be mounted."""
+    told = mounted.mounted is not None and not mounted.load
+    return [
+        one
+        for one in tied(fits, motion)[1:]
+        if not told or (one.arm.hand != NO_HAND) == mounted.mounted
+    ]
+
+
+def verdict(fits: Sequence[Fit], motion: Motion, mounted: MountedVerdict) -> str:
     """Return what fits best, or that this motion does not tell the best ones apart."""
-    best, *others = tied(fits, motion)
+    best, others = fits[0], alike(fits, motion, mounted)
     friction = (
         "with the arm file's friction"
         if best.arm.friction is not None
@@ -78,9 +89,9 @@ def verdict(fits: Sequence[Fit], motion: Motion) -> str:
     )
     if not others:
         return f'{best.name} fits best, {figures}.'
-    alike = ', '.join(f'{one.name} ({one.whole.whole:.3f})' for one in others)
+    names = ', '.join(f'{one.name} ({one.whole.whole:.3f})' for one in others)
     return (
-        f'{best.name} has {figures}, and {alike} fit{"s" * (len(others) == 1)} as well: this '
+        f'{best.name} has {figures}, and {names} fit{"s" * (len(others) == 1)} as well: this '
         'motion does not tell them apart.'
     )
 

@@ -13,7 +13,8 @@ from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.recordings.mounted import judge_mounted, replay_columns
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.replay import fit_all
+from franka_dynamics.recordings.replay import fit_all, tied
+from franka_dynamics.report.replay import alike
 
 FER = load('fer')
 
@@ -88,3 +89,14 @@ def test_a_small_load_on_a_real_arm_is_weighed_aright(fer_1khz_recording):
 
 def test_where_no_hand_was_tried_nothing_is_said(simulate):
     assert judged(simulate(FER), [FER]).sentence == ''
+
+
+def test_what_was_weighed_not_to_be_on_is_not_called_alike(fer_1khz_recording):
+    sets = ('gaz2019', 'none'), ('gaz2019', 'franka_hand'), ('franka_description', 'franka_hand')
+    arms = [load('fer', name, hand=hand) for name, hand in sets]
+    motion = prepare(fer_1khz_recording, columns=replay_columns(arms[0].friction))
+    fits = fit_all(arms, motion)
+    assert [one.name for one in tied(fits, motion)[1:]] == ['franka_description with franka_hand']
+    mounted = judge_mounted(fits, motion)
+    assert mounted.mounted is False
+    assert alike(fits, motion, mounted) == []
