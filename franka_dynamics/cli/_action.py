@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 import argparse
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,7 +21,7 @@ T = TypeVar('T')
 
 
 @dataclass(frozen=True, kw_only=True)
-class Action:
+class Action(ABC):
     """
     What an action is given, and what it does.
 
@@ -36,9 +37,9 @@ class Action:
 
     options_given: frozenset[str] = frozenset()
 
+    @abstractmethod
     def run(self) -> int:
         """Do the work; 0 if it is done, 1 if the answer is no."""
-        raise NotImplementedError
 
     def refuse(self, why: str, *names: str) -> None:
         """

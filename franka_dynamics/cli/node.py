@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
 import sys
@@ -28,9 +29,9 @@ class _Question(Action):
         'how long to wait for the node [s]', 'S', default=5.0, least=0.1, most=3600.0
     )
 
+    @abstractmethod
     def ask(self, client: Any) -> object:
         """Return the answer."""
-        raise NotImplementedError
 
     def run(self) -> int:
         """Ask; exit 1 if the node does not answer or refuses."""

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from .connection import FciReading
@@ -23,7 +25,7 @@ _STILL = 0.05  # [rad/s] an arm that is not moved on purpose
 _LONGEST_SHARE = 20
 
 
-class TorqueSource:
+class TorqueSource(ABC):
     """
     Who decides what is commanded. Gravity and friction are the robot's, never the source's.
 
@@ -43,33 +45,33 @@ class TorqueSource:
         self.reason = 'no state has been read'
         self.fault = ''
 
+    @abstractmethod
     def observe(self, reading: FciReading, stamp: float, now: float) -> bool:
         """
         Take a state while idle; return whether to begin commanding.
 
         `stamp` is the state's and `now` the steady clock's time [s].
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def begin(self) -> None:
         """Take note that commands go out from now on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def torque(self, reading: FciReading, stamp: float, now: float) -> Array | None:
         """
         Return the torque desired, shape (n,) [N m], or None to stop, with `reason` saying why.
 
         `stamp` is the state's and `now` the steady clock's time [s].
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def stop(self, reason: str) -> None:
         """Take the torque back, and return None from `torque` once nothing more is to be done."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self) -> None:
         """Take note that commands do not go out any more."""
-        raise NotImplementedError
 
     def clear_fault(self) -> None:
         """Forget what ended the last motion; models that differ stay a fault for good."""

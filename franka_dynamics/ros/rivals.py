@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 import time
 from typing import Any
@@ -19,7 +20,7 @@ from ..control.rivals import OwnMessages, PublisherCounts
 _LISTENING_STEP_S = 1e-3
 
 
-class RivalWatch:
+class RivalWatch(ABC):
     """
     Takes the messages of a topic while more than one publisher is listed, and says what they are.
 
@@ -83,13 +84,13 @@ class RivalWatch:
         while (waiting := taken(self._subscription)) is not None:
             yield waiting[0], waiting[1]['publication_sequence_number']
 
+    @abstractmethod
     def _forget(self) -> None:
         """Forget what was heard before."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _rival(self, listed: int) -> str:
         """Return what the messages that came since say, of so many publishers listed."""
-        raise NotImplementedError
 
 
 class CommandWatch(RivalWatch):
