@@ -280,10 +280,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             message = 'not known yet: too few joint states'
         elif monitor.in_contact and monitor.latest is not None:
             level = WARN
-            message = (
-                f'contact, felt first at {names[monitor.latest.joint]}, at link '
-                f'{monitor.latest.link} or beyond'
-            )
+            message = f'contact, felt first at {names[monitor.latest.joint]}'
         elif abs(mass) > LOAD_WARNING_KG:
             level = WARN
             message = (
@@ -307,7 +304,6 @@ class FeedforwardDiagnostics(StatusPublisher):
                     'latest began at [s]': f'{monitor.latest.stamp:.6f}',
                     'latest felt first at': names[monitor.latest.joint],
                     'latest peak [N m]': monitor.latest.peak,
-                    'latest at link, or beyond': monitor.latest.link,
                 }
             )
         pairs.update(

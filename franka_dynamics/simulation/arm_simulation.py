@@ -30,16 +30,13 @@ class Push:
     """
     A wrench in the world frame on the arm, from `start` for `duration` seconds.
 
-    `force` [N] and `moment` [N m] act at the flange, or at a `point` [m] in the frame of `link`,
-    1 to n, where one is given.
+    `force` [N] and `moment` [N m] act at the flange.
     """
 
     force: tuple[float, float, float] = (0.0, 0.0, 0.0)
     start: float = 0.0
     duration: float = 0.0
     moment: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    link: int = 0
-    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def active(self, time: float) -> bool:
         """Return whether it pushes at a time [s]."""
@@ -380,17 +377,12 @@ class ArmSimulation:
         self.data.qfrc_applied[:] = 0.0
         push = self.push
         if push.active(self.time):
-            body, place = self._flange_body, self.data.site_xpos[self._flange]
-            if push.link:
-                body = self.model.body(f'link{push.link}').id
-                turn = self.data.xmat[body].reshape(3, 3)
-                place = self.data.xpos[body] + turn @ np.array(push.point)
             self._mujoco.mj_applyFT(
                 self.model,
                 self.data,
                 np.array(push.force, dtype=float),
                 np.array(push.moment, dtype=float),
-                place,
-                body,
+                self.data.site_xpos[self._flange],
+                self._flange_body,
                 self.data.qfrc_applied,
             )
