@@ -231,7 +231,7 @@ def stages() -> dict[str, float]:
     from franka_dynamics.control.settings import Settings
     from franka_dynamics.control.supervision import StateSupervisor, SupervisionLimits
     from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-    from franka_dynamics.ros.serialized import CommandBytes, JointStateReader
+    from franka_dynamics.ros.serialized import command_bytes, JointStateReader
 
     arm = load('fer')
     q, zero = arm.home, np.zeros(7)
@@ -243,7 +243,7 @@ def stages() -> dict[str, float]:
     controller = FeedforwardController(arm, Settings(target='mujoco'))
     controller.enable()
     supervisor = StateSupervisor(arm, SupervisionLimits())
-    command, independent = CommandBytes(7), NewtonEulerModel(arm)
+    independent = NewtonEulerModel(arm)
     raw.read(data)
     clock = iter(1e-3 * k for k in range(10**9))
 
@@ -265,7 +265,7 @@ def stages() -> dict[str, float]:
         'on the other thread, once per second: cross-check': lambda: independent.nonlinear_effects(
             q, zero
         ),
-        'write a command, bytes': lambda: command.serialize(q),
+        'write a command, bytes': lambda: command_bytes(q),
     }
     costs = {}
     for name, part in parts.items():

@@ -18,7 +18,7 @@ from .messages import effort_message, JointReading, trajectory_message
 from .node_settings import contact_limits_from
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .rivals import CommandWatch, StateWatch
-from .serialized import CommandBytes, JointStateReader
+from .serialized import command_bytes, JointStateReader
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from .trajectories import read_trajectory, trajectory_mark
@@ -76,7 +76,6 @@ class FeedforwardCycle:
         self.controller = controller
         self._names = list(controller.description.joint_names)
         self._reader = JointStateReader(self._names)
-        self._command_bytes = CommandBytes(controller.description.n)
         self._latency = Durations()
         # These first, because they may refuse (no friction model, a frame that does not exist).
         frame = parameters['frame']
@@ -259,7 +258,7 @@ class FeedforwardCycle:
 
     def publish_command(self, torque: Array) -> None:
         """Publish a torque [N m], unless a keeper took over: then this is silent from now on."""
-        data = self._command_bytes.serialize(torque)
+        data = command_bytes(torque)
 
         def publish() -> None:
             # First, because the message may be back before `publish` returns.

@@ -22,11 +22,10 @@ from .node_process import run_node, StopRequest
 from .parameter_tables import table
 from .parameters import declare
 from .qos import PUBLISHER_QOS
-from .serialized import CommandBytes
+from .serialized import command_bytes
 from ..control.keeper import Keeper, KeeperState
 from ..control.limits import LONGEST_STEP_S
 from ..errors import SettingsError
-from ..typing import Array
 
 NODE_NAME = 'keeper'
 _LEAST_SILENCE_S = 0.02
@@ -43,13 +42,12 @@ class KeeperNode(Node):
                 f'silence is {silence:g} s, but must be at least {_LEAST_SILENCE_S:g}, or 0 for '
                 'any.'
             )
-        self._bytes: CommandBytes | None = None
         self._publisher = self.create_publisher(Float64MultiArray, '~/command', PUBLISHER_QOS)
         self.keeper = Keeper(
             self._publisher.topic_name,
             self.context.get_domain_id(),
             silence,
-            self._publish,
+            lambda torque: self._publisher.publish(command_bytes(torque)),
             self.get_logger(),
         )
 
@@ -57,11 +55,6 @@ class KeeperNode(Node):
         """Let another keeper watch."""
         self.keeper.close()
         super().destroy_node()
-
-    def _publish(self, torque: Array) -> None:
-        if self._bytes is None:
-            self._bytes = CommandBytes(len(torque))
-        self._publisher.publish(self._bytes.serialize(torque))
 
 
 def _run(node: KeeperNode, stop: StopRequest) -> int:

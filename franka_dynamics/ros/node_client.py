@@ -30,7 +30,7 @@ from .messages import seconds
 from .node_process import guest_node
 from .parameter_files import matches, read_sections
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
-from .statuses import MotionReports
+from .statuses import read_statuses
 from ..errors import FrankaDynamicsError, SettingsError
 
 _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
@@ -38,6 +38,9 @@ _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
 _SLOWER, _BEGIN_S = 20.0, 10.0
 # A server that has not found a new client yet throws its answer away.
 _DISCOVERY_S = 0.3
+# What ends a motion, as ~/reference_state tells it.
+_FINISHED = 'finished'
+_ENDED = (_FINISHED, 'refused', 'interrupted')
 
 
 # What a parameter's type takes: each part, in words, and whether it is a list.
@@ -266,13 +269,20 @@ class NodeClient:
             times its length.
 
         """
-        # Reports of motions before this one come too, and of others' beside it.
-        told = MotionReports(str(uuid.uuid4()))
+        mark, state, reason = str(uuid.uuid4()), '', ''
+
+        def take(message: DiagnosticArray) -> None:
+            nonlocal state, reason
+            for one in read_statuses(message):
+                # Reports of motions before this one come too, and of others' beside it.
+                if one.values.get('frame_id') == mark:
+                    state, reason = one.values.get('state', ''), one.values.get('reason', '')
+
         length = seconds(message.points[-1].time_from_start)
         patience = _SLOWER * length + max(_BEGIN_S, self._patience)
-        message.header.frame_id = told.mark
+        message.header.frame_id = mark
         reports = self._node.create_subscription(
-            DiagnosticArray, f'{self._name}/reference_state', told.take, REFERENCE_STATE_QOS
+            DiagnosticArray, f'{self._name}/reference_state', take, REFERENCE_STATE_QOS
         )
         topic = f'{self._name}/reference'
         publisher = self._node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
@@ -285,24 +295,24 @@ class NodeClient:
             for _ in range(_ATTEMPTS):
                 # A listener that has not found this publisher yet hears nothing of it.
                 publisher.publish(message)
-                if self.until(lambda: bool(told.state), _ATTEMPT_S):
+                if self.until(lambda: bool(state), _ATTEMPT_S):
                     break
-            if not self.until(lambda: told.ended, patience):
+            if not self.until(lambda: state in _ENDED, patience):
                 raise NodeClientError(
                     f'{self._name} did not end the motion within {patience:g} s; '
-                    f'it was last {told.state or "not heard"}.'
+                    f'it was last {state or "not heard"}.'
                 )
         except BaseException:
-            if not told.ended:
+            if state not in _ENDED:
                 publisher.publish(JointTrajectory())
                 publisher.wait_for_all_acked(Duration(seconds=_ATTEMPT_S))
             raise
         finally:
             self._node.destroy_publisher(publisher)
             self._node.destroy_subscription(reports)
-        if told.not_followed:
-            raise NodeClientError(f'the motion was {told.state}: {told.reason}')
-        return told.state
+        if state != _FINISHED:
+            raise NodeClientError(f'the motion was {state}: {reason}')
+        return state
 
     def ask(self, kind: Any, service: str, request: Any) -> Any:
         """Return the answer of one of the node's services; raise NodeClientError without one."""

@@ -17,10 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.serialization import deserialize_message, serialize_message
-from std_msgs.msg import Float64MultiArray
 
-from .messages import doubles, JointReading
+from .messages import JointReading
 from ..errors import FrankaDynamicsError, JointStateError, listed
 
 # The representation identifier and options (OMG DDS-XTypes 1.3, 7.4.1.2); alignment counts from
@@ -28,6 +26,7 @@ from ..errors import FrankaDynamicsError, JointStateError, listed
 BODY = 4
 _LITTLE_ENDIAN = b'\x00\x01'
 _COUNT, _STAMP, _FLOAT64 = struct.Struct('<I'), struct.Struct('<iI'), np.dtype('<f8')
+_COMMAND_HEAD = struct.Struct('<2sxxIIIxxxx')
 MOST_NANOSECONDS = 10**9 - 1
 # Hundreds of joints with long names; beyond that somebody sends something else.
 MOST_STATE_BYTES = 1 << 16
@@ -246,28 +245,9 @@ def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return effort if any(effort.tolist()) else None
 
 
-class CommandBytes:
-    """
-    Serializes torques of one arm.
-
-    Parameters
-    ----------
-    n : int
-        Number of joints.
-
-    """
-
-    def __init__(self, n: int) -> None:
-        # The middleware's own bytes for such a message; only the values at its end change. (The
-        # padding before them is whatever its memory held; ours is always the same.)
-        marked = doubles(np.full(n, -1.0))
-        whole = bytes(serialize_message(Float64MultiArray(data=marked)))
-        self._head = whole[: len(whole) - _DOUBLE * n]
-        again = deserialize_message(self._head + marked.tobytes(), Float64MultiArray)
-        self.direct = again.data == marked and not again.layout.dim
-
-    def serialize(self, torque: NDArray[np.float64]) -> bytes:
-        """Return the message that carries a torque, shape (n,)."""
-        if not self.direct:
-            return serialize_message(Float64MultiArray(data=doubles(torque)))
-        return self._head + np.ascontiguousarray(torque, dtype='<f8').tobytes()
+def command_bytes(torque: NDArray[np.float64]) -> bytes:
+    """Return the serialized std_msgs/Float64MultiArray that carries a torque, shape (n,)."""
+    # No dimensions, offset zero, n values. The padding is always the same, so that what comes
+    # back on the topic can be known by its bytes.
+    head = _COMMAND_HEAD.pack(_LITTLE_ENDIAN, 0, 0, len(torque))
+    return head + np.ascontiguousarray(torque, _FLOAT64).tobytes()

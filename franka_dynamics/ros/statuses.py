@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes say of themselves, as data: diagnostics and reports of references, read."""
+"""What nodes say of themselves, as data."""
 
 from __future__ import annotations
 
@@ -46,41 +46,3 @@ def read_statuses(message: DiagnosticArray) -> Iterator[Status]:
             entry.message,
             {pair.key: pair.value for pair in entry.values},
         )
-
-
-class MotionReports:
-    """
-    What a node reports of one motion; of motions before and beside it come reports as well.
-
-    Parameters
-    ----------
-    mark : str
-        The motion's frame id, which the node repeats.
-
-    """
-
-    NOT_FOLLOWED = ('refused', 'interrupted')
-    ENDED = ('finished', *NOT_FOLLOWED)
-
-    def __init__(self, mark: str) -> None:
-        self.mark = mark
-        self.state = self.reason = ''
-
-    def take(self, message: DiagnosticArray) -> None:
-        """Take a message on ~/reference_state."""
-        for entry in read_statuses(message):
-            if self.mark and entry.values.get('frame_id') == self.mark:
-                self.state = entry.values.get('state', '')
-                self.reason = entry.values.get('reason', '')
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more is to come."""
-        return self.state in self.ENDED
-
-    @property
-    def not_followed(self) -> str:
-        """Why the motion was not followed to its end; empty if it was, or still is."""
-        if self.state not in self.NOT_FOLLOWED:
-            return ''
-        return f'{self.state}, {self.reason}'.rstrip(' .,')
