@@ -88,7 +88,7 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
     from ..codegen.vector_ir import vector_ir
 
     lanes = _vector_bits() // (8 * dtype.itemsize)
-    text = vector_ir({'run': equations}, lanes, single=dtype == np.float32)
+    text = vector_ir(equations, lanes, single=dtype == np.float32)
     function, from_buffer, cast = _loaded(text, len(equations.arrays) + 1)
     # Bytes between two states where there are no gaps.
     inner = [dtype.itemsize * equations.n] * len(equations.arrays)

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from ..codegen.emit import Origin
     from ..codegen.equations import Equations
 
-_LANGUAGES = {'c': '.h', 'cuda': '.cu', 'llvm': '.ll', 'python': '.py'}
-_LANES = 4  # states in a vector of the language llvm: 256 bits; LLVM halves what is too wide
+_LANGUAGES = {'c': '.h', 'cuda': '.cu', 'python': '.py'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
 _ON_REQUEST = (
     'nonlinear_effects',
@@ -50,8 +49,7 @@ class Codegen(RepairableArm):
     """Generate an arm's equations of motion as C or Python, and count their operations."""
 
     language: str = option(
-        "a C99 header, a Python module, or code over many states: LLVM's assembly with vectors "
-        'and a C header, or CUDA kernels',
+        'a C99 header, a Python module, or CUDA kernels over many states',
         choices=_LANGUAGES,
         default='c',
     )
@@ -124,10 +122,6 @@ class Codegen(RepairableArm):
                 raise SettingsError('--package needs a folder: add --output FOLDER.')
         if self.parameters == 'run_time':
             self.refuse('--parameters run_time: gravity is set then', 'gravity')
-        if self.language in ('llvm', 'cuda'):
-            run_time = ['parameters'] if self.parameters == 'run_time' else []
-            why = f'--language {self.language}, whose code has q, dq, ddq and numbers alone'
-            self.refuse(why, *run_time)
 
     def _equations(self, arm: ArmDescription, console: Console) -> Iterator[Equations]:
         from ..codegen.equations import customised_equations, Parameters, Quantity
@@ -144,21 +138,10 @@ class Codegen(RepairableArm):
     def _write(self, folder: Path, origin: Origin, listed: list[Equations]) -> Path:
         from ..codegen.cuda import cuda_source
         from ..codegen.emit import c_header, identifier, python_module
-        from ..codegen.vector_ir import batch_header, vector_ir
 
-        prefix = identifier(origin.arm)
-        if self.language == 'llvm':
-            functions = {f'{prefix}_{each.quantity.value}_batch': each for each in listed}
-            path = folder / f'{prefix}_batch.ll'
-            write_text(path, vector_ir(functions, _LANES))
-            write_text(path.with_suffix('.h'), batch_header(origin, functions))
-            return path
-        path = folder / f'{prefix}_dynamics{_LANGUAGES[self.language]}'
-        if self.language == 'cuda':
-            write_text(path, cuda_source(origin, listed))
-        else:
-            write = c_header if self.language == 'c' else python_module
-            write_text(path, write(origin, listed))
+        write = {'c': c_header, 'cuda': cuda_source, 'python': python_module}[self.language]
+        path = folder / f'{identifier(origin.arm)}_dynamics{_LANGUAGES[self.language]}'
+        write_text(path, write(origin, listed))
         return path
 
     def _write_package(self, arm: ArmDescription, console: Console) -> None:

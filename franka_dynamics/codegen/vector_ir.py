@@ -9,11 +9,10 @@ only to choose registers and instructions: no optimisation passes are needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import math
 import struct
 
-from .emit import heading, identifier, Origin, summary
 from .equations import Equations
 from .expression import (
     ADD,
@@ -61,19 +60,19 @@ _SINGLE = (
 )
 
 
-def vector_ir(functions: Mapping[str, Equations], lanes: int, *, single: bool = False) -> str:
+def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     """
-    Return a module of functions that each compute a quantity of any number of states.
+    Return a module whose function `run` computes a quantity of any number of states.
 
-    Their arguments are a pointer to each input array and to the output, then for each of them how
+    Its arguments are a pointer to each input array and to the output, then for each of them how
     many bytes lie between two states, then the number of states, at least 1. A state's values lie
     side by side; the output may lie upon no input. A state with a value that is not finite gives
     NaN in its own result and in no other.
 
     Parameters
     ----------
-    functions : mapping from str to Equations
-        What each function computes, with numbers for parameters, by their names.
+    equations : Equations
+        What is computed, with numbers for parameters.
     lanes : int
         How many states a vector holds, a power of two.
     single : bool
@@ -85,42 +84,12 @@ def vector_ir(functions: Mapping[str, Equations], lanes: int, *, single: bool = 
     return '\n'.join(
         [
             'declare i64 @llvm.umin.i64(i64, i64)',
-            *(
-                _Writer(equations, lanes, single).function(name)
-                for name, equations in functions.items()
-            ),
+            _Writer(equations, lanes, single).function(),
             f'attributes #0 = {{ nounwind "min-legal-vector-width"="{bits}" '
             f'"prefer-vector-width"="{bits}" }}',
             '',
         ]
     )
-
-
-def batch_header(origin: Origin, functions: Mapping[str, Equations]) -> str:
-    """Return a C header that declares the functions of a module in float64."""
-    guard = f'{identifier(origin.arm).upper()}_BATCH_H'
-    lines = [*(f'// {line}'.rstrip() for line in heading(origin)), _CALLED]
-    lines += [f'#ifndef {guard}', f'#define {guard}', '#include <stdint.h>', '']
-    lines += ['#ifdef __cplusplus', 'extern "C" {', '#endif', '']
-    for name, equations in functions.items():
-        arrays = (*equations.arrays, 'out')
-        pointers = [f'const double * {array}' for array in equations.arrays]
-        steps = ', '.join(f'int64_t {array}_step' for array in arrays)
-        lines.append(f'// {summary(equations)}')
-        lines.append(f'void {name}({", ".join(pointers)}, double * out, {steps}, int64_t count);')
-        lines.append('')
-    lines += ['#ifdef __cplusplus', '}', '#endif', '#endif', '']
-    return '\n'.join(lines)
-
-
-_CALLED = """\
-//
-// The functions are in the file of the same name that ends in ll, for LLVM: clang -O2
-// -march=native -c makes an object of it. A state's values lie side by side, and ..._step is how
-// many bytes lie between two states; count is at least 1, and out may lie upon no input. A state
-// with a value that is not finite gives NaN in its own result and in no other. Nothing starts
-// threads: give each a share of the states.\
-"""
 
 
 class _Writer:
@@ -132,7 +101,7 @@ class _Writer:
         self.values: dict[int, str] = {}  # by the numbers of nodes
         self.turns: dict[int, tuple[str, str]] = {}  # sine and cosine, by those of angles
 
-    def function(self, name: str) -> str:
+    def function(self) -> str:
         """Return the function."""
         arrays = [*self.equations.arrays, 'out']
         self.lines = [
@@ -166,7 +135,7 @@ class _Writer:
         arguments += [f'i64 %{array}_step' for array in arrays]
         return '\n'.join(
             [
-                f'define void @{name}({", ".join([*arguments, "i64 %count"])}) #0 {{',
+                f'define void @run({", ".join([*arguments, "i64 %count"])}) #0 {{',
                 *self.lines,
                 '}',
             ]
