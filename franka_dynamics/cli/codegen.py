@@ -101,8 +101,7 @@ class Codegen(RepairableArm):
             self._write_package(arm, console)
             return 0
         listed = list(self._equations(arm, console))
-        title = f'{arm.name}: operations per evaluation, in the code (sin and cos aside)'
-        console.print(_counts(title, listed, _of_paper(arm)))
+        console.print(_counts(arm, listed))
         if self.output is not None:
             origin = Origin(
                 arm.name, arm.inertial_set, arm.hand, (x, y, z), Parameters(self.parameters)
@@ -166,34 +165,14 @@ def _tracked(things: Iterable[Any], console: Console) -> Iterable[Any]:
     return track(things, console=console, description='writing equations', transient=True)
 
 
-def _counts(title: str, listed: list[Equations], others: Iterable[tuple[Any, ...]]) -> Table:
+def _counts(arm: ArmDescription, listed: list[Equations]) -> Table:
     from ..codegen.emit import operation_count
 
-    rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
-    return Table(title, ('equations', 'multiplications', 'additions'), [*rows, *others])
-
-
-def _of_paper(arm: ArmDescription) -> Iterator[tuple[Any, ...]]:
-    """Yield what Gautier and Khalil 1990 print for any such robot, and for this one."""
-    from ..codegen.table1 import (
-        CLASSICAL,
-        GENERAL,
-        general_robot,
-        MINIMUM,
-        printed,
-        SIMPLIFIED,
+    return Table(
+        f'{arm.name}: operations per evaluation, in the code (sin and cos aside)',
+        ('equations', 'multiplications', 'additions'),
+        [(each.quantity.value, *operation_count(each.program)) for each in listed],
     )
-
-    inertia = SIMPLIFIED if arm.inertial_set == SIMPLIFIED else GENERAL
-    wrench = ', with rotors and terminal wrench' if inertia == SIMPLIFIED else ''
-    for parameters in (CLASSICAL, MINIMUM):
-        yield (
-            f'Gautier & Khalil 1990, any {arm.n}R robot, {parameters}',
-            *general_robot(arm.n, parameters),
-        )
-        entry = printed(arm.name, parameters, inertia)
-        if entry is not None:
-            yield f'Gautier & Khalil 1990, {arm.name} {inertia}, {parameters}{wrench}', *entry
 
 
 def _table1(console: Console) -> Table:

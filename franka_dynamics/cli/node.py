@@ -22,7 +22,7 @@ TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 
 @dataclass(frozen=True, kw_only=True)
 class _Question(Action):
-    """A question to a node; exit 1 if it does not answer or refuses."""
+    """A question to a node; exit 1 if it does not answer, 2 if it refuses a value."""
 
     node: str = option('the node, with its namespace', 'NAME', default='feedforward')
     timeout: float = option(
@@ -34,7 +34,7 @@ class _Question(Action):
         """Return the answer."""
 
     def run(self) -> int:
-        """Ask; exit 1 if the node does not answer or refuses."""
+        """Ask; exit 1 if the node does not answer or does not do it."""
         from ..ros.node_client import NodeClient, NodeClientError
 
         def go_on() -> None:
@@ -133,7 +133,7 @@ class Load(_Question):
     )
 
     def run(self) -> int:
-        """Load; exit 1 if the node is not there or refuses, 2 if the file is at fault."""
+        """Load; exit 1 if the node is not there, 2 if the file is at fault."""
         if self.named is None:
             return super().run()
         self.refuse('NODE, which is the same', 'node')

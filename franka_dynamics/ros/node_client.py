@@ -57,7 +57,7 @@ _TYPES: dict[int, tuple[type, str, bool]] = {
 
 
 class NodeClientError(FrankaDynamicsError):
-    """A node does not answer, or refuses what it was asked."""
+    """A node does not answer, or does not do what it was asked."""
 
 
 class Loaded(NamedTuple):
@@ -73,7 +73,7 @@ def typed(descriptor: ParameterDescriptor, value: Any) -> Any:
 
     Raises
     ------
-    NodeClientError
+    SettingsError
         If it is of another type.
 
     """
@@ -81,7 +81,7 @@ def typed(descriptor: ParameterDescriptor, value: Any) -> Any:
     parts = value if is_list and isinstance(value, list) else [value]
     parts = [float(part) if of is float and type(part) is int else part for part in parts]
     if isinstance(value, list) is not is_list or any(type(part) is not of for part in parts):
-        raise NodeClientError(f'{descriptor.name} takes {words}; {str(value)[:80]!r} is none.')
+        raise SettingsError(f'{descriptor.name} takes {words}; {str(value)[:80]!r} is none.')
     return parts if is_list else parts[0]
 
 
@@ -140,7 +140,7 @@ class NodeClient:
         try:
             value = yaml.safe_load(text)
         except yaml.YAMLError as error:
-            raise NodeClientError(
+            raise SettingsError(
                 f'{text[:80]!r} is no value: {" ".join(str(error).split())[:120]}.'
             ) from error
         value = typed(self.describe([parameter])[0], value)
@@ -172,8 +172,8 @@ class NodeClient:
             raise self._without(', '.join(parameters))
         return list(found)
 
-    def _without(self, parameter: str) -> NodeClientError:
-        return NodeClientError(
+    def _without(self, parameter: str) -> SettingsError:
+        return SettingsError(
             f'{self._name} has no parameter {parameter!r}; '
             '`franka-dynamics node defaults` prints all of them.'
         )
@@ -189,7 +189,7 @@ class NodeClient:
             SetParametersAtomically.Request(parameters=messages),
         ).result
         if not result.successful:
-            raise NodeClientError(f'{self._name} refused {", ".join(values)}: {result.reason}')
+            raise SettingsError(f'{self._name} refused {", ".join(values)}: {result.reason}')
 
     def load(self, path: Path) -> Loaded:
         """
@@ -219,7 +219,7 @@ class NodeClient:
             name = descriptor.name
             try:
                 value = typed(descriptor, given[name])
-            except NodeClientError as error:
+            except SettingsError as error:
                 raise SettingsError(f'{path}: {error} Nothing was set.') from error
             if value == present:
                 continue

@@ -8,6 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 import pytest
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from franka_dynamics.cli.main import main
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.trajectories import read_trajectory_file
@@ -86,9 +87,11 @@ def test_a_value_of_another_type_is_refused_in_words(world):
             ('scale', 'true', "scale takes a number; 'True' is none"),
             ('terms.coriolis', '1', "takes true or false; '1' is none"),
             ('skale', '1', "has no parameter 'skale'"),
+            ('scale', '1.5', '/feedforward refused scale: '),
         ):
-            with pytest.raises(NodeClientError, match=words):
+            with pytest.raises(SettingsError, match=words):
                 client.set(name, value)
+    assert main(['node', 'set', 'scale', '1.5']) == 2
 
 
 FORM = 'a trajectory needs joint_names and points'
