@@ -112,8 +112,8 @@ def _run(
     unasked: Callable[[], bool],
 ) -> int:
     """Start both nodes and watch them."""
+    from ..control.default_gains import weak_gains
     from ..ros.node_group import NodeEndedError
-    from ..simulation.model_trial import weak_gains
 
     common = arguments.node_parameters() | arguments.payload_parameter()
     plant = _drawn_plant(arm, folder) if arguments.realistic else {}

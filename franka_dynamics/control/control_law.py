@@ -61,7 +61,7 @@ class ControlLaw:
             else 0.0
         )
         self.gravity_guard = GravityGuard(settings, self.terms, take_over=take_over)
-        self.tracking = TrackingMonitor(settings, self.terms)
+        self._most_error = settings.tracking_errors(description.n).tolist()
         self._zero = np.zeros(description.n)
         self._effort = description.limit('effort')
 
@@ -169,31 +169,7 @@ class ControlLaw:
             )
         return efforts
 
-
-class TrackingMonitor:
-    """
-    Compares the measured with the desired position, joint by joint and, if asked, at the flange.
-
-    Parameters
-    ----------
-    settings : Settings
-        Validated; `max_tracking_error` [rad or m] and `max_flange_error` [m], of which 0 checks
-        nothing.
-    terms : TermModel
-        Of the same settings; its kinematics give the flange.
-
-    """
-
-    def __init__(self, settings: Settings, terms: TermModel) -> None:
-        self._names = terms.description.joint_names
-        self.bounds = tuple(
-            bound if bound > 0.0 else float('inf')
-            for bound in settings.tracking_errors(terms.description.n).tolist()
-        )
-        self.flange_bound = settings.max_flange_error
-        self._model = terms.true
-
-    def check(self, q: Array, desired: Array) -> str:
+    def astray(self, q: Array, desired: Array) -> str:
         """
         Return an empty text, or a sentence about what is too far from where it should be.
 
@@ -203,24 +179,22 @@ class TrackingMonitor:
             Measured and desired joint positions [rad or m].
 
         """
-        for joint, (measured, wish, bound) in enumerate(
-            zip(q.tolist(), desired.tolist(), self.bounds)
+        for name, measured, wish, bound in zip(
+            self.description.joint_names, q.tolist(), desired.tolist(), self._most_error
         ):
-            if not abs(measured - wish) <= bound:
+            if bound > 0.0 and not abs(measured - wish) <= bound:
                 return (
-                    f'{self._names[joint]} is {abs(measured - wish):.3g} rad from where it '
+                    f'{name} is {abs(measured - wish):.3g} rad from where it '
                     f'should be, more than max_tracking_error allows ({bound:g}); is '
                     'something in its way, or is the gain too small for the motion?'
                 )
-        if self.flange_bound > 0.0:
-            distance = float(
-                np.linalg.norm(
-                    self._model.frames(q)[-1][:3, 3] - self._model.frames(desired)[-1][:3, 3]
-                )
-            )
-            if not distance <= self.flange_bound:
+        most = self.settings.max_flange_error
+        if most > 0.0:
+            is_at, should = (self.terms.true.frames(one)[-1][:3, 3] for one in (q, desired))
+            distance = float(np.linalg.norm(is_at - should))
+            if not distance <= most:
                 return (
                     f'the flange is {distance:.3g} m from where it should be, more than '
-                    f'max_flange_error allows ({self.flange_bound:g})'
+                    f'max_flange_error allows ({most:g})'
                 )
         return ''

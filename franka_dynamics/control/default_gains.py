@@ -14,12 +14,10 @@ shipped arms, with and without a hand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..arm import ArmDescription
-from ..dynamics.model import DynamicsModel
+from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
 # kd = RATE m and kp = RATIO kd, with m the inertia that each joint shows at home while the others
@@ -29,30 +27,48 @@ from ..typing import Array
 RATE, RATIO = 4.0, 1.5  # [1/s]
 
 
-@dataclass(frozen=True, eq=False)
-class DefaultGains:
-    """
-    Gains of a joint PD: `kp` [N m/rad or N/m] and `kd` [N m s/rad or N s/m], shape (n,).
-
-    A velocity of one joint alone decays at RATE, and a position comes back at RATIO at the end.
-    """
-
-    kp: Array
-    kd: Array
+# Shares of the torque limit [1/rad, s/rad]: 60 N m/rad and 6 N m s/rad for 87 N m.
+_STIFFNESS, _DAMPING = 0.7, 0.07
 
 
-def default_gains(model: DynamicsModel) -> DefaultGains:
+def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
     """
     Return weak gains in proportion to the inertia that each joint has at the home pose.
 
+    A velocity of one joint alone decays at RATE, and a position comes back at RATIO at the end.
+
     Parameters
     ----------
-    model : DynamicsModel
+    arm : ArmDescription
         The arm with all that it carries.
 
+    Returns
+    -------
+    tuple of ndarray
+        kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
+
     """
-    kd = RATE / np.diag(np.linalg.inv(model.mass_matrix(home_pose(model.description))))
-    return DefaultGains(RATIO * kd, kd)
+    kd = RATE * _inertia_at_home(arm)
+    return RATIO * kd, kd
+
+
+def weak_gains(arm: ArmDescription, most_rate: float) -> tuple[Array, Array]:
+    """
+    Return kp and kd, as `default_gains`, for states that are some milliseconds old at most.
+
+    kd is a share of the torque limit, but never more than takes velocity away at `most_rate`
+    [1/s]: late torques, and those of light joints most of all, would make it unstable. kp then
+    damps the joint's inertia by 0.7.
+    """
+    inertia, effort = _inertia_at_home(arm), arm.limit('effort')
+    kd = np.minimum(_DAMPING * effort, most_rate * inertia)
+    return np.minimum(_STIFFNESS * effort, 0.5 * kd * kd / inertia), kd
+
+
+def _inertia_at_home(arm: ArmDescription) -> Array:
+    """Return what each joint shows at home while the others are free, 1 / (M^-1)_ii, (n,)."""
+    inertia = NewtonEulerModel(arm).mass_matrix(home_pose(arm))
+    return np.asarray(1.0 / np.diag(np.linalg.inv(inertia)))
 
 
 def home_pose(description: ArmDescription) -> Array:

@@ -273,7 +273,7 @@ class FeedforwardController:
         previous, limited = self.output.last, None
         if self._follow_up(observation):
             if reference is not None and self.mode is Mode.RUNNING:
-                deviation = self._law.tracking.check(q, reference.q)
+                deviation = self._law.astray(q, reference.q)
                 if deviation:
                     self.inhibit(deviation, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..typing import Array
 
@@ -52,10 +51,6 @@ class Trajectory:
     positions: Array
     velocities: Array | None = None
     accelerations: Array | None = None
-    # The segment that was sampled last: its start and end, and the powers of all it states.
-    _last: tuple[float, float, Array] = field(
-        default=(math.inf, -math.inf, np.zeros(0)), init=False, repr=False
-    )
 
     @property
     def end(self) -> float:
@@ -68,20 +63,16 @@ class Trajectory:
             return ReferencePoint.at_rest(self.positions[-1])
         if time < self.times[0]:
             return ReferencePoint.at_rest(self.positions[0])
-        start, end, powers = self._last
-        if not start <= time < end:  # most often it is: a segment is sampled many times in a row
-            segment = int(np.searchsorted(self.times, time, side='right')) - 1
-            start, end = float(self.times[segment]), float(self.times[segment + 1])
-            powers = _powers(self._coefficients(segment, end - start))
-            object.__setattr__(self, '_last', (start, end, powers))
-        return _evaluate(powers, (time - start) / (end - start), end - start)
+        segment = int(np.searchsorted(self.times, time, side='right')) - 1
+        start, end = float(self.times[segment]), float(self.times[segment + 1])
+        return _evaluate(self._powers[segment], (time - start) / (end - start), end - start)
 
     def sample_many(self, per_segment: int) -> tuple[Array, ReferencePoint]:
         """Return times (s,) and states (s, n): `per_segment` in each segment, and the end."""
         segments = np.repeat(np.arange(len(self.times) - 1), per_segment)
         s = np.tile(np.arange(per_segment) / per_segment, len(self.times) - 1)
         durations = np.diff(self.times)[segments]
-        powers = _powers(self._coefficients(segments, durations[:, None]))
+        powers = np.moveaxis(self._powers, 0, 2)[:, :, segments]
         inside = _evaluate(powers, s[:, None], durations[:, None])
         end = ReferencePoint.at_rest(self.positions[-1])
         return (
@@ -89,42 +80,41 @@ class Trajectory:
             ReferencePoint(*(np.vstack(pair) for pair in zip(inside, end))),
         )
 
-    def _coefficients(
-        self, segment: int | NDArray[np.int_], duration: float | Array
-    ) -> tuple[Array, ...]:
-        """Return those of the position's powers of s, the lowest first."""
-        q0, q1 = self.positions[segment], self.positions[segment + 1]
+    @cached_property
+    def _powers(self) -> Array:
+        """
+        Those of position and its two derivatives by s, lowest first, shape (k - 1, 6, 3, n).
+
+        s runs from 0 to 1 within a segment. They are there before a motion is followed, because
+        its limits are checked.
+        """
+        q0, q1 = self.positions[:-1], self.positions[1:]
+        powers = np.zeros((len(q0), 6, 3, q0.shape[1]))
+        position, duration = powers[:, :, 0], np.diff(self.times)[:, None]
+        position[:, 0] = q0
         if self.velocities is None:
-            none = np.zeros_like(q0)
-            return q0, q1 - q0, none, none, none, none
-        # Boundary values in units of the segment, so that s runs from 0 to 1.
-        v0, v1 = self.velocities[segment] * duration, self.velocities[segment + 1] * duration
-        rise = q1 - q0 - v0
-        if self.accelerations is None:
-            c2, c3 = 3.0 * rise - (v1 - v0), (v1 - v0) - 2.0 * rise
-            c4 = c5 = np.zeros_like(rise)
+            position[:, 1] = q1 - q0
         else:
-            a0 = self.accelerations[segment] * duration**2
-            a1 = self.accelerations[segment + 1] * duration**2
-            p, v, a = rise - 0.5 * a0, v1 - v0 - a0, a1 - a0
-            c2 = 0.5 * a0
-            c3, c4, c5 = (
-                10.0 * p - 4.0 * v + 0.5 * a,
-                -15.0 * p + 7.0 * v - a,
-                6.0 * p - 3.0 * v + 0.5 * a,
-            )
-        return q0, v0, c2, c3, c4, c5
-
-
-def _powers(coefficients: tuple[Array, ...]) -> Array:
-    """Return those of position and its two derivatives by s, the lowest first, (6, 3, ..., n)."""
-    position = np.array(coefficients)
-    rising = np.arange(1.0, 6.0).reshape(5, *[1] * (position.ndim - 1))
-    powers = np.zeros((6, 3, *position.shape[1:]))
-    powers[:, 0] = position
-    powers[:5, 1] = rising * position[1:]
-    powers[:4, 2] = rising[:4] * powers[1:5, 1]
-    return powers
+            # Boundary values in units of the segment.
+            v0, v1 = self.velocities[:-1] * duration, self.velocities[1:] * duration
+            position[:, 1] = v0
+            rise, v = q1 - q0 - v0, v1 - v0
+            if self.accelerations is None:
+                position[:, 2], position[:, 3] = 3.0 * rise - v, v - 2.0 * rise
+            else:
+                a0, a1 = (
+                    self.accelerations[:-1] * duration**2,
+                    self.accelerations[1:] * duration**2,
+                )
+                p, v, a = rise - 0.5 * a0, v - a0, a1 - a0
+                position[:, 2] = 0.5 * a0
+                position[:, 3] = 10.0 * p - 4.0 * v + 0.5 * a
+                position[:, 4] = -15.0 * p + 7.0 * v - a
+                position[:, 5] = 6.0 * p - 3.0 * v + 0.5 * a
+        rising = np.arange(1.0, 6.0)[:, None]
+        powers[:, :5, 1] = rising * powers[:, 1:, 0]
+        powers[:, :4, 2] = rising[:4] * powers[:, 1:5, 1]
+        return powers
 
 
 def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> ReferencePoint:

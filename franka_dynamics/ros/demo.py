@@ -34,12 +34,12 @@ from .realtime import ON, SWITCH
 from .statuses import read_statuses, SIMULATED_ARM, Status
 from .trajectories import trajectory_of
 from ..arm import ArmDescription
+from ..control.default_gains import weak_gains
 from ..control.multisine import multisine
 from ..control.reference import Trajectory
 from ..errors import FrankaDynamicsError
 from ..recordings.recording import Recording
 from ..simulation.demo_figures import DemoRates
-from ..simulation.model_trial import weak_gains
 from ..simulation.step_log import read_steps
 
 NODE, _ARM = 'feedforward', f'simulator: {SIMULATED_ARM}'

@@ -34,7 +34,6 @@ from ..control.feedforward import FeedforwardController
 from ..control.running_crosscheck import RunningCrosscheck
 from ..control.settings import Settings
 from ..control.supervision import SupervisionLimits
-from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import DescriptionError, SettingsError, UrdfError
 from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck, CrosscheckReport, TOLERANCE
@@ -191,10 +190,9 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     if not parameters['default_gains'] or any(parameters['kp']) or any(parameters['kd']):
         return
     payload = settings_from(parameters).payload_inertia()
-    gains = default_gains(NewtonEulerModel(description.with_payload(payload)))
+    gains = default_gains(description.with_payload(payload))
     given = {
-        name: [float(f'{value:.4g}') for value in rows]
-        for name, rows in (('kp', gains.kp), ('kd', gains.kd))
+        name: [float(f'{value:.4g}') for value in rows] for name, rows in zip(('kp', 'kd'), gains)
     }
     parameters.update(given)
     node.set_parameters([Parameter(name, value=value) for name, value in given.items()])

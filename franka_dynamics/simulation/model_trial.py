@@ -22,14 +22,13 @@ from .arm_simulation import ArmSimulation, SimulationSettings
 from .joint_elasticity import franka_elasticity
 from .play import recorded
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
-from ..control.default_gains import home_pose
+from ..control.default_gains import weak_gains
 from ..control.feedforward import FeedforwardController
 from ..control.multisine import multisine
 from ..control.planning import follow_request, TrajectoryRequest
 from ..control.reference import ReferencePoint, Trajectory
 from ..control.settings import Settings, Terms
 from ..control.supervision import SupervisionLimits
-from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..identification.excitation import random_trajectory
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
@@ -127,8 +126,6 @@ def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> Lin
     )
 
 
-# Of the torque limit: 60 N m/rad and 6 N m s/rad for 87 N m.
-_STIFFNESS, _DAMPING = 0.7, 0.07
 _MOST_RATE = 300.0  # [1/s]; torques are a millisecond old here
 PERIODS, DRAWS = 2, 30  # of the motion to identify from, and trajectories it is the best of
 _SETTLE_S = 1.0
@@ -159,20 +156,6 @@ class ModelTrial:
     recording: Recording
     identified: ArmDescription
     columns: tuple[Column, Column, Column]
-
-
-def weak_gains(arm: ArmDescription, most_rate: float) -> tuple[Array, Array]:
-    """
-    Return kp [N m/rad] and kd [N m s/rad] of a weak PD that suits an arm's inertias, (n,) each.
-
-    kd is a share of the torque limit, but never more than takes velocity away at `most_rate`
-    [1/s] from the inertia that the joint shows at home, 1 / (M^-1)_ii: late torques, and those
-    of light joints most of all, would make it unstable. kp then damps that inertia by 0.7.
-    """
-    inertia = 1.0 / np.diag(np.linalg.inv(PinocchioModel(arm).mass_matrix(home_pose(arm))))
-    effort = arm.limit('effort')
-    kd = np.minimum(_DAMPING * effort, most_rate * inertia)
-    return np.minimum(_STIFFNESS * effort, 0.5 * kd * kd / inertia), kd
 
 
 def run_trial(

@@ -134,7 +134,7 @@ def simulate(arm, gains, *, motion, seconds, delay=0.0, gaps=(), gap=0.2, distur
     controller = FeedforwardController(
         arm,
         Settings(
-            target='mujoco', kp=tuple(gains.kp), kd=tuple(gains.kd), max_tracking_error=(0.0,)
+            target='mujoco', kp=tuple(gains[0]), kd=tuple(gains[1]), max_tracking_error=(0.0,)
         ),
         LIMITS,
     )

@@ -14,7 +14,6 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import request_message
 
 FER = load('fer')
@@ -103,7 +102,7 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     node = commanding(default_gains=True)
     line = next(line for line in node.text.splitlines() if 'default gains from M at home' in line)
     kp = [float(value) for value in line.split('kp [')[1].split(']')[0].split(',')]
-    np.testing.assert_allclose(kp, default_gains(NewtonEulerModel(FER)).kp, rtol=1e-3)
+    np.testing.assert_allclose(kp, default_gains(FER)[0], rtol=1e-3)
     result = probe.set_parameters(NODE, state_timeout=0.5)
     assert not result.successful
     assert 'only while the node is not active' in result.reason

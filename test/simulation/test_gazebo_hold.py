@@ -9,7 +9,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.simulation.gazebo import start_of
 
@@ -19,12 +18,7 @@ UNTIL_THE_NODE_IS_HEARD = 6  # cycles: one without torque, then the initial effo
 MOST_RAD = 0.03  # 0.028 of a bare fr3's last joint with states 20 ms old; the others 0.019
 
 
-def gains_of(arm):
-    gains = default_gains(NewtonEulerModel(arm))
-    return {'kp': gains.kp, 'kd': gains.kd}
-
-
-def drift(arm, seconds, age, **gains):
+def drift(arm, seconds, age):
     """Return the largest distance from the start of any joint, and the one at the end [rad]."""
     start = start_of(arm)
     simulation = ArmSimulation(
@@ -32,7 +26,7 @@ def drift(arm, seconds, age, **gains):
     )
     controller = FeedforwardController(
         arm,
-        Settings(target='gz_ros2_control', **{name: tuple(row) for name, row in gains.items()}),
+        Settings('gz_ros2_control', **dict(zip(('kp', 'kd'), map(tuple, default_gains(arm))))),
     )
     controller.enable()
     states = [(start.position, np.zeros(arm.n))] * HELD
@@ -61,6 +55,6 @@ def drift(arm, seconds, age, **gains):
 def test_the_node_brings_the_arm_back_after_a_lost_cycle(name):
     arm = load(name)
     # With states 20 cycles old; the slowest motion decays by 0.47 1/s.
-    largest, last = drift(arm, 2.0, 20, **gains_of(arm))
+    largest, last = drift(arm, 2.0, 20)
     assert largest < MOST_RAD
     assert last < 0.7 * largest
