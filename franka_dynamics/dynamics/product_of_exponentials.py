@@ -113,17 +113,6 @@ class ExponentialsModel(EquationOfMotionModel):
             return adjoint_inverse(pose) @ jacobian
         return adjoint_inverse(translation(pose[..., :3, 3])) @ jacobian
 
-    def twist(
-        self,
-        q: ArrayLike,
-        dq: ArrayLike,
-        frame: int | str = FLANGE,
-        reference_frame: str = 'LOCAL_WORLD_ALIGNED',
-    ) -> Array:
-        """Return V_i = J_i dq of a frame, shape (..., 6), (v, omega); the notebook's 8 too."""
-        jacobian = self.jacobian(q, frame, reference_frame)
-        return np.einsum('...ai,...i->...a', jacobian, self._vector(dq, 'dq'))
-
     def center_of_mass_transforms(self, q: ArrayLike) -> Array:
         """Return T_CoM(i) = T_i (T_mi - 1) + 1 of all links, shape (..., n, 4, 4) (cell 22)."""
         centers = np.stack([translation(link.center_of_mass) for link in self.description.links])

@@ -22,7 +22,7 @@ from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..errors import BaseParameterError, InertiaError
-from ..spatial import adjoint, bracket, cross, twists_seen_from
+from ..spatial import bracket, twists_seen_from
 from ..typing import Array
 
 ROTOR_SYMBOL = 'Ia'
@@ -30,10 +30,6 @@ PER_LINK = len(PARAMETER_SYMBOLS)
 # States worked on at once: enough to spread NumPy's cost per call, few enough that what a block
 # holds besides the result (some 20 MB at seven joints) never matters.
 _BLOCK = 2048
-
-# Where each of the ten stands among Pinocchio's, (m, hx, hy, hz, xx, xy, yy, xz, yz, zz):
-# pin.Inertia.toDynamicParameters() and the columns of pin.computeJointTorqueRegressor.
-PLACE_IN_PINOCCHIO = (4, 5, 7, 6, 8, 9, 1, 2, 3, 0)
 
 
 def parameter_names(n: int, *, rotor_inertia: bool = False) -> tuple[str, ...]:
@@ -168,39 +164,6 @@ def torque_regressor(
         if chosen is not None:
             out[block] = part[:, :, chosen]
     return out.reshape(*states[0].shape, out.shape[-1])
-
-
-def wrench_regressor(robot: ArmDescription | BodyTree, q: ArrayLike) -> Array:
-    """
-    Return W with tau = H X + W w: the torques under a wrench at the flange.
-
-    As in `DynamicsModel`, w = (force [N], moment about the flange's origin [N m]) is what the
-    surroundings exert on the flange (a tree's tool), in the axes of the space frame; W = -J^T.
-
-    Parameters
-    ----------
-    robot : ArmDescription or BodyTree
-        The arm.
-    q : array_like, shape (..., n)
-        Joint positions [rad or m].
-
-    Returns
-    -------
-    ndarray, shape (..., n, 6)
-
-    Raises
-    ------
-    JointVectorError
-        If the last dimension of q is not n or a value is not finite.
-
-    """
-    (position,) = broadcast_states(robot, q=q)
-    tree = robot if isinstance(robot, BodyTree) else BodyTree.from_description(robot)
-    poses = tree.poses(position)
-    twists = (adjoint(poses) @ tree.twists[:, :, None])[..., 0]
-    tool = (poses[..., tree.tool_body, :, :] @ tree.tool)[..., None, :3, 3]
-    twists[..., :3] += cross(twists[..., 3:], tool)
-    return np.where(tree.supports()[tree.tool_body][:, None], -twists, 0.0)
 
 
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:

@@ -208,14 +208,9 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> NDArray[np.float64
 
     """
     by_vertex = np.zeros((10, 3, len(mesh.vertices)))
-    coordinates = np.ascontiguousarray(mesh.vertices.T)
-    by_corner = np.empty((10, 3, len(mesh.faces)))
+    corners = np.ascontiguousarray(mesh.vertices.T)[:, mesh.faces.T].swapaxes(0, 1)
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        for start in range(0, len(mesh.faces), CHUNK):
-            faces = mesh.faces[start : start + CHUNK]
-            by_corner[..., start : start + CHUNK] = _corner_derivatives(
-                *(coordinates[:, faces[:, corner]] for corner in (i, j, k))
-            )
+        by_corner = _corner_derivatives(corners[i], corners[j], corners[k])
         for row, column in np.ndindex(10, 3):
             by_vertex[row, column] += np.bincount(
                 mesh.faces[:, i], by_corner[row, column], minlength=len(mesh.vertices)

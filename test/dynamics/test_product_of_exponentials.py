@@ -7,7 +7,6 @@ import pytest
 
 from franka_dynamics.arm import Convention, load
 from franka_dynamics.arm.sampling import random_arm, sample_states
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
 from ..arms import FRANKA_ORIGINS_AT_ZERO
@@ -67,12 +66,3 @@ def test_j_m_is_the_slope_of_the_centers_of_mass(convention):
     for j, unit in enumerate(np.eye(arm.n)):
         slope = (centers(q + STEP * unit) - centers(q - STEP * unit)) / (2.0 * STEP)
         np.testing.assert_allclose(jacobians[:, :3, j], slope, rtol=0.0, atol=DIFFERENCES)
-
-
-@every_convention
-def test_a_frames_twist_is_pinocchios_velocity(convention):
-    arm, model, (q, dq, _) = case(convention)
-    expected = PinocchioModel(arm).jacobian(q, 'flange', 'LOCAL') @ dq
-    np.testing.assert_allclose(
-        model.twist(q, dq, 'flange', 'LOCAL'), expected, rtol=0.0, atol=ATOL
-    )

@@ -1,31 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The order of Gautier and Khalil 1990, eq. (3), and its conversions."""
+"""Arms from vectors in the order of Gautier and Khalil 1990, eq. (3)."""
 
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics.pinocchio_model import build_pinocchio
 from franka_dynamics.dynamics.regressor import (
     parameter_vector,
-    PLACE_IN_PINOCCHIO,
     with_parameter_vector,
 )
 from franka_dynamics.errors import InertiaError
-
-# Pinocchio keeps the tensor at the centre of mass: one subtraction and addition of m c^2 < 1.
-ATOL_STEINER = 1e-14
-
-
-def test_named_places_reorder_pinocchios_parameters_to_ours():
-    description = load('fer')
-    model = build_pinocchio(description)
-    for i, link in enumerate(description.links):
-        dynamic = model.inertias[i + 1].toDynamicParameters()
-        np.testing.assert_allclose(
-            dynamic[list(PLACE_IN_PINOCCHIO)], link.parameters(), rtol=0.0, atol=ATOL_STEINER
-        )
 
 
 def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors(random_arm):
