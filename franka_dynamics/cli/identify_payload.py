@@ -127,7 +127,7 @@ def _print(console: Console, found: PayloadEstimate, arm: ArmDescription) -> Non
     elif abs(found.payload - found.values).max() > 1e-9:
         say(
             console,
-            'The estimate belongs to no real body; the payload is the likeliest one that does.',
+            'The estimate belongs to no real body; the payload has the nearest inertia that does.',
         )
     if arm.rated_load is not None and found.payload[0] > arm.rated_load:
         say(

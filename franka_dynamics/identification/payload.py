@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .prior import Prior, pseudo_inertia_basis
+from .prior import Prior, with_minimum_gyration
 from .samples import filter_inflation, QRFactors, residual_inflation, total
 from .solve import Equations, Estimate, Noise, reweighted, solve
 from .torque_model import TorqueModel
@@ -26,7 +25,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
-from ..errors import IdentificationError, needing
+from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..typing import Array
@@ -34,6 +33,8 @@ from ..typing import Array
 # An inertia is shown if its deviation is less than that of the load's mass at this distance.
 _SHOWN_RADIUS_M = 0.1
 _STEP = 1e-6
+# What second moments below that of the mass at this distance are raised to: a body that can be.
+_LEAST_GYRATION_M = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +52,8 @@ class PayloadEstimate:
     inertia_shown : bool
         Whether the motion shows the inertia to better than mass times (0.1 m)^2.
     payload : ndarray, shape (10,)
-        The node's `payload`: the nearest body that can be, in the metric of the covariance; a
-        point mass if the inertia is not shown.
+        The node's `payload`: the mass and centre with an inertia that can be; a point mass if the
+        inertia is not shown.
     noise : ndarray, shape (n,)
         Standard deviation of each joint's residual [N m].
 
@@ -108,7 +109,7 @@ class PayloadEstimate:
         deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
         shown = bool(deviations[4:].max() < mass * _SHOWN_RADIUS_M**2)
         body = (
-            nearest_body(vector, covariance)
+            with_minimum_gyration(LinkInertia.from_parameters(vector), _LEAST_GYRATION_M)
             if shown
             else LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
         )
@@ -118,53 +119,6 @@ class PayloadEstimate:
 def _about_center(vector: Array) -> Array:
     """Return mass, centre of mass and inertia about it of ten parameters about the origin."""
     return payload_array(LinkInertia.from_parameters(vector))
-
-
-def nearest_body(vector: Array, covariance: Array) -> LinkInertia:
-    """
-    Return the physical body that is likeliest under an estimate, itself if it can be.
-
-    Parameters
-    ----------
-    vector, covariance : ndarray, shape (10,) and (10, 10)
-        In the order of Gautier and Khalil 1990's eq. (3).
-
-    Raises
-    ------
-    MissingDependencyError
-        If it cannot be and cvxpy is not installed.
-    IdentificationError
-        If the solver finds none.
-
-    """
-    body = LinkInertia.from_parameters(vector)
-    if body.is_physical():
-        return body
-    with needing('A load that no real body can be needs cvxpy to be repaired', 'identify'):
-        import cvxpy as cp
-    root = np.linalg.cholesky(covariance)
-    change = cp.Variable(PER_LINK)
-    pseudo = cp.Variable((4, 4), PSD=True)
-    moved = pseudo_inertia_basis().reshape(PER_LINK, 16).T @ (vector + root @ change)
-    problem = cp.Problem(
-        cp.Minimize(cp.sum_squares(change)), [pseudo == cp.reshape(moved, (4, 4), order='C')]
-    )
-    with catch_warnings():
-        simplefilter('ignore')  # of less than full accuracy: what lies outside is moved inside
-        problem.solve(solver=cp.CLARABEL)
-    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-        raise IdentificationError(f'No body near the estimate was found ({problem.status}).')
-    found = vector + root @ np.asarray(change.value, dtype=float)
-    return _inside(LinkInertia.from_parameters(found))
-
-
-def _inside(body: LinkInertia) -> LinkInertia:
-    """Return the body with the solver's rounding taken off: nothing outside the cone."""
-    low = body.consistency_margin()
-    if low >= 0.0:
-        return body
-    pseudo = body.pseudo_inertia()[:3, :3] - 2.0 * low * np.eye(3)
-    return LinkInertia(body.mass, body.first_moment, np.trace(pseudo) * np.eye(3) - pseudo)
 
 
 # Beyond what any arm of this kind carries: kg m^2, kg m, kg in eq. 3's order. It only keeps
