@@ -18,8 +18,7 @@ from franka_dynamics.identification.solve import estimate, find_noise
 from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')
-OPTIONS = IdentificationOptions()
-MODEL = OPTIONS.torque_model(FER).with_reaches(OPTIONS.slip_reaches[0])
+MODEL = IdentificationOptions().torque_model(FER)
 PRIOR = Prior.towards(FER, MODEL, np.ones(7))
 
 
