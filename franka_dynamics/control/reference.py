@@ -102,10 +102,8 @@ class Trajectory:
             if self.accelerations is None:
                 position[:, 2], position[:, 3] = 3.0 * rise - v, v - 2.0 * rise
             else:
-                a0, a1 = (
-                    self.accelerations[:-1] * duration**2,
-                    self.accelerations[1:] * duration**2,
-                )
+                ddq = self.accelerations
+                a0, a1 = ddq[:-1] * duration**2, ddq[1:] * duration**2
                 p, v, a = rise - 0.5 * a0, v - a0, a1 - a0
                 position[:, 2] = 0.5 * a0
                 position[:, 3] = 10.0 * p - 4.0 * v + 0.5 * a

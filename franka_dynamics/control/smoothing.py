@@ -34,9 +34,8 @@ from ..typing import Array
 LONGEST_BLEND_S = 0.3
 # A point this close behind the present one [in shares of the next step] is taken as passed.
 _PASSED = 0.5
-# How many points are left out, one after the other: each try costs a spline.
+# How many points are left out, one after the other.
 _FIRST_LEFT_OUT = (*range(16), 20, 28, 40, 56, 80, 112, 160, 224, 299)
-_POINTS_BEHIND = 16  # behind the blend, whose acceleration it still changes
 _SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 4000, 2, 20  # when limits are checked
 _ITERATIONS = 60  # of the spline's equations: 2^-60 of the error is left
 _BLEND_STEP_S = 0.002  # between the points of a jerk-limited profile
@@ -64,15 +63,20 @@ class _Knots(NamedTuple):
     times: Array
     states: Array
 
+    @classmethod
+    def at(cls, time: float, point: ReferencePoint) -> _Knots:
+        """Return a single point."""
+        return cls(np.array([time]), np.array(point)[None])
+
     def then(self, other: _Knots) -> _Knots:
         """Return a motion through these points and others after them."""
         return _Knots(
             np.append(self.times, other.times), np.concatenate((self.states, other.states))
         )
 
-    def part(self, first: int) -> _Knots:
-        """Return the points from one on."""
-        return _Knots(self.times[first:], self.states[first:])
+    def part(self, first: int, end: int | None = None) -> _Knots:
+        """Return the points from one on, up to another."""
+        return _Knots(self.times[first:end], self.states[first:end])
 
     def motion(self) -> Trajectory:
         """Return the motion through them."""
@@ -116,65 +120,38 @@ def upsample(
     whole = _endings(times, positions, now, current, description)
     best, calm = _best(whole, description)
     if best is not None and calm:
-        return best
-    if _best(_by_themselves(times, positions, description), description)[0] is None:
-        return whole[0].motion()
-    # Only the beginning is in question: the points that are near decide how it is.
-    near = np.count_nonzero(times <= now + LONGEST_BLEND_S) + _POINTS_BEHIND
-    # A quintic has nearly the true motion's acceleration, a profile of shortest time has not: that
-    # is for where the quintic would be too harsh.
-    ways = [
-        (left_out, profile)
-        for left_out in _FIRST_LEFT_OUT
-        if left_out < len(times) and times[left_out] - now <= LONGEST_BLEND_S
-        for profile in (False, True)
-    ]
-    way = harsh = None
-    for way in ways:
-        blends = _blends(times[:near], positions[:near], *way, now, current, description)
-        best, calm = _best(blends, description)
-        if best is not None and (calm or way[1]):
+        return best.motion()
+    onto, _ = _best(_by_themselves(times, positions, description), description)
+    if onto is None:
+        return (best or whole[0]).motion()
+    # Only the beginning is in question. A quintic has nearly the true motion's acceleration, a
+    # profile of shortest time has not: that is for where the quintic would be too harsh.
+    present = _Knots.at(now, current)
+    for first in _FIRST_LEFT_OUT:
+        if first >= len(times) or times[first] - now > LONGEST_BLEND_S:
             break
-        harsh = way if best is not None and harsh is None else harsh
-    else:
-        way = harsh
-    joined = [] if way is None else _blends(times, positions, *way, now, current, description)
-    return next(
-        (one.motion() for one in joined if within_limits(one.motion(), description)),
-        whole[0].motion(),
-    )
+        there, behind = onto.part(first, first + 1), onto.part(first + 1)
+        quintic, calm = _best([present.then(there)], description)
+        profile = None if calm else _jerk_limited(present, there, description)
+        if profile is not None and within_limits(profile.motion(), description):
+            return profile.then(behind).motion()
+        if quintic is not None and calm:
+            return quintic.then(behind).motion()
+        if quintic is not None and best is None:
+            best = quintic.then(behind)
+    return (best or whole[0]).motion()
 
 
-def _best(
-    candidates: Iterable[_Knots], description: ArmDescription
-) -> tuple[Trajectory | None, bool]:
+def _best(candidates: Iterable[_Knots], description: ArmDescription) -> tuple[_Knots | None, bool]:
     """Return the first motion within the limits, one also within that of jerk first, and if so."""
     harsh = None
-    for motion in (candidate.motion() for candidate in candidates):
+    for candidate in candidates:
+        motion = candidate.motion()
         if within_limits(motion, description):
             if _within_jerk(motion, description):
-                return motion, True
-            harsh = motion if harsh is None else harsh
+                return candidate, True
+            harsh = harsh or candidate
     return harsh, False
-
-
-def _blends(
-    times: Array,
-    positions: Array,
-    left_out: int,
-    profile: bool,
-    now: float,
-    current: ReferencePoint,
-    description: ArmDescription,
-) -> list[_Knots]:
-    """Return motions from the present state through all points but the first few."""
-    if not profile:
-        return _endings(times[left_out:], positions[left_out:], now, current, description)
-    onto = [
-        _jerk_limited(now, current, motion, left_out, description)
-        for motion in _by_themselves(times, positions, description)
-    ]
-    return [motion for motion in onto if motion is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,20 +229,14 @@ def continue_stream(
     knots = due[ahead]
     knots[-1] = max(knots[-1], begin + _LEAST_SEGMENT_S)
     coming = _Knots(knots, _with_derivatives(times, points, period)[ahead])
-    motion, _ = _best(_candidates(begin, current, coming, description, period), description)
-    if motion is None:
+    best, _ = _best(_candidates(begin, current, coming, description, period), description)
+    if best is None:
         raise ReferenceRefusedError(
             'The stream leads to no motion within the limits of position, velocity and '
             f'acceleration; let its points, {period:g} s apart, be nearer to each other.'
         )
-    return StreamedMotion(
-        motion.times,
-        motion.positions,
-        motion.velocities,
-        motion.accelerations,
-        point_times=times,
-        points=points,
-    )
+    q, dq, ddq = best.states.transpose(1, 0, 2)
+    return StreamedMotion(best.times, q, dq, ddq, times, points)
 
 
 def _with_derivatives(times: Array, points: Array, period: float) -> Array:
@@ -290,7 +261,7 @@ def _candidates(
     period: float,
 ) -> Iterator[_Knots]:
     """Yield motions from the present one, the best first; each ends at rest."""
-    present = _Knots(np.array([begin]), np.array(current)[None])
+    present = _Knots.at(begin, current)
     for first in range(len(coming.times)):
         yield _with_rest(present.then(coming.part(first)), description, period)
     # What comes after the last point is taken to go on as it does there, and is caught up with.
@@ -299,8 +270,9 @@ def _candidates(
     for velocity, within in ((dq, _CATCH_UP_S), (still, _COME_TO_REST_S)):
         for seconds in within:
             after = max(0.0, begin + seconds - coming.times[-1])
-            there = np.array([[q + after * velocity, velocity, still]])
-            caught = _Knots(np.array([begin + seconds]), there)
+            caught = _Knots.at(
+                begin + seconds, ReferencePoint(q + after * velocity, velocity, still)
+            )
             yield _with_rest(present.then(caught), description, period)
 
 
@@ -312,10 +284,7 @@ def _with_rest(knots: _Knots, description: ArmDescription, least: float) -> _Kno
     seconds = max(float((3.0 * np.abs(dq) / reach).max()), least)
     rest = q + 0.5 * seconds * dq + seconds**2 / 12.0 * ddq
     rest = np.clip(rest, description.limit('lower'), description.limit('upper'))
-    still = np.zeros_like(rest)
-    return knots.then(
-        _Knots(np.array([knots.times[-1] + seconds]), np.array([[rest, still, still]]))
-    )
+    return knots.then(_Knots.at(knots.times[-1] + seconds, ReferencePoint.at_rest(rest)))
 
 
 def to_rest(now: float, current: ReferencePoint, description: ArmDescription) -> Trajectory:
@@ -324,7 +293,7 @@ def to_rest(now: float, current: ReferencePoint, description: ArmDescription) ->
 
     Without one within them the longest is returned: whoever asks for rest is to get it.
     """
-    present = _Knots(np.array([now]), np.array(current)[None])
+    present = _Knots.at(now, current)
     motions = [_with_rest(present, description, seconds).motion() for seconds in _COME_TO_REST_S]
     return next((one for one in motions if within_limits(one, description)), motions[-1])
 
@@ -492,28 +461,23 @@ def _within_jerk(motion: Trajectory, description: ArmDescription) -> bool:
     return bool((jerk <= description.limit('jerk') * (1.0 + LIMIT_SLACK)).all())
 
 
-def _jerk_limited(
-    begin: float,
-    current: ReferencePoint,
-    motion: _Knots,
-    first: int,
-    description: ArmDescription,
-) -> _Knots | None:
-    """Return the motion that gets onto one of another's points limited in jerk, or None."""
+def _jerk_limited(present: _Knots, there: _Knots, description: ArmDescription) -> _Knots | None:
+    """Return the motion from one point to another that is limited in jerk, or None."""
     ruckig = _ruckig()
     if ruckig is None:
         return None
-    seconds, n = float(motion.times[first]) - begin, description.n
+    begin, seconds, n = present.times[0], float(there.times[0] - present.times[0]), description.n
     asked = ruckig.InputParameter(n)
-    asked.current_position, asked.current_velocity = current.q.tolist(), current.dq.tolist()
-    asked.current_acceleration = current.ddq.tolist()
-    asked.target_position, asked.target_velocity, asked.target_acceleration = motion.states[
-        first
-    ].tolist()
-    low, high = description.velocity_bounds(current.q)
-    asked.max_velocity = np.minimum(_SHARE * np.minimum(-low, high), _UNLIMITED).tolist()
-    for name, limit in (('max_acceleration', 'acceleration'), ('max_jerk', 'jerk')):
-        setattr(asked, name, np.minimum(_SHARE * description.limit(limit), _UNLIMITED).tolist())
+    for name, knots in (('current', present), ('target', there)):
+        for order, values in zip(('position', 'velocity', 'acceleration'), knots.states[0]):
+            setattr(asked, f'{name}_{order}', values.tolist())
+    low, high = description.velocity_bounds(present.states[0, 0])
+    for name, limit in (
+        ('velocity', np.minimum(-low, high)),
+        ('acceleration', description.limit('acceleration')),
+        ('jerk', description.limit('jerk')),
+    ):
+        setattr(asked, f'max_{name}', np.minimum(_SHARE * limit, _UNLIMITED).tolist())
     asked.minimum_duration = seconds
     profile = ruckig.Trajectory(n)
     try:
@@ -527,8 +491,8 @@ def _jerk_limited(
         return None
     count = max(2, int(np.ceil(seconds / _BLEND_STEP_S)))
     inner = np.linspace(0.0, seconds, count, endpoint=False)[1:]
-    rows = [np.array(current), *(np.array(profile.at_time(time)[:3]) for time in inner)]
-    return _Knots(np.append(begin, begin + inner), np.stack(rows)).then(motion.part(first))
+    states = np.array([profile.at_time(time)[:3] for time in inner])
+    return present.then(_Knots(begin + inner, states)).then(there)
 
 
 @cache
