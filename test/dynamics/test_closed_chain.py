@@ -156,35 +156,6 @@ def test_an_assembled_four_bar_agrees_with_intersecting_circles(crank):
     np.testing.assert_allclose(np.sin(q[1:3] - [coupler, rocker]), 0.0, rtol=0.0, atol=1e-12)
 
 
-def test_four_bar_agrees_with_pinocchios_constrained_dynamics():
-    chain, (a, b, c, d) = four_bar(), LENGTHS
-    motion = chain.motion(chain.assemble([1.0], ELBOW_UP), [2.0], [-4.0])
-    tau = chain.inverse_dynamics(motion)
-    model = pin.Model()
-    for parent, x, link in ((0, 0.0, 0), (1, a, 1), (0, d, 2)):
-        joint = model.addJoint(
-            parent, pin.JointModelRZ(), pin.SE3(np.eye(3), np.array([x, 0, 0])), f'joint{link}'
-        )
-        model.appendBodyToJoint(
-            joint, pinocchio_inertia(chain.tree.inertias[link]), pin.SE3.Identity()
-        )
-    model.gravity.linear = np.array([0.0, -9.81, 0.0])
-    constraint = pin.RigidConstraintModel(
-        pin.ContactType.CONTACT_3D,
-        model,
-        2,
-        pin.SE3(np.eye(3), np.array([b, 0, 0])),
-        3,
-        pin.SE3(np.eye(3), np.array([c, 0, 0])),
-        pin.ReferenceFrame.LOCAL,
-    )
-    acceleration = constrained_acceleration(
-        model, constraint, motion.q[:3], motion.dq[:3], np.array([tau[0], 0.0, 0.0])
-    )
-    # 8e-14 measured for accelerations up to 6 rad/s^2.
-    np.testing.assert_allclose(acceleration, motion.ddq[:3], rtol=0.0, atol=1e-11)
-
-
 def test_a_crank_out_of_reach_says_how_far_open_it_is():
     # Given a crank's end 0.6 m from the pivot, which coupler and rocker of 0.1 m cannot bridge.
     chain = planar_four_bar((0.3, 0.1, 0.1, 0.3), [rod(1.0, 0.1)] * 3)
@@ -228,8 +199,3 @@ def tiny_tree():
 def test_loops_that_do_not_fit_their_chain_are_refused_by_name(active, loops, message):
     with pytest.raises(TreeError, match=message):
         ClosedChain(tiny_tree(), active, loops)
-
-
-def test_velocities_of_all_joints_for_motors_name_the_shape():
-    with pytest.raises(TreeError, match=r'dq_active has shape \(5,\), expected \(\.\.\., 2\)'):
-        FIVE_BAR.motion(HOME, np.zeros(5), np.zeros(2))

@@ -6,12 +6,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import random_arm
-from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.dynamics.model import GRAVITY
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
 from franka_dynamics.spatial import ad, ad_dual
 
@@ -82,29 +78,6 @@ def test_random_tree_derivatives_agree_with_pinocchio(seed, parents):
     assert_close(ours.tau.by_q, by_q, PINOCCHIO_RTOL)
     assert_close(ours.tau.by_dq, by_dq, PINOCCHIO_RTOL)
     assert_close(ours.tau.by_ddq, np.triu(mass) + np.triu(mass, 1).T, PINOCCHIO_RTOL)
-
-
-ARMS = {
-    'fer': load('fer'),
-    'fr3': load('fr3'),
-    'rpr': load('rpr'),
-    'random': random_arm(np.random.default_rng(1), joints=8),
-}
-
-
-@pytest.mark.parametrize('name', ARMS)
-def test_derivatives_of_an_arm_from_dh_rows_agree_with_pinocchio(name):
-    # Both conventions, revolute and prismatic: the RPR arm has standard rows.
-    arm = ARMS[name]
-    tree, backend = BodyTree.from_description(arm), PinocchioModel(arm, TILTED)
-    for seed in range(20):
-        q, dq, ddq, _ = state(tree, seed)
-        ours = differentiate(tree, q, dq, ddq, gravity=TILTED)
-        by_q, by_dq, _ = pin.computeRNEADerivatives(backend.model, backend.data, q, dq, ddq)
-        assert_close(ours.motion.tau, backend.inverse_dynamics(q, dq, ddq), PINOCCHIO_RTOL)
-        assert_close(ours.tau.by_q, by_q, PINOCCHIO_RTOL)
-        assert_close(ours.tau.by_dq, by_dq, PINOCCHIO_RTOL)
-        assert_close(ours.tau.by_ddq, backend.mass_matrix(q), PINOCCHIO_RTOL)
 
 
 def test_torques_without_a_tool_wrench_ignore_the_tools_pose():

@@ -48,15 +48,6 @@ def gradient(function, q):
 
 @every_formulation
 @every_case
-def test_slope_of_m_is_c_plus_its_transpose(formulation, case):
-    arm, gravity, q, dq, _ = case
-    model = formulation(arm, gravity)
-    c = model.coriolis_matrix(q, dq)
-    assert_near(c + c.T, central(model.mass_matrix, q, dq), DIFFERENCES)
-
-
-@every_formulation
-@every_case
 def test_c_is_made_of_the_christoffel_symbols_of_m(formulation, case):
     arm, gravity, q, dq, _ = case
     model = formulation(arm, gravity)

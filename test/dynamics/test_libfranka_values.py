@@ -75,14 +75,6 @@ def test_libfrankas_urdf_at_zero_has_libfrankas_gravity(formulation, loaded, exp
 
 
 @every_formulation
-def test_the_shipped_fr3_at_zero_has_libfrankas_gravity(formulation):
-    expected = (0.0, -3.52387, 0.0, -3.44254, 0.0, 1.63362, 0.0)
-    np.testing.assert_allclose(
-        formulation(load('fr3')).gravity(ZERO), expected, rtol=0.0, atol=PRINTED
-    )
-
-
-@every_formulation
 def test_libfrankas_urdf_with_load_has_libfrankas_coriolis(formulation):
     expected = (0.223409, -2.07416, 0.224134, 1.05834, 0.0876554, -0.222425, -0.00102552)
     actual = formulation(libfranka_arm(loaded=True)).coriolis(ZERO, ONES)
@@ -90,37 +82,17 @@ def test_libfrankas_urdf_with_load_has_libfrankas_coriolis(formulation):
 
 
 @every_formulation
-@pytest.mark.parametrize(
-    ('loaded', 'upper'),
-    [
-        (
-            False,
-            """
-            0.0875133 -0.0405634 0.0608543 0.0122244 0.0237562 -0.00144562 -0.000309373
-            2.66309 -0.0464397 -1.10219 -0.0415206 0.0234914 -0.00387413
-            0.0608543 0.0122244 0.0237562 -0.00144562 -0.000309373
-            0.591968 0.0158788 -0.0168746 0.00216462
-            0.0237562 -0.00144562 -0.000309373
-            0.0215993 8.72329e-05
-            5.97777e-05
-            """,
-        ),
-        (
-            True,
-            """
-            0.0962242 -0.0405634 0.0695652 0.0122244 0.0324671 -0.00144562 -0.00272477
-            2.90398 -0.0464397 -1.20732 -0.0415206 0.0702861 -0.00387413
-            0.0695652 0.0122244 0.0324671 -0.00144562 -0.00272477
-            0.63918 0.0158788 -0.0379682 0.00216462
-            0.0324671 -0.00144562 -0.00272477
-            0.0448116 8.72329e-05
-            0.00183278
-            """,
-        ),
-    ],
-)
-def test_libfrankas_urdf_at_zero_has_libfrankas_mass_matrix(formulation, loaded, upper):
-    actual = formulation(libfranka_arm(loaded=loaded)).mass_matrix(ZERO)
+def test_libfrankas_urdf_with_load_has_libfrankas_mass_matrix(formulation):
+    upper = """
+        0.0962242 -0.0405634 0.0695652 0.0122244 0.0324671 -0.00144562 -0.00272477
+        2.90398 -0.0464397 -1.20732 -0.0415206 0.0702861 -0.00387413
+        0.0695652 0.0122244 0.0324671 -0.00144562 -0.00272477
+        0.63918 0.0158788 -0.0379682 0.00216462
+        0.0324671 -0.00144562 -0.00272477
+        0.0448116 8.72329e-05
+        0.00183278
+    """
+    actual = formulation(libfranka_arm(loaded=True)).mass_matrix(ZERO)
     np.testing.assert_allclose(actual, symmetric(upper), rtol=0.0, atol=PRINTED)
 
 

@@ -155,19 +155,13 @@ def assert_mujoco_agrees(models, oracle, states):
     for quantity, inputs in QUANTITIES.items():
         expected = np.array([getattr(oracle, quantity)(*state) for state in zip(*states[:inputs])])
         for model in models:
-            actual = ask(model, quantity, states[:inputs])
+            actual = getattr(model, quantity)(*states[:inputs])
             assert_near(actual, expected, AGREEMENT, f'{quantity} of {type(model).__name__}')
     origins = np.array([oracle.link_origins(q) for q in states.q])
     for model in models:
         np.testing.assert_allclose(
-            ask(model, 'frames', states[:1])[:, :-1, :3, 3], origins, rtol=0.0, atol=AGREEMENT
+            model.frames(states.q)[:, :-1, :3, 3], origins, rtol=0.0, atol=AGREEMENT
         )
-
-
-def ask(model, quantity, stacks):
-    if isinstance(model, PinocchioModel):
-        return np.array([getattr(model, quantity)(*state) for state in zip(*stacks)])
-    return getattr(model, quantity)(*stacks)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from franka_dynamics.dynamics.regressor import (
     parameter_vector,
     torque_regressor,
 )
-from franka_dynamics.errors import BaseParameterError, JointVectorError
+from franka_dynamics.errors import BaseParameterError
 
 TILTED = (3.0, -5.0, -7.0)
 # Pinocchio's order is m, hx, hy, hz, xx, xy, yy, xz, yz, zz.
@@ -68,19 +68,6 @@ def test_chosen_columns_come_alone_and_in_their_order():
     whole = torque_regressor(description, *states)
     chosen = torque_regressor(description, *states, columns=(69, 5, 18))
     np.testing.assert_array_equal(chosen, whole[..., [69, 5, 18]])
-
-
-@pytest.mark.parametrize(
-    'q, sentence',
-    [
-        (np.zeros(6), r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_joint2'),
-        (np.full(7, np.nan), 'q of joint fer_joint1 is nan; every value'),
-        (np.zeros((4, 7)), r'do not broadcast: q \(4, 7\), dq \(3, 7\), ddq \(7,\)'),
-    ],
-)
-def test_bad_joint_vectors_are_refused_by_name(q, sentence):
-    with pytest.raises(JointVectorError, match=sentence):
-        torque_regressor(load('fer'), q, np.zeros((3, 7)), np.zeros(7))
 
 
 def test_a_rotor_column_without_rotors_says_how_to_have_them():

