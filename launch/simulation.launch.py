@@ -16,7 +16,9 @@ from launch_ros.substitutions import FindPackageShare
 from franka_dynamics.ros.launch_parts import argument
 
 PACKAGE, TARGET = 'franka_dynamics', 'mujoco'
-PATIENCE_S = 0.1  # well below state_timeout: waiting must be no silence
+# On a busy computer the simulated arm waits for its node instead of falling, for times well below
+# state_timeout: waiting must be no silence.
+PACING = {'pacing': 'lockstep', 'lockstep_rate': 1000.0, 'lockstep_timeout': 0.1}
 COMMAND_TOPIC = 'effort_controller/commands'  # where the simulated arm listens
 
 
@@ -55,13 +57,6 @@ def generate_launch_description() -> LaunchDescription:
                 'an arm that gets no processor is then no silent one.',
                 ['true', 'false'],
             ),
-            argument(
-                'clock',
-                'publish',
-                'With use_sim_time: whether the simulated arm publishes /clock, or keeps pace '
-                "with somebody else's. A system has one clock.",
-                ['publish', 'follow'],
-            ),
             OpaqueFunction(function=simulation),
         ]
     )
@@ -86,13 +81,10 @@ def simulation(context: LaunchContext) -> list[Node]:
         [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{TARGET}.yaml']
     )
     simulated = LaunchConfiguration('use_sim_time').perform(context) == 'true'
-    follows = simulated and LaunchConfiguration('clock').perform(context) == 'follow'
-    clock = {'pacing': 'clock', 'use_sim_time': True} if follows else {'publish_clock': simulated}
     simulator = Node(
         executable='simulator_node',
         **common,
-        # On a busy computer the simulated arm waits for its node instead of falling.
-        parameters=[{'command_patience': PATIENCE_S}, *simulator_file, {**both, **clock}],
+        parameters=[PACING, *simulator_file, {**both, 'publish_clock': simulated}],
         on_exit=Shutdown(reason='the simulated arm ended'),
     )
     feedforward = Node(

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two simulated arms, each with its feedforward node, namespace and prefix, on one clock."""
+"""Two simulated arms by the clock, each with its feedforward node, namespace and prefix."""
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import GroupAction, IncludeLaunchDescription, OpaqueFunction
@@ -10,8 +10,7 @@ from launch_ros.substitutions import FindPackageShare
 
 from franka_dynamics.ros.launch_parts import argument
 
-# The first publishes /clock where time is simulated; the other keeps pace with it.
-SIDES = {'left': 'publish', 'right': 'follow'}
+SIDES = ('left', 'right')
 # Of simulation.launch.py: what each arm may be given for itself, and what both are given.
 PER_ARM = {
     'robot_type': ('fer', '{} arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file.'),
@@ -41,19 +40,11 @@ def generate_launch_description() -> LaunchDescription:
         argument('namespace', '', 'In front of the namespaces left and right.'),
         argument('arm_prefix', '', 'In front of left_ and right_ in every joint name, verbatim.'),
     ]
-    sim_time = argument(
-        'use_sim_time',
-        'false',
-        'Whether the left arm publishes its time on /clock and all nodes, the right arm too, go '
-        'by it.',
-        ['true', 'false'],
-    )
     return LaunchDescription(
         [
             *both,
             *own,
             *names,
-            sim_time,
             OpaqueFunction(function=require_files),
             *(one_arm(side) for side in SIDES),
         ]
@@ -90,8 +81,7 @@ def one_arm(side: str) -> GroupAction:
                 launch_arguments={
                     'namespace': [LaunchConfiguration('namespace'), f'/{side}'],
                     'arm_prefix': [LaunchConfiguration('arm_prefix'), f'{side}_'],
-                    'clock': SIDES[side],
-                    'use_sim_time': LaunchConfiguration('use_sim_time'),
+                    'use_sim_time': 'false',  # a system has one clock
                     **{name: LaunchConfiguration(f'{side}_{name}') for name in PER_ARM},
                 }.items(),
             )

@@ -314,16 +314,3 @@ def test_ros_own_launch_takes_the_file_and_shows_its_arguments(path):
         ['ros2', 'launch', str(path), '--show-args'], capture_output=True, text=True, check=True
     )
     assert "'robot_type':" in shown.stdout
-
-
-def test_two_arms_in_simulated_time_have_one_clock(monkeypatch):
-    two_arms = launching.load(TWO_ARMS, monkeypatch)
-    simulation = launching.load(SIMULATION, monkeypatch)
-    sides = [
-        {node.executable: node.parameters for node in launching.run(simulation, **arguments)}
-        for _, arguments in launching.included(two_arms, use_sim_time='true')
-    ]
-    assert [side['simulator_node'].get('publish_clock', False) for side in sides] == [True, False]
-    assert sides[1]['simulator_node']['pacing'] == 'clock'
-    assert sides[1]['simulator_node']['use_sim_time']
-    assert all(side['feedforward_node']['use_sim_time'] for side in sides)

@@ -31,10 +31,7 @@ _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
 _HELD = 'the brakes are open'  # as the simulator says it
 _GIVEN_UP = 'held off: '  # as the node says it
-# By the clock, for a late torque [s]: well below state_timeout, as waiting must be no silence.
-_PATIENCE_S = 0.1
-# Of the weak PD [1/s]; torques are a millisecond late in lockstep, some more by the clock.
-_LOCKSTEP_RATE, _WALL_RATE = 300.0, 50.0
+_WEAK_RATE = 300.0  # of the PD [1/s]; in lockstep torques are a millisecond late
 _STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if no factor is given
 
 
@@ -54,15 +51,10 @@ class Sim(RepairableArm):
         'sensors and 0.2 kg on the flange that nobody declared',
         default=False,
     )
-    lockstep: bool = option(
-        'let the arm wait for each torque, so that a slow or busy machine changes '
-        'nothing; time then goes slower than the clock where torques are late',
-        default=False,
-    )
     # Below a twentieth the node would take the arm's pauses for silence.
     real_time_factor: float = option(
-        'with --lockstep: simulated time goes at most so many times as fast as the clock, 0.05 to '
-        '100; 0.25 to look closely, and it leaves the processor to others',
+        'simulated time goes at most so many times as fast as the clock, 0.05 to 100, and slower '
+        'where torques are late; 0.25 to look closely, and it leaves the processor to others',
         'F',
         default=1.0,
         least=0.05,
@@ -87,8 +79,6 @@ class Sim(RepairableArm):
         """Run until interrupted; exit 1 if a node ends before."""
         if self.no_view:
             self.refuse('--no-view: no page is served', 'host', 'port')
-        if not self.lockstep:
-            self.refuse('anything but --lockstep: the arm goes by the clock', 'real_time_factor')
         console = terminal()
         arm = self.load_arm()
         # Torques are for the simulated arm alone; a real one may listen on the same network.
@@ -117,12 +107,8 @@ def _run(
 
     common = arguments.node_parameters() | arguments.payload_parameter()
     plant = _drawn_plant(arm, folder) if arguments.realistic else {}
-    pacing = (
-        {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * arguments.real_time_factor}
-        if arguments.lockstep
-        else {'command_patience': _PATIENCE_S}
-    )
-    weak = _LOCKSTEP_RATE if arguments.lockstep else _WALL_RATE
+    # The arm waits for each torque, so that a slow or busy machine changes nothing.
+    pacing = {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * arguments.real_time_factor}
     nodes.start(
         'simulator_node',
         (plant or {**common, 'friction': arguments.friction})
@@ -136,9 +122,9 @@ def _run(
             'target': arguments.target,
             'max_state_age': 0.0,
             # On a busy machine the simulated arm pauses, as no real one does.
-            'state_timeout': 10.0 if arguments.lockstep else 1.0,
+            'state_timeout': 10.0,
             'min_input_rate': 10.0,
-            **({} if arguments.no_gains else dict(zip(('kp', 'kd'), weak_gains(arm, weak)))),
+            **({} if arguments.no_gains else dict(zip(('kp', 'kd'), weak_gains(arm, _WEAK_RATE)))),
             # Wrong gravity lets a weak PD stray without anything being in its way.
             **({'max_tracking_error': [0.5]} if arguments.realistic else {}),
         },
@@ -159,8 +145,7 @@ def _run(
             told = True
             say(
                 console,
-                'the node has taken its torque back and keeps it: `node monitor --once` says why'
-                + ('' if arguments.lockstep else '; if this machine is too busy, add --lockstep'),
+                'the node has taken its torque back and keeps it: `node monitor --once` says why',
                 style='red',
             )
         # A terminal's Ctrl-C reaches the nodes as well.

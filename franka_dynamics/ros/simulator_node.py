@@ -45,8 +45,7 @@ _LOG_PERIOD_S = 1.0
 _PEER = struct.Struct('3i')  # unix(7), SO_PEERCRED: process, user, group
 _MOST_LAG_S = 0.05  # further behind, the schedule is moved instead of caught up with
 _POLL_S = 0.05
-# Steps without a new command before it is waited for, and how often that is done in a row.
-_LATE_STEPS, _MOST_WAITS = 5, 20
+_MOST_WAITS = 10  # in vain in a row; then nobody commands, and time goes on
 
 
 class SimulatorNode(Node):
@@ -69,15 +68,15 @@ class SimulatorNode(Node):
         self._lockstep_timeout = parameters['lockstep_timeout']
         rate = parameters['lockstep_rate']
         self._shortest_step_s = 1.0 / rate if rate else 0.0  # of real time
-        self._patience = parameters['command_patience']
         self._unanswered = 0  # steps since the last new command
-        self._follows_clock = parameters['pacing'] == 'clock'
-        self._require_one_clock(parameters)
-        # Stamps advance with the physics. In wall pacing they begin at the clock's time, and
-        # where this machine falls behind they fall behind with it. Behind somebody else's clock
-        # they begin when that has a time.
-        simulated = self._lockstep or parameters['publish_clock'] or self._follows_clock
-        self._epoch = 0.0 if simulated else self._now()
+        if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
+            raise SettingsError(
+                'publish_clock and use_sim_time are both set: this arm would wait for its own '
+                '/clock. Leave use_sim_time false here.'
+            )
+        # Stamps advance with the physics, and where that falls behind the clock they do as well.
+        now = self.get_clock().now().nanoseconds * 1e-9
+        self._epoch = 0.0 if parameters['publish_clock'] else now
         options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS, **options)
         self._clock_publisher = (
@@ -103,22 +102,6 @@ class SimulatorNode(Node):
         self._braked = True
         self._at_stops: tuple[str, ...] = ()
 
-    def _require_one_clock(self, parameters: dict[str, Any]) -> None:
-        goes_by_clock = self.get_parameter('use_sim_time').value
-        if self._follows_clock and (parameters['publish_clock'] or not goes_by_clock):
-            raise SettingsError(
-                'pacing is clock, which keeps pace with a /clock that somebody else publishes: '
-                'set use_sim_time and leave publish_clock false.'
-            )
-        if parameters['publish_clock'] and goes_by_clock:
-            raise SettingsError(
-                'publish_clock and use_sim_time are both set: this arm would wait for its own '
-                '/clock. Leave use_sim_time false here, or take pacing clock.'
-            )
-
-    def _now(self) -> float:
-        return self.get_clock().now().nanoseconds * 1e-9
-
     def run(self, stop: StopRequest) -> int:
         """Simulate until asked to stop; return the exit code."""
         try:
@@ -137,10 +120,6 @@ class SimulatorNode(Node):
         # As in the feedforward node: no walks through what set-up left behind.
         gc.collect()
         gc.freeze()
-        if self._follows_clock:
-            while not stop.requested and rclpy.ok() and not self._now():
-                executor.spin_once(timeout_sec=_POLL_S)
-            self._epoch = self._now()
         deadline = time.perf_counter()
         while not stop.requested and rclpy.ok():
             reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
@@ -173,62 +152,25 @@ class SimulatorNode(Node):
 
     def _wait(self, executor: Any, deadline: float, stop: StopRequest) -> float:
         """Handle callbacks until the next step is due; return when that one was."""
-        if self._follows_clock:
-            return self._wait_for_clock(executor, stop)
-        begun = self._command is not None
-        if self._lockstep and begun:
+        if self._lockstep and self._command is not None and self._unanswered < _MOST_WAITS:
             give_up = time.perf_counter() + self._lockstep_timeout
             while not self._fresh and (left := give_up - time.perf_counter()) > 0.0:
                 executor.spin_once(timeout_sec=left)
             deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MOST_LAG_S)
             while (left := deadline - time.perf_counter()) > 0.0 and not stop.requested:
                 executor.spin_once(timeout_sec=min(left, _POLL_S))
-            return deadline
-        deadline += self._timestep
-        if time.perf_counter() - deadline > _MOST_LAG_S:
-            # A real arm would not hurry either; a burst of steps on one command is no physics.
-            self._slipped += time.perf_counter() - deadline
-            deadline = time.perf_counter()
-        while (left := deadline - time.perf_counter()) > 0.0:
-            executor.spin_once(timeout_sec=left)
-            if self._lockstep and self._fresh:
-                break
-        return self._wait_for_late_command(executor, deadline) if begun else deadline
-
-    def _wait_for_late_command(self, executor: Any, deadline: float) -> float:
-        """Wait for a command that is late; many times in vain, for none until one has come."""
-        if self._fresh:
-            self._unanswered = 0
-            return deadline
-        self._unanswered += 1
-        waits, step = divmod(self._unanswered, _LATE_STEPS)
-        # A few steps between two waits: their states are answered where a message was lost.
-        if not self._patience or step or waits > _MOST_WAITS:
-            return deadline
-        began = time.perf_counter()
-        while not self._fresh and (left := began + self._patience - time.perf_counter()) > 0.0:
-            executor.spin_once(timeout_sec=left)
-        if self._fresh:
-            self._unanswered = 0
-        waited = time.perf_counter() - began
-        self._slipped += waited
-        return deadline + waited
-
-    def _wait_for_clock(self, executor: Any, stop: StopRequest) -> float:
-        """Handle callbacks until /clock is at the next step; a clock that stands stops the arm."""
-        due = self._simulation.time + self._timestep
-        executor.spin_once(timeout_sec=0.0)
-        while (ahead := self._now() - self._epoch - due) < -0.5 * self._timestep:
-            if stop.requested or not rclpy.ok():
-                break
-            if ahead < -_MOST_LAG_S:
-                # The clock was set back, to its start as a rule.
-                self._epoch += ahead
-            executor.spin_once(timeout_sec=_POLL_S)
-        if ahead > _MOST_LAG_S:
-            self._slipped += ahead
-            self._epoch += ahead
-        return time.perf_counter()
+        else:
+            deadline += self._timestep
+            if time.perf_counter() - deadline > _MOST_LAG_S:
+                # A real arm would not hurry either; a burst of steps on one command is no physics.
+                self._slipped += time.perf_counter() - deadline
+                deadline = time.perf_counter()
+            while (left := deadline - time.perf_counter()) > 0.0:
+                executor.spin_once(timeout_sec=left)
+                if self._lockstep and self._fresh:
+                    break
+        self._unanswered = 0 if self._fresh else self._unanswered + 1
+        return deadline
 
     def _publish_state(self, reading: SensorReading, time_: float) -> None:
         stamp = stamp_from_seconds(time_)

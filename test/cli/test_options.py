@@ -157,7 +157,7 @@ def test_options_without_meaning_together_are_refused(command, capsys, tmp_path,
     ('command', 'said'),
     [
         ('demo --hold -1', '--hold: -1 is not a number from 0.001 to 600'),
-        ('sim --lockstep --real-time-factor half', 'half is not a number from 0.05 to 100'),
+        ('sim --real-time-factor half', 'half is not a number from 0.05 to 100'),
         ('node monitor --rate 0', '--rate: 0 is not a number from 0.1 to 50'),
         ('arm check --gravity 0 0 inf', '--gravity: inf is not a finite number'),
         ('identify plan --draws 0', '--draws: 0 is not a whole number of at least 1'),

@@ -35,7 +35,8 @@ def test_a_pushs_torques_are_published_and_it_is_flagged_in_time(probe, start_ar
     start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [4.0] * 3)
     # The monitor runs while it knows of a listener, which is found when DDS finds it.
     probe.until(lambda: CONTACT in probe.diagnostics, 'diagnostics arrive')
-    start_arm(**{'push.force': FORCE.tolist(), 'push.start': begun, 'push.duration': 60.0})
+    push = {'push.force': FORCE.tolist(), 'push.start': begun, 'push.duration': 60.0}
+    start_arm(publish_clock=True, **push)
     probe.until(
         lambda: 'latest began at [s]' in probe.diagnostics.get(CONTACT, (0, '', {}))[2],
         'the contact',

@@ -96,7 +96,6 @@ def commands(listeners, *names):
         (clock(heard()), 'clock', GOOD, 'stamps are'),
         (clock(heard(start=time.time() - 60.0)), 'clock', BAD, "off this machine's clock"),
         (clock(heard(start=5.0)), 'clock', BAD, 'set max_state_age to 0'),
-        (clock(heard(start=5.0), ['simulator']), 'clock', GOOD, 'from zero by now, in lockstep'),
         (clock(heard(start=time.time() - 9.0), ['s']), 'clock', GOOD, '1.00 of real time: 9.'),
         (clock(heard(start=5.0), clock=['gazebo']), 'clock', NOTE, '/clock comes from /gazebo'),
         (commands(0), 'commands', NOTE, 'nobody publishes'),

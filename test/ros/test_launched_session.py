@@ -14,7 +14,6 @@ from pathlib import Path
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -157,27 +156,3 @@ def test_the_first_commands_end_the_motion_where_it_should_and_a_stop_is_told(pr
         with pytest.raises(NodeClientError, match='the motion was interrupted: '):
             playing.result()
     assert set(session.end()) == {0}
-
-
-def test_a_patient_simulated_arm_waits_for_a_stalled_node(probe, start_arm, start_node):
-    start_arm(pacing='wall', command_patience=1.0)
-    node = start_node(target='mujoco')
-    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
-    states = probe.collect(JointState, 'joint_states')
-    node.signal_again(signal.SIGSTOP)
-    probe.until(lambda: len(states) > 0, 'a state')
-    # No state for a while: time stands, a few steps after the last command.
-    count = -1
-
-    def stands():
-        nonlocal count
-        before, count = count, len(states)
-        quiet = time.monotonic() + 0.3
-        while time.monotonic() < quiet:
-            probe.spin()
-        return before == len(states)
-
-    probe.until(stands, 'simulated time standing still')
-    node.signal_again(signal.SIGCONT)
-    probe.until(lambda: len(states) > count + 100, 'it goes on')
-    np.testing.assert_allclose(states[-1].position, load('fer').home, rtol=0, atol=1e-6)

@@ -139,7 +139,7 @@ def running(shell, *options, factor):
 
     Its time goes slower than the clock, and so leaves the processor to others.
     """
-    slow = ['--lockstep', '--real-time-factor', factor]
+    slow = ['--real-time-factor', factor]
     process = shell.start(['sim', '--no-view', *slow, *options])
     until(
         lambda: process.poll() is None and 'The arm is held' in shell.logs(),
