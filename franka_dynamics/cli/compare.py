@@ -106,6 +106,7 @@ def _what_a_node_says(first: ArmDescription, chain: SerialChain, arguments: Comp
             first,
             source=arguments.other,
             joint_names=chain.joint_names,
+            gravity=arguments.gravity,
         )
     except (UrdfError, UrdfMismatchError) as error:
         return [f'a node refuses it as its model (model_source: urdf_file): {error}', *chain.notes]

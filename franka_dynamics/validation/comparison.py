@@ -45,8 +45,6 @@ _SAME = 1e-9
 TEXT = 1e-6
 # pi/2 written as 1.57 is 8e-4 rad off.
 _COARSE_ANGLE = 2e-3
-# pi/2 written as 1.5708 is 3.7e-6 rad off.
-_ROUNDED_ANGLE = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +52,24 @@ class Comparison:
     """
     In what a second arm departs from a first.
 
-    `second` is in the first's rows and frames. `differences` are by their effect on torque, the
-    largest first, those without any from base to tip; `together` is what all do at once.
+    `second` is in the first's rows and frames. Differences are of the `geometry` (base, rows,
+    rotors, flange), of the `links`, or `others`; `together` is what all do at once.
     """
 
     first: ArmDescription
     second: ArmDescription
-    differences: tuple[Difference, ...]
+    geometry: tuple[Difference, ...]
+    links: tuple[Difference, ...]
+    others: tuple[Difference, ...]
     together: JointEffect
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """All by their effect on torque, the largest first; without any, from base to tip."""
+        places = ('arm', 'base', *self.first.joint_names, 'flange')
+        order = {name: i for i, name in enumerate(places)}
+        found = (*self.geometry, *self.links, *self.others)
+        return tuple(sorted(found, key=lambda one: (-one.torque_effect, order[one.place])))
 
     @property
     def passed(self) -> bool:
@@ -121,54 +129,23 @@ def compare(
     probe = TorqueProbe(here)
     reading, aligned, reversed_joints = nearest_reading(first, second, tolerance)
     there = Situation(aligned, field)
-    found = _geometry(here, there, reversed_joints, probe, tolerance)
-    found += _links(here, there, probe, tolerance)
+    others, forms = [], (friction_form(first), friction_form(aligned))
     numbers = [*gravity_parameters(), *limit_parameters(first)]
-    forms = friction_form(first), friction_form(aligned)
     if forms[0] == forms[1]:
         numbers += friction_parameters(first)
     else:
         rubbing = replace(here, arm=replace(first, friction=aligned.friction))
         effect = probe.effect(rubbing).largest
-        found.append(Difference('arm', 'friction model', *forms, '', effect))
-    found += _measured(numbers, here, there, probe, tolerance)
-    order = {name: i for i, name in enumerate(('arm', 'base', *first.joint_names, 'flange'))}
-    found.sort(key=lambda one: (-one.torque_effect, order[one.place]))
-    # In the reading as it is, joints that are counted the other way are differences too.
-    together = probe.effect(Situation(reading, field))
-    return Comparison(first, aligned, tuple(found), together)
-
-
-def compare_geometry(
-    first: ArmDescription, second: ArmDescription | SerialChain, *, gravity: ArrayLike = GRAVITY
-) -> tuple[ArmDescription, tuple[Difference, ...]]:
-    """
-    Return the second in the first's rows, and where its axes, joints and flange are others.
-
-    What is within the rounding of a URDF's text is no difference. Arguments are as for `compare`.
-    """
-    here = Situation(first, gravity_vector(gravity))
-    _, aligned, reversed_joints = nearest_reading(first, second, TEXT)
-    there = replace(here, arm=aligned)
-    found = _geometry(here, there, reversed_joints, TorqueProbe(here), TEXT)
-    return aligned, tuple(
-        one
-        for one in sorted(found, key=lambda one: -one.torque_effect)
-        if not _same(one.first, one.second, _rounding(one), angle=one.unit == 'rad')
+        others.append(Difference('arm', 'friction model', *forms, '', effect))
+    return Comparison(
+        first,
+        aligned,
+        tuple(_geometry(here, there, reversed_joints, probe, tolerance)),
+        tuple(_links(here, there, probe, tolerance)),
+        tuple(others + _measured(numbers, here, there, probe, tolerance)),
+        # In the reading as it is, joints that are counted the other way are differences too.
+        probe.effect(Situation(reading, field)),
     )
-
-
-def compare_links(
-    first: ArmDescription, second: ArmDescription, *, gravity: ArrayLike = GRAVITY
-) -> list[Difference]:
-    """
-    Return where the links of two arms of the same rows are others, the largest effect first.
-
-    What is within the rounding of a URDF's text is no difference. Arguments are as for `compare`.
-    """
-    here = Situation(first, gravity_vector(gravity))
-    found = _links(here, replace(here, arm=second), TorqueProbe(here), TEXT)
-    return sorted(found, key=lambda one: -one.torque_effect)
 
 
 def _links(
@@ -185,14 +162,6 @@ def _links(
             for one in _measured(parameters, here, there, probe, tolerance)
         ]
     return found
-
-
-def _rounding(one: Difference) -> float:
-    """Return how far a number of a URDF may be off: pi/2 written as 1.5708 is 3.7e-6 rad off."""
-    # On a FER 1e-5 rad in a joint axis changes no torque by more than 8e-4 N m, 1e-6 m none by
-    # more than 3e-4 N m; a flange is as far off as all axes before it together.
-    allowed = _ROUNDED_ANGLE if one.unit == 'rad' else TEXT
-    return 10.0 * allowed if one.place == 'flange' else allowed
 
 
 def _geometry(
@@ -262,11 +231,12 @@ def _differing(
     return [
         one
         for one in parameters
-        if not _same(one.read(here), one.read(there), tolerance, angle=one.angle)
+        if not alike(one.read(here), one.read(there), tolerance, angle=one.angle)
     ]
 
 
-def _same(a: float | str, b: float | str, tolerance: float, *, angle: bool = False) -> bool:
+def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = False) -> bool:
+    """Return whether two values are equal to a tolerance; angles modulo a whole turn."""
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     if a == b or (math.isnan(a) and math.isnan(b)):

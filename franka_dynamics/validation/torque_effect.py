@@ -52,7 +52,8 @@ class Difference:
     and `second` are the two values of `parameter`, in `unit`.
     `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
     parameter brings about over random states within the limits; 0.0 if no torque shows it.
-    `cause` is the likeliest one, where one is known, and `certain` where it can only be a mistake.
+    `tilted` says that this was found on a base tilted about two axes, because upright there is
+    none. `cause` is the likeliest one, where one is known, `certain` where it must be a mistake.
     """
 
     place: str
@@ -63,6 +64,7 @@ class Difference:
     torque_effect: float
     cause: str = ''
     certain: bool = True
+    tilted: bool = False
 
     @property
     def has_effect(self) -> bool:
@@ -73,6 +75,7 @@ class Difference:
         """Return the difference as one sentence."""
         effect = (
             f'torque changes by up to {self.torque_effect:.3g} N m'
+            f'{" where the base is tilted" if self.tilted else ""}'
             if self.has_effect
             else 'no effect on torque'
         )

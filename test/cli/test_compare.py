@@ -3,14 +3,16 @@
 """`arm compare`: one verdict on a URDF or an arm file, and what its options mean together."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.cli.main import main
 from franka_dynamics.urdf.writer import write_urdf
 
-from ..arms import with_row_shifted
+from ..arms import with_link, with_row_shifted
 
 
 @pytest.fixture
@@ -32,6 +34,16 @@ def test_a_urdf_is_compared_with_its_arm_and_a_node_refuses_it(urdf, capsys):
     assert said.startswith('MISMATCH: fr3 (franka_description, hand none) against ')
     assert '- fr3_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by' in said
     assert 'note: a node refuses it as its model' in said
+
+
+def test_a_difference_has_one_effect_on_torque_for_the_arm_and_for_a_node(tmp_path, capsys):
+    path, arm = tmp_path / 'robot.urdf', load('fr3')
+    heavier = arm.links[2] + LinkInertia.from_center_of_mass(0.5, (0.1, 0.0, 0.0), np.zeros(6))
+    path.write_text(write_urdf(with_link(arm, 2, heavier)), encoding='utf-8')
+    status, said = printed(capsys, 'arm', 'compare', str(path), '--gravity', '0', '3', '-9')
+    effects = re.findall(r'(first moment x|mass) is .*? by up to (\S+) N m', said)
+    assert status == 1 and len(effects) > 1 and len(set(effects)) < len(effects)
+    assert len(set(effects)) == len({name for name, _ in effects})
 
 
 def test_a_urdf_of_the_arm_passes_and_json_says_which(tmp_path, capsys):

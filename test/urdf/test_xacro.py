@@ -11,7 +11,7 @@ from franka_dynamics.arm import available_hands, load
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.xacro_writer import physical_sets, SHIPPED
-from franka_dynamics.validation.comparison import compare_geometry
+from franka_dynamics.validation.comparison import compare
 
 xacro = pytest.importorskip('xacro')
 ROUNDING = 1e-14  # kg m^2
@@ -33,10 +33,10 @@ def test_xacros_links_of_arm_set_and_hand_are_the_described_ones(arm, inertial_s
     text = expanded(robot_type=arm, inertial_set=inertial_set, hand=hand, arm_prefix='p_')
     expected = load(arm, inertial_set, hand=hand, prefix='p_')
     chain = read_chain(text, expected.joint_names)
-    aligned, differences = compare_geometry(expected, chain)
-    assert differences == ()
+    compared = compare(expected, chain)
+    assert compared.geometry == ()
     assert f'p_{arm}_link{expected.n + 1}' in chain.tool_frames
-    for found, link in zip(aligned.links, expected.links):
+    for found, link in zip(compared.second.links, expected.links):
         np.testing.assert_allclose(found.parameters(), link.parameters(), rtol=0.0, atol=ROUNDING)
 
 

@@ -65,9 +65,9 @@ def plant(rng, arm, kind):
     )
 
 
-def torque_change(arm, other, gravity, seed):
+def torque_change(arm, other, gravity, seed, count=STATES):
     """Return the largest change of a torque, by Pinocchio."""
-    states = sample_states(arm, STATES, seed)
+    states = sample_states(arm, count, seed)
     here, there = PinocchioModel(arm), PinocchioModel(other, gravity)
     return max(
         np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
@@ -116,12 +116,7 @@ def test_the_effect_of_a_fault_is_pinocchios_torque_change():
     arm = load('fer')
     faulty = with_row_shifted(arm, 3, a=0.01)
     (found,) = compare(arm, faulty).differences
-    states = sample_states(arm, 200, 0)
-    here, there = PinocchioModel(arm), PinocchioModel(faulty)
-    expected = max(
-        np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
-        for state in zip(*states)
-    )
+    expected = torque_change(arm, faulty, GRAVITY, 0, count=200)
     np.testing.assert_allclose(found.torque_effect, expected, rtol=0.0, atol=1e-11)
     assert str(found) == (
         f'fer_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by '
@@ -135,20 +130,9 @@ def test_one_arm_in_two_conventions_differs_in_nothing():
     assert compare(arm, in_modified_convention(arm)).differences == ()
 
 
-def test_an_angle_a_whole_turn_off_is_no_difference():
-    arm = load('fr3')
-    assert compare(arm, with_row_shifted(arm, 2, alpha=2.0 * np.pi)).differences == ()
-
-
 @pytest.mark.parametrize(
     ('change', 'place', 'parameter', 'effect'),
     [
-        (
-            lambda joint: {'limits': replace(joint.limits, upper=1.0)},
-            'fer_joint3',
-            'limit upper',
-            False,
-        ),
         (
             lambda joint: {'limits': replace(joint.limits, jerk=1.0)},
             'fer_joint3',
@@ -210,12 +194,6 @@ def test_as_many_digits_are_said_as_tell_two_numbers_apart():
     assert 'mass is 0.735522 here and 0.735522004 there [kg]' in str(found)
 
 
-def test_another_flange_is_named_without_effect_on_torque():
-    arm = load('fer')
-    (found,) = compare(arm, replace(arm, flange=replace(arm.flange, d=0.11))).differences
-    assert str(found) == ('flange: d is 0.107 here and 0.11 there [m]; no effect on torque.')
-
-
 def test_no_friction_or_another_model_names_the_friction_model():
     arm = load('fer')
     rubbed = ViscousCoulombFriction(np.ones(7), np.zeros(7), np.zeros(7))
@@ -226,19 +204,6 @@ def test_no_friction_or_another_model_names_the_friction_model():
         replace(arm, friction=rubbed), replace(arm, friction=replace(rubbed, width=0.1))
     ).differences
     assert (width.place, width.parameter, width.has_effect) == ('arm', 'friction width', False)
-
-
-def test_a_limit_that_only_one_arm_states_is_named():
-    arm = load('fer')
-    limits = replace(arm.joints[2].limits, velocity_offset=0.5, velocity_deceleration=6.0)
-    joints = tuple(
-        replace(joint, limits=limits) if i == 2 else joint for i, joint in enumerate(arm.joints)
-    )
-    found = compare(arm, replace(arm, joints=joints)).differences
-    assert [(one.place, one.parameter) for one in found] == [
-        ('fer_joint3', 'limit velocity_offset'),
-        ('fer_joint3', 'limit velocity_deceleration'),
-    ]
 
 
 def test_arms_of_unequal_length_are_refused_with_both_lengths():
