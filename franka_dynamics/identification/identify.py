@@ -6,9 +6,9 @@ From recorded motions to an arm that predicts its own torques: the whole procedu
 Recordings become summaries, one by one, in this process or wherever an executor runs them. Parts
 of them are left out in turn (bags, or stretches of one or two bags), or other recordings are named
 as unseen; each is predicted by a fit that repeats every choice without it (noise, the prior's
-precision, which friction is held), and so are the published sets with friction fitted alike. Then
-everything is fitted once more to all recordings: base parameters with friction, and the standard
-parameters of an arm that can be.
+precision, the slip elements, which friction is held), and so are the published sets with friction
+fitted alike. Then everything is fitted once more to all recordings: base parameters with friction,
+and the standard parameters of an arm that can be.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .bags import Bag, BagNote, gathered, Summarise
 from .checks import (
@@ -36,6 +36,7 @@ from .samples import (
     filter_inflation,
     Part,
     parts,
+    QRFactors,
     residual_inflation,
     Summary,
     total,
@@ -49,6 +50,7 @@ from .solve import (
     find_noise,
     friction_alone,
     Noise,
+    REGULARIZATIONS,
     WEAKEST_PRIOR,
     without_prior,
 )
@@ -62,6 +64,8 @@ from ..typing import Array
 
 # A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
 NOT_SHOWN = 0.5
+# Other slip elements than the usual ones must predict better by more than this part.
+_CLEARLY = 0.01
 Progress = Callable[[int, int], None]
 
 
@@ -117,6 +121,21 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
+class _Trial:
+    """One choice of slip elements: the parts it has, their noise, how well it predicts them."""
+
+    prior: Prior
+    noise: Noise
+    parts: list[QRFactors]
+    validation: CrossValidation | None
+
+    @property
+    def error(self) -> float:
+        """Root mean square of left-out torque vectors [N m]; infinite if none were left out."""
+        return np.inf if self.validation is None else self.validation.error
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """What all fits of one identification have in common; called with parts, it fits them."""
 
@@ -128,33 +147,62 @@ class Problem:
     inflation: Array
     strongest: Array
 
-    def seen_by(self, fit: Fit, part: Part) -> Part:
-        """Return a part as a fit has it: efforts in N m."""
-        return Part(part.name, part.factors.scaled(fit.scale.scale))
+    @property
+    def choices(self) -> list[TorqueModel]:
+        """Models with the reaches of slip elements to choose from, the usual ones first."""
+        return [self.model.with_reaches(one) for one in self.options.slip_reaches]
 
-    def prior(self, effort_scale: Array) -> Prior:
+    def of(self, model: TorqueModel, factors: QRFactors, scale: ArrayLike = 1.0) -> QRFactors:
+        """Return factors as one of the choices has them, their torques multiplied by a scale."""
+        every = self.model.friction.symbols
+        kept = [every.index(symbol) for symbol in model.friction.symbols]
+        return factors.with_terms(kept).scaled(np.broadcast_to(scale, model.n))
+
+    def seen_by(self, fit: Fit, part: Part) -> Part:
+        """Return a part as a fit has it: its friction terms, efforts in N m."""
+        return Part(part.name, self.of(fit.prior.model, part.factors, fit.scale.scale))
+
+    def prior(self, model: TorqueModel, effort_scale: Array) -> Prior:
         """Return the prior where efforts become torques by a scale, (n,)."""
-        return Prior.towards(self.start, self.model, self.strongest * np.abs(effort_scale))
+        return Prior.towards(self.start, model, self.strongest * np.abs(effort_scale))
 
     def effort_scale(self, samples: Sequence[Part]) -> EffortScale:
         """Return what one unit of effort is in N m, found from the parts if it is not known."""
         if not self.options.scale_unknown:
             return EffortScale.given(self.options.known_scale(self.model.n))
-        factors = total(part.factors for part in samples)
-        prior = self.prior(np.ones(self.model.n))
+        usual = self.choices[0]
+        factors = self.of(usual, total(part.factors for part in samples))
+        prior = self.prior(usual, np.ones(self.model.n))
         return find_effort_scale(factors, prior, self.start, self.inflation)
+
+    def _trial(self, model: TorqueModel, given: Sequence[Part], scale: Array) -> _Trial:
+        """Return how well parts are predicted from each other with one choice of reaches."""
+        split = [self.of(model, part.factors, scale) for part in given]
+        prior = self.prior(model, scale)
+        noise = find_noise(total(split), prior, self.inflation)
+        asked = self.options.regularization
+        if asked is not None and len(split) < 2:
+            return _Trial(prior, noise, split, None)
+        tried = REGULARIZATIONS if asked is None else (asked,)
+        return _Trial(prior, noise, split, cross_validate(split, noise, prior, tried))
+
+    def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
+        """Return the usual reaches unless others predict clearly better."""
+        usual, *others = (self._trial(model, given, scale) for model in self.choices)
+        best = min((usual, *others), key=lambda one: one.error)
+        return best if best.error < (1.0 - _CLEARLY) * usual.error else usual
 
     def __call__(self, given: Sequence[Part]) -> Fit:
         """Fit everything to some parts."""
-        options, model = self.options, self.model
+        options = self.options
         scale = self.effort_scale(given)
-        split = [part.factors.scaled(scale.scale) for part in given]
-        prior, samples = self.prior(scale.scale), total(split)
-        noise = find_noise(samples, prior, self.inflation)
+        chosen = self._chosen(given, scale.scale)
+        prior, noise, model = chosen.prior, chosen.noise, chosen.prior.model
+        samples = total(chosen.parts)
         validation, regularization = None, options.regularization
         if regularization is None:
-            validation = cross_validate(split, noise, prior)
-            regularization = validation.chosen
+            assert chosen.validation is not None
+            validation, regularization = chosen.validation, chosen.validation.chosen
         equations = samples.weighted(noise.weights)
         precision = shown_precision(equations, prior)
         misfit = prior_misfit(prior, regularization, precision)
@@ -401,7 +449,7 @@ def identify(
     wholes = [problem.seen_by(final, one.whole) for one in summaries]
     equations = total(one.factors for one in wholes).weighted(final.noise.weights)
     return Identification(
-        model,
+        final.prior.model,
         start,
         asked,
         final,
@@ -456,10 +504,10 @@ def _about_hands(
 
 def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> Problem:
     """Return the problem whose samples repeat each other as the residuals do, not the filter."""
-    scale = problem.effort_scale(parts(summaries)).scale
-    factors = total(one.whole.factors for one in summaries).scaled(scale)
-    windows = total(one.windows for one in summaries).scaled(scale)
-    prior = problem.prior(scale)
+    scale, model = problem.effort_scale(parts(summaries)).scale, problem.choices[0]
+    factors = problem.of(model, total(one.whole.factors for one in summaries), scale)
+    windows = problem.of(model, total(one.windows for one in summaries), scale)
+    prior = problem.prior(model, scale)
     noise = find_noise(factors, prior, problem.inflation)
     theta = estimate(factors.weighted(noise.weights), prior, WEAKEST_PRIOR).theta
     measured = residual_inflation(factors.squares(theta), windows.squares(theta))
@@ -497,8 +545,8 @@ def _scores(
                     samples.squares(whole.theta, base_scale=whole.base_scale), samples.samples
                 ),
                 tuple(
-                    PartScore.of(part, problem.model, one.theta, one.base_scale)
-                    for part, one in zip(unseen, each)
+                    PartScore.of(part, fit.prior.model, one.theta, one.base_scale)
+                    for part, fit, one in zip(unseen, every, each)
                 ),
             )
         )

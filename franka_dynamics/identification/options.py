@@ -115,12 +115,17 @@ class IdentificationOptions:
         """Return what one unit of effort is in N m, one where it is to be found, shape (n,)."""
         return effort_scales(1.0 if self.effort_scale is None else self.effort_scale, n)
 
+    @property
+    def slip_reaches(self) -> tuple[tuple[float, ...], ...]:
+        """Reaches of the slip elements to choose from, the usual ones first."""
+        return SLIP_REACHES if self.friction == MAXWELL_SLIP else ((),)
+
     def torque_model(self, start: ArmDescription) -> TorqueModel:
-        """Return what can be identified of an arm."""
+        """Return what can be identified of an arm: with every slip element there may be."""
         return TorqueModel.of(
             start,
             gravity=self.gravity,
             rotor_inertia=self.rotor_inertia or not self.torque,
-            reaches=SLIP_REACHES if self.friction == MAXWELL_SLIP else (),
+            reaches=tuple(sorted({one for pair in self.slip_reaches for one in pair})),
             friction_part=FRICTION_PART if self.torque else DRIVE_FRICTION_PART,
         )

@@ -101,6 +101,12 @@ class QRFactors:
         r_factors[:, :, -_EFFORTS:] *= np.asarray(scale, dtype=float)[:, None, None]
         return replace(self, r_factors=r_factors)
 
+    def with_terms(self, kept: Sequence[int]) -> QRFactors:
+        """Return the factors of a model that has only some of each joint's friction terms."""
+        b, width = self.base_count, self.r_factors.shape[-1]
+        order = [*range(b), *(b + k for k in kept), *range(width - _EFFORTS, width)]
+        return replace(self, r_factors=_r_factors(self.r_factors[:, :, order]), terms=len(kept))
+
     def less_rigid(self, base_values: Array, base_scale: ArrayLike = 1.0) -> QRFactors:
         """Return the factors of what base parameters (b,), scaled by (n,), leave of torque."""
         rigid = self.r_factors[:, :, : len(base_values)] @ base_values

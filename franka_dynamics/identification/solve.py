@@ -301,6 +301,11 @@ class CrossValidation:
     start_rigid_error: float
 
     @property
+    def error(self) -> float:
+        """Root mean square of the left-out torque vectors under the chosen one [N m]."""
+        return self.errors[self.regularizations.index(self.chosen)]
+
+    @property
     def chosen(self) -> float:
         """
         The regularization with the smallest error, or the strongest whose error is as small.
@@ -321,9 +326,10 @@ def cross_validate(
     parts: Sequence[QRFactors],
     noise: Noise,
     prior: Prior,
+    regularizations: Sequence[float] = REGULARIZATIONS,
 ) -> CrossValidation:
     """
-    Predict each part from the others under every one of `REGULARIZATIONS`.
+    Predict each part from the others under every regularization.
 
     Parameters
     ----------
@@ -334,6 +340,8 @@ def cross_validate(
         The joints' weights.
     prior : Prior
         The prior.
+    regularizations : sequence of float
+        Of the prior on inertias, above zero, rising.
 
     Raises
     ------
@@ -344,17 +352,17 @@ def cross_validate(
     if len(parts) < 2:
         raise IdentificationError(f'Cross-validation needs at least two parts; got {len(parts)}.')
     model, b = prior.model, len(prior.model.base)
-    squares, rigid = np.zeros((2, len(REGULARIZATIONS)))
+    squares, rigid = np.zeros((2, len(regularizations)))
     for k, part in enumerate(parts):
         rest = total([*parts[:k], *parts[k + 1 :]]).weighted(noise.weights)
-        for i, regularization in enumerate(REGULARIZATIONS):
+        for i, regularization in enumerate(regularizations):
             theta = estimate(rest, prior, regularization).theta
             squares[i] += part.squares(theta).sum()
             rigid[i] += part.squares_beside_friction(model, theta[:b]).sum()
     start = sum(part.squares_beside_friction(model, prior.center[:b]).sum() for part in parts)
     samples = sum(part.samples for part in parts)
     return CrossValidation(
-        REGULARIZATIONS,
+        tuple(regularizations),
         tuple(np.sqrt(squares / samples).tolist()),
         tuple(np.sqrt(rigid / samples).tolist()),
         float(np.sqrt(start / samples)),

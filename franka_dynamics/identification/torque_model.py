@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,9 +21,10 @@ from ..typing import Array
 
 VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
 # One slip element for the pre-sliding of bearings and seals, one for the wind-up of the drive
-# [rad]. A longer one is a spring to most motions, which is mistaken for gravity: on a real FER,
-# 0.6 rad predicts a left-out stretch with 0.5 N m instead of 0.2.
-SLIP_REACHES = (0.004, 0.3)
+# [rad]: the first pair unless another predicts left-out parts better. An element longer than 0.3
+# rad is a spring to most motions, which is mistaken for gravity: on a real FER, 0.6 rad predicts a
+# left-out stretch with 0.5 N m instead of 0.2.
+SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
 # Above such a speed a joint that slips rubs less than when it begins to [rad/s].
 STRIBECK_VELOCITY = 0.1
 # What joints of such arms have, as parts of their torque limits: the prior's standard deviations.
@@ -177,6 +178,10 @@ class TorqueModel:
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
             FrictionTerms(arm.n, reaches=reaches, part=friction_part),
         )
+
+    def with_reaches(self, reaches: tuple[float, ...]) -> TorqueModel:
+        """Return the model whose friction has these slip elements alone."""
+        return replace(self, friction=replace(self.friction, reaches=reaches))
 
     @property
     def n(self) -> int:

@@ -60,6 +60,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         ],
         'not_shown': result.not_shown,
         'friction_held_at_zero': result.friction_held,
+        'slip_reaches_rad': result.model.friction.reaches,
         'effort_scale': result.effort_scale,
         'effort_scale_relative_deviation': fit.scale.deviation,
         'verdict': {**plain(result.verdict), 'better': result.verdict.better},

@@ -18,7 +18,8 @@ from franka_dynamics.identification.solve import estimate, find_noise
 from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')
-MODEL = IdentificationOptions().torque_model(FER)
+OPTIONS = IdentificationOptions()
+MODEL = OPTIONS.torque_model(FER).with_reaches(OPTIONS.slip_reaches[0])
 PRIOR = Prior.towards(FER, MODEL, np.ones(7))
 
 

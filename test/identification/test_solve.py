@@ -272,7 +272,7 @@ def test_given_one_fold_when_validated_then_it_is_refused(simulate):
 
 def test_published_friction_is_the_least_of_squares_and_prior():
     recording = slow_work(FR3, drawn_friction(FR3, 3), 3)
-    model = IdentificationOptions().torque_model(FR3)
+    model = IdentificationOptions().torque_model(FR3).with_reaches((0.004, 0.3))
     motion = prepare(recording, columns=model.friction.columns).part(slice(0, 150))
     factors, prior = QRFactors.of(model, motion), Prior.towards(FR3, model, np.ones(7))
     noise = find_noise(factors, prior, np.full(7, filter_inflation(motion.options)))
