@@ -50,10 +50,10 @@ class BatchModel:
     Inputs may have any memory layout and any real type. They may be another library's (PyTorch,
     JAX and others, by DLPack, in a processor's memory); results are then of that library, too,
     without a copy; gradients are for `TorchModel` and `JaxModel`. Results are C-contiguous arrays,
-    unless `out` is given, which must be one, of the result's type. That is float32, and computed
-    in float32, where all inputs are, else float64: torques of a Franka then come within 1e-4 N m
-    of the exact ones, see docs/performance.md. Rotor inertias are part of torques and mass
-    matrices, not of the regressor.
+    unless `out` is given, which must be one of NumPy's, of the result's type. That is float32, and
+    computed in float32, where all inputs are, else float64: torques of a Franka then come within
+    1e-4 N m of the exact ones, see docs/performance.md. Rotor inertias are part of torques and
+    mass matrices, not of the regressor.
 
     Code is generated for each quantity when it is first asked for, and compiled where llvmlite
     and cffi are installed (extra `batch`): once, for the machine code stays in the user's cache
@@ -217,16 +217,16 @@ class BatchModel:
             if found is not None and _alike(given, q.shape, q.dtype, self.description.n):
                 return self._filled(found, given, q.shape[:1], q.dtype, out)
         names = form(quantity, self.description.n).arrays
-        exchanged = exchange(names, given, out)
+        exchanged = exchange(names, given)
         if exchanged is not None:
-            given, out = exchanged.arrays, exchanged.out
+            given = exchanged[0]
         arrays, lead, dtype = self._states(dict(zip(names, given)))
         key = (quantity, dtype, columns, slopes)
         if key not in self._functions:
             self._functions[key] = _function(self.description, self._gravity, *key)
         make = aligned if exchanged else np.empty
         filled = self._filled(self._functions[key], arrays, lead, dtype, out, make)
-        return exchanged.back(filled) if exchanged else filled
+        return exchanged[1](filled) if exchanged else filled
 
     def _filled(
         self,
@@ -326,5 +326,5 @@ def _require_output(out: Any, shape: tuple[int, ...], dtype: Any) -> None:
         or not out.flags.writeable
     ):
         raise JointVectorError(
-            f'out must be a writeable, C-contiguous {dtype} array of shape {shape}.'
+            f'out must be a writeable, C-contiguous NumPy array of {dtype} and shape {shape}.'
         )

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Arrays of other libraries, read and written where they lie (DLPack).
+Arrays of other libraries, read where they lie (DLPack).
 
 PyTorch, JAX, CuPy and others hand their memory over by the protocol of the array API standard
 (2023.12, `__dlpack__` and `from_dlpack`), without this package importing any of them.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import math
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,52 +23,40 @@ _CPU, _CUDA_HOST = 1, 3  # kinds of devices whose memory a processor reads (dlpa
 _ALIGNMENT = 64  # bytes, from which JAX takes memory over without a copy
 
 
-class Exchange(NamedTuple):
-    """
-    What a call works on in place of another library's arrays.
-
-    `arrays` and `out` are views by NumPy, `back` returns a result as the caller's kind of array.
-    """
-
-    arrays: tuple[Any, ...]
-    out: Any
-    back: Callable[[Array], Any]
-
-
 def is_foreign(array: Any) -> bool:
     """Return whether an array is another library's than NumPy's."""
     return not isinstance(array, np.ndarray) and hasattr(array, '__dlpack__')
 
 
-def exchange(names: Sequence[str], arrays: Sequence[Any], out: Any) -> Exchange | None:
+def exchange(
+    names: Sequence[str], arrays: Sequence[Any]
+) -> tuple[list[Any], Callable[[Array], Any]] | None:
     """
-    Return views of other libraries' arrays, or None where all are NumPy's or plain numbers.
+    Return views of other libraries' arrays, and what makes such an array of a result.
+
+    None where all are NumPy's or plain numbers.
 
     Raises
     ------
     JointVectorError
-        If an array cannot be read here, `out` not be written, or two libraries are mixed.
+        If an array cannot be read here, or two libraries are mixed.
 
     """
-    given = [*zip(names, arrays), ('out', out)]
-    foreign = [(name, array) for name, array in given if is_foreign(array)]
+    foreign = {name: array for name, array in zip(names, arrays) if is_foreign(array)}
     if not foreign:
         return None
-    first, like = foreign[0]
-    for name, array in foreign:
-        if _library(array) is not _library(like):
+    first, like = next(iter(foreign.items()))
+    library = _library(like)
+    for name, array in foreign.items():
+        if _library(array) is not library:
             raise JointVectorError(
                 f'{name} is an array of {_library(array).__name__} and {first} one of '
-                f'{_library(like).__name__}; give all of one kind.'
+                f'{library.__name__}; give all of one kind.'
             )
-    views = {name: _view(name, array) for name, array in foreign}
-    if 'out' in views and not views['out'].flags.writeable:
-        views['out'] = _writeable(out, views['out'])
-    return Exchange(
-        tuple(views.get(name, array) for name, array in zip(names, arrays)),
-        views.get('out', out),
-        lambda result: out if out is not None else _library(like).from_dlpack(result),
-    )
+    views = [
+        _view(name, array) if name in foreign else array for name, array in zip(names, arrays)
+    ]
+    return views, library.from_dlpack
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -103,11 +91,3 @@ def _view(name: str, array: Any) -> np.ndarray:
         f'{name} is in the memory of another device, and BatchModel computes on the processor; '
         'TracedModel computes where the arrays are.'
     )
-
-
-def _writeable(out: Any, view: np.ndarray) -> np.ndarray:
-    """Return a view that can be written where the library gives one otherwise, or the view."""
-    # Before version 1.0 DLPack did not say whether memory may be written, and NumPy writes none.
-    other = np.asarray(out)
-    same = other.ctypes.data == view.ctypes.data and other.strides == view.strides
-    return other if same and other.flags.writeable else view

@@ -54,23 +54,6 @@ def test_mapped_slopes_are_those_of_the_recursion(model):
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=ATOL)
 
 
-def test_many_states_pass_through_a_compiled_call(model):
-    states = sample_states(ARM, 20_000)
-    found = jax.jit(model.gravity)(states[0])
-    np.testing.assert_allclose(
-        found[::5000], PinocchioModel(ARM).gravity(states[0][::5000]), rtol=0.0, atol=ATOL
-    )
-
-
-def test_traced_gravity_has_the_same_gradient(model):
-    (q, *_) = sample_states(ARM, 3)
-    ours, traced = (
-        jax.grad(lambda x, f=function: (f(x) ** 2).sum())(q)
-        for function in (model.gravity, model.traced.gravity)
-    )
-    np.testing.assert_allclose(ours, traced, rtol=0.0, atol=1e-8)  # N^2 m^2, up to 1e4
-
-
 def test_an_argument_of_another_shape_is_refused(model):
     with pytest.raises(JointVectorError, match=r'dq has shape \(3, 6\), expected \(\.\.\., 7\)'):
         model.coriolis(np.zeros((3, 7)), np.zeros((3, 6)))
@@ -102,10 +85,6 @@ def test_rows_that_are_not_finite_are_nan_alone_in_jax(model):
     found = np.asarray(jax.jit(model.coriolis)(q, dq))
     assert np.isnan(found[3]).all()
     np.testing.assert_array_equal(np.delete(found, 3, 0), np.delete(clean, 3, 0))
-
-
-def test_no_states_give_no_rows_in_jax(model):
-    assert jax.jit(model.mass_matrix)(np.zeros((0, 7))).shape == (0, 7, 7)
 
 
 @pytest.mark.parametrize(

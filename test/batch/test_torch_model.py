@@ -64,20 +64,6 @@ def test_second_derivatives_are_refused_and_traced_ones_exist(model):
     assert torch.autograd.gradgradcheck(model.traced.gravity, (q,), eps=1e-6, atol=2e-4)
 
 
-@pytest.mark.parametrize('name', [name for name in ARGUMENTS if name != 'flange_pose'])
-def test_gradients_are_those_of_the_traced_equations(model, name):
-    # PyTorch differentiates the straight-line code itself, operation by operation.
-    states = tensors(3)[: ARGUMENTS[name]]
-    arguments = tuple(range(len(states)))
-    ours, traced = (
-        torch.func.vmap(torch.func.jacrev(getattr(one, name), argnums=arguments))(*states)
-        for one in (model, model.traced)
-    )
-    for found, expected in zip(ours, traced):
-        scale = max(1.0, float(expected.abs().max()))
-        torch.testing.assert_close(found, expected, rtol=0.0, atol=ATOL * scale)
-
-
 # Of each state's largest value and largest element of each gradient, as docs/howto/gradients.md
 # states them: values as those of the kernels of batches.
 SINGLE = {
@@ -137,12 +123,6 @@ def test_traced_columns_are_one_graph_to_compile(model, name):
     # What torch.compile traces, without the minute that its C++ takes; a break is an error.
     found = torch.compile(columns, backend='eager', fullgraph=True)(*turned)
     torch.testing.assert_close(found.movedim(-1, 0), expected, rtol=0.0, atol=ATOL)
-
-
-def test_a_tensor_is_read_where_it_is(model):
-    q = tensors()[0].flip(0)
-    expected = model.gravity(q.clone())
-    torch.testing.assert_close(model.gravity(q), expected, rtol=0.0, atol=0.0)
 
 
 @pytest.mark.parametrize(

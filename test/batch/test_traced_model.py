@@ -3,7 +3,6 @@
 """Equations traced by an array library against Pinocchio; NumPy stands for any library."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
@@ -33,20 +32,6 @@ def test_traced_torques_are_pinocchios(stacks):
         (traced.mass_matrix(q), model.mass_matrix(q)),
     ):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
-
-
-def test_traced_accelerations_are_the_articulated_bodys(stacks):
-    traced, model, (q, dq, tau) = stacks
-    expected = [pin.aba(model.model, model.data, *state) for state in zip(q, dq, tau)]
-    np.testing.assert_allclose(traced.forward_dynamics(q, dq, tau), expected, rtol=RTOL, atol=RTOL)
-
-
-def test_traced_slopes_are_pinocchios(stacks):
-    traced, model, states = stacks
-    for found, state in zip(traced.inverse_dynamics_derivatives(*states), zip(*states)):
-        by_q, by_dq, _ = pin.computeRNEADerivatives(model.model, model.data, *state)
-        np.testing.assert_allclose(found[:2], [by_q, by_dq], rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(found[2], model.mass_matrix(state[0]), rtol=0.0, atol=ATOL)
 
 
 def test_a_state_that_is_not_finite_spoils_its_own_row(stacks):

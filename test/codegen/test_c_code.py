@@ -5,7 +5,6 @@
 import ctypes
 
 import numpy as np
-import pinocchio as pin
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
@@ -101,35 +100,3 @@ def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):
     np.testing.assert_allclose(
         tau, [model.inverse_dynamics(*state) for state in zip(*states)], rtol=0.0, atol=ATOL
     )
-
-
-DERIVED = """
-#include "fer_dynamics.h"
-void run(int count, const double *q, const double *dq, const double *ddq, double *d, double *a)
-{
-  for (int i = 0; i < count; ++i) {
-    fer_derivatives(q + 7*i, dq + 7*i, ddq + 7*i, (double (*)[7][7])(d + 147*i));
-    fer_forward_dynamics(q + 7*i, dq + 7*i, ddq + 7*i, a + 7*i);
-  }
-}
-"""
-
-
-def test_compiled_derivatives_and_accelerations_are_pinocchios(tmp_path):
-    run = compiled(
-        tmp_path, DERIVED, '--quantity', 'derivatives', '--quantity', 'forward_dynamics'
-    )
-    run.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
-    arm = load('fer')
-    states = sample_states(arm, 100, seed=4)
-    slopes, accelerations = np.full((100, 3, 7, 7), np.nan), np.full((100, 7), np.nan)
-    run(100, *states, slopes, accelerations)
-    model = PinocchioModel(arm)
-    for i, state in enumerate(zip(*states)):
-        by_q, by_dq, _ = pin.computeRNEADerivatives(model.model, model.data, *state)
-        np.testing.assert_allclose(
-            slopes[i], [by_q, by_dq, model.mass_matrix(state[0])], rtol=0.0, atol=ATOL
-        )
-        np.testing.assert_allclose(
-            accelerations[i], pin.aba(model.model, model.data, *state), rtol=1e-10, atol=1e-10
-        )

@@ -20,7 +20,7 @@ from franka_dynamics.codegen.equations import (
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
-from .arms import arms, random_arm
+from .arms import arms
 from ..identification.trees import random_tree_of_rows
 
 # Measured: 3e-13 on the random arms, whose torques reach 500 N m.
@@ -116,14 +116,3 @@ def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
         np.testing.assert_allclose(
             out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
         )
-
-
-def test_a_massless_arms_equations_give_zero_torque():
-    description = random_arm(7)
-    empty = replace(
-        description.map_links(lambda link: link - link),
-        joints=tuple(replace(joint, rotor_inertia=0.0) for joint in description.joints),
-    )
-    out = np.full(empty.n, np.nan)
-    runnable(customised_equations(empty))['inverse_dynamics'](*np.ones((3, empty.n)), out)
-    np.testing.assert_array_equal(out, np.zeros(empty.n))
