@@ -20,9 +20,8 @@ from ..arm.consistency import REPAIRS
 from ..arm.payload import payload_array, read_payload
 from ..options import option
 
-# Names of the options of an arm; of these, what changes masses alone.
+# Names of an arm's options that change masses alone.
 MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
-ARM_OPTIONS = ('arm', *MASS_OPTIONS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,7 @@ import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from ._arm_options import (
-    RepairableArm,
-    this_command,
-)
+from ._arm_options import RepairableArm, this_command
 from ._interrupts import until_interrupted
 from ._options import folder_option
 from ._say import say, terminal
@@ -45,7 +42,6 @@ class Sim(RepairableArm):
         choices=('mujoco', 'fci'),
         default='mujoco',
     )
-    friction: bool = option("add the arm file's friction to the joints", default=False)
     realistic: bool = option(
         'simulate an arm that is not its model: inertias 10 % off, friction, noisy '
         'sensors and 0.2 kg on the flange that nobody declared',
@@ -111,9 +107,7 @@ def _run(
     pacing = {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * arguments.real_time_factor}
     nodes.start(
         'simulator_node',
-        (plant or {**common, 'friction': arguments.friction})
-        | {'gravity_compensation': arguments.target == 'fci'}
-        | pacing,
+        (plant or common) | {'gravity_compensation': arguments.target == 'fci'} | pacing,
     )
     nodes.start(
         'feedforward_node',

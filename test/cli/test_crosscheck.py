@@ -66,13 +66,6 @@ def test_json_and_html_page_hold_the_figures_of_the_check(tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_random_arms_name_the_seeds_of_a_faulty_formulation(capsys, faulty_lagrange):
-    assert main(['arm', 'check', '--random', '2']) == 1
-    out = words(capsys.readouterr().out)
-    assert 'seed 0: Lagrange: ' in out and 'seed 1: Lagrange: ' in out
-    assert '2 failed' in out
-
-
 def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, capsys):
     path = tmp_path / 'differences.json'
     command = ['arm', 'compare', 'fer', '--set', 'franka_description']
