@@ -38,6 +38,7 @@ from ..control.settings import Settings
 from ..errors import CommandRefusedError, SettingsError
 from ..simulation.arm_simulation import ArmSimulation, Push, SensorReading, SimulationSettings
 from ..simulation.joint_elasticity import franka_elasticity
+from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
 
 COMMAND_TOPIC = 'effort_controller/commands'
@@ -62,7 +63,7 @@ class SimulatorNode(Node):
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
         self._simulation = ArmSimulation(description, _settings(parameters, description))
-        self._timestep = self._simulation.settings.timestep
+        self._timestep = TIMESTEP_S
         self._names = list(description.joint_names)
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']

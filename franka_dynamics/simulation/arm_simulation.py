@@ -11,7 +11,7 @@ import numpy as np
 
 from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
-from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction
+from ..arm import ArmDescription, LinkInertia
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
 from ..errors import SettingsError
@@ -19,10 +19,8 @@ from ..typing import Array
 
 _ELASTIC_SUBSTEPS = 2  # of a step, for resonances of up to 200 Hz
 _CHORD = 1e-6  # [rad/s] below which the chord of friction is its slope at rest
-
-
-# Where recordings of a real FER vibrate [Hz].
-VIBRATION_BANDS = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
+# [s] Commands that come later than this after one another are no stream that opens the brakes.
+_COMMAND_GAP_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -54,13 +52,10 @@ class SimulationSettings:
     arm's home unless given; `gravity` is in the space frame [m/s^2].
     `sensor_delay` is how late positions, velocities and efforts are read [s].
     `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s, N
-    m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is a torque between drives
-    and links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints,
-    less on others in proportion to their torque limits; the effort sensors see it.
-    `gravity_compensation` adds g(q) of the arm without `payload` inside the arm, as FCI's robot
-    does. `brake_release_after` is how long commands must have come without a gap of `command_gap`
-    before the brakes open [s]; 0 opens them with the first command. The engine's step is
-    `timestep` [s].
+    m], drawn from `seed`. `push` is a wrench on the arm. `gravity_compensation` adds g(q) of the
+    arm without `payload` inside the arm, as FCI's robot does. `brake_release_after` is how long
+    commands must have come without a gap before the brakes open [s]; 0 opens them with the first
+    command.
     """
 
     start: Array | None = None
@@ -73,11 +68,8 @@ class SimulationSettings:
     velocity_noise: float = 0.0
     effort_noise: float = 0.0
     sensor_delay: float = 0.0
-    vibration: float = 0.0
     push: Push = field(default_factory=Push)
     brake_release_after: float = 0.5
-    command_gap: float = 0.02
-    timestep: float = TIMESTEP_S
     seed: int = 0
 
 
@@ -125,16 +117,12 @@ class ArmSimulation:
         self.model = build_mujoco(
             description.with_payload(settings.payload),
             gravity=settings.gravity,
-            timestep=settings.timestep / self._substeps,
+            timestep=TIMESTEP_S / self._substeps,
             stops=True,
         )
         self.data = self._mujoco.MjData(self.model)
-        self._compensator = (
-            build_mujoco(description, gravity=GRAVITY) if settings.gravity_compensation else None
-        )
-        self._compensator_data = (
-            self._mujoco.MjData(self._compensator) if self._compensator is not None else None
-        )
+        self._carried_by_itself = build_mujoco(description, gravity=GRAVITY)
+        self._carried_data = self._mujoco.MjData(self._carried_by_itself)
         friction = description.friction or description.simulated_friction
         if settings.friction and friction is None:
             raise SettingsError(f'{description.name} has no friction model; switch friction off.')
@@ -144,14 +132,7 @@ class ArmSimulation:
             else None
         )
         self._still = np.zeros(description.n)
-        # Friction that remembers nothing is the same at rest whenever it is asked.
-        self._constant_at_rest = (
-            None
-            if friction is None or isinstance(friction, MaxwellSlipFriction)
-            else friction.torque(np.zeros(description.n))
-        )
         self._rng = np.random.default_rng(settings.seed)
-        self._tones = self._draw_tones()
         self._flange = self.model.site(FLANGE_SITE).id
         self._flange_body = self.model.site_bodyid[self._flange]
         warnings = self._mujoco.mjtWarning
@@ -171,7 +152,7 @@ class ArmSimulation:
             else ElasticDrive(settings.elasticity, self.data.qpos)
         )
         self._readings: deque[tuple[Array, Array, Array]] = deque(
-            maxlen=1 + round(settings.sensor_delay / settings.timestep)
+            maxlen=1 + round(settings.sensor_delay / TIMESTEP_S)
         )
         self.braked = True
         self.ran_away = ''  # why the brakes closed for good, if they did
@@ -199,7 +180,7 @@ class ArmSimulation:
     @property
     def time(self) -> float:
         """Simulated time [s]; counted, so that it does not drift by rounding."""
-        return self._steps * self.settings.timestep
+        return self._steps * TIMESTEP_S
 
     @property
     def position(self) -> Array:
@@ -232,7 +213,7 @@ class ArmSimulation:
         if command is not None and fresh:
             self._note_command()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
-        self._drive = torque + self._own_compensation() + self._vibration()
+        self._drive = torque + self._own_compensation()
         self._effort = self._drive
         self._steps += 1
         if self.braked:
@@ -295,35 +276,11 @@ class ArmSimulation:
         speed = self.data.qvel if self._elastic is None else self._elastic.velocity
         self._readings.append((self.data.qpos.copy(), speed.copy(), self._effort))
 
-    def _draw_tones(self) -> tuple[Array, Array, Array]:
-        """Return angular frequency [rad/s], phase and amplitude of each band's tone, (5, n)."""
-        n, limit = self.description.n, self.description.limit('effort')
-        bands = np.array(VIBRATION_BANDS)
-        # A generator of its own, so that the sensors' noise is the same without vibration.
-        rng = np.random.default_rng([self.settings.seed, 1])
-        frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
-        largest = max(limit[np.isfinite(limit)], default=1.0)
-        share = np.where(np.isfinite(limit), limit / largest, 1.0)
-        return (
-            2.0 * np.pi * frequency,
-            rng.uniform(0.0, 2.0 * np.pi, frequency.shape),
-            np.broadcast_to(np.sqrt(2.0) * self.settings.vibration * share, frequency.shape),
-        )
-
-    def _vibration(self) -> Array | float:
-        if not self.settings.vibration:
-            return 0.0
-        frequency, phase, amplitude = self._tones
-        return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
-
     def _note_command(self) -> None:
         """Open the brakes once commands have come without a gap for long enough."""
         if not self.braked or self.ran_away:
             return
-        if (
-            self._commanded_since is None
-            or self.time - self._last_command_time > self.settings.command_gap
-        ):
+        if self._commanded_since is None or self.time - self._last_command_time > _COMMAND_GAP_S:
             self._commanded_since = self.time
         self._last_command_time = self.time
         if self.time - self._commanded_since >= self.settings.brake_release_after:
@@ -342,11 +299,11 @@ class ArmSimulation:
         )
 
     def _own_compensation(self) -> Array | float:
-        if self._compensator is None or self._compensator_data is None:
+        if not self.settings.gravity_compensation:
             return 0.0
-        self._compensator_data.qpos[:] = self.data.qpos
-        self._mujoco.mj_forward(self._compensator, self._compensator_data)
-        return np.array(self._compensator_data.qfrc_bias)
+        self._carried_data.qpos[:] = self.data.qpos
+        self._mujoco.mj_forward(self._carried_by_itself, self._carried_data)
+        return np.array(self._carried_data.qfrc_bias)
 
     def _friction(self) -> Array | float:
         """
@@ -361,13 +318,9 @@ class ArmSimulation:
             return 0.0
         speed = self.data.qvel
         velocity = np.where(np.abs(speed) < _CHORD, _CHORD, speed)
-        at_rest = self._constant_at_rest
-        if at_rest is None:
-            self._friction_state.follow(self.time, self.data.qpos.copy())
-            # Both at a time: what a call costs is not the numbers.
-            at_rest, moving = self._friction_state.torque(np.array([self._still, velocity]))
-        else:
-            moving = self._friction_state.torque(velocity)
+        self._friction_state.follow(self.time, self.data.qpos.copy())
+        # Both at a time: what a call costs is not the numbers.
+        at_rest, moving = self._friction_state.torque(np.array([self._still, velocity]))
         chord = (moving - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
         self.model.dof_damping[:] = damping + gear

@@ -36,15 +36,15 @@ def import_mujoco() -> Any:
     return mujoco
 
 
-def build_spec(
+def build_mujoco(
     description: ArmDescription,
     *,
     gravity: ArrayLike = GRAVITY,
     timestep: float = TIMESTEP_S,
     stops: bool = False,
-) -> mujoco.MjSpec:
+) -> mujoco.MjModel:
     """
-    Return an editable MuJoCo model of the bare chain, as `write_mjcf` has it.
+    Return the compiled MuJoCo model of the bare chain, as `write_mjcf` has it.
 
     Body i coincides with DH frame {i}, and motors give what they are told. Joints have no friction
     and no damping, so that what is simulated is the rigid-body dynamics and nothing else; with
@@ -88,15 +88,4 @@ def build_spec(
             element.solref_limit = (_STOP_STEPS * timestep, 1.0)
             element.solimp_limit = _STOP_SOLIMP
     spec.sites[0].name = FLANGE_SITE
-    return spec
-
-
-def build_mujoco(
-    description: ArmDescription,
-    *,
-    gravity: ArrayLike = GRAVITY,
-    timestep: float = TIMESTEP_S,
-    stops: bool = False,
-) -> mujoco.MjModel:
-    """Return the compiled model of `build_spec`, which takes the same and raises the same."""
-    return build_spec(description, gravity=gravity, timestep=timestep, stops=stops).compile()
+    return spec.compile()

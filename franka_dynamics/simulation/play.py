@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from .arm_simulation import ArmSimulation, SimulationSettings
+from .mujoco_model import TIMESTEP_S
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
@@ -17,6 +18,7 @@ from ..recordings.recording import Recording
 from ..typing import Array
 
 _STIFFNESS, _DAMPING = 900.0, 60.0  # [1/s^2, 1/s], critically damped, times the mass matrix
+_EVERY = 5  # steps between two recorded states
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
 
@@ -25,11 +27,9 @@ def play(
     motion: Callable[[float], tuple[Array, Array, Array]],
     duration: float,
     settings: SimulationSettings | None = None,
-    *,
-    rate: float = 200.0,
 ) -> Recording:
     """
-    Let the simulated arm follow a motion by computed torque, and record its joint states.
+    Let the simulated arm follow a motion by computed torque, and record its states at 200 Hz.
 
     The controller knows the arm but not the settings' payload and friction, and reads the same
     noisy sensors that are recorded.
@@ -44,26 +44,18 @@ def play(
         How long [s].
     settings : SimulationSettings, optional
         What the arm is like; it starts at the motion's first position with open brakes.
-    rate : float
-        Recorded messages per second [Hz]; a whole number of time steps apart.
 
     Raises
     ------
     SettingsError
-        If the rate does not fit the time step, or the arm left its motion by half a radian.
+        If the arm left its motion by half a radian.
 
     """
     chosen = SimulationSettings() if settings is None else settings
-    every = round(1.0 / (rate * chosen.timestep))
-    if every < 1 or abs(every * rate * chosen.timestep - 1.0) > 1e-6:
-        raise SettingsError(
-            f'{rate} messages a second are no whole number of time steps of '
-            f'{chosen.timestep} s apart.'
-        )
     simulated = ArmSimulation(arm, replace(chosen, start=motion(0.0)[0], brake_release_after=0.0))
     model = PinocchioModel(arm, chosen.gravity)
     rows = []
-    for step in range(round(duration / chosen.timestep) + 1):
+    for step in range(round(duration / TIMESTEP_S) + 1):
         reading = simulated.read()
         desired = motion(reading.time)
         if np.abs(desired[0] - reading.position).max() > 0.5:
@@ -71,13 +63,12 @@ def play(
                 f'The simulated arm lost the motion at {reading.time:.2f} s; it '
                 'is too fast, or the payload too heavy.'
             )
-        command = _command(model, reading.position, reading.velocity, desired)
-        simulated.step(command)
-        if step % every == 0:
+        simulated.step(_command(model, reading.position, reading.velocity, desired))
+        if step % _EVERY == 0:
             # The torque that acts during the step that begins at this state.
             after = simulated.read()
             rows.append((reading.position, reading.velocity, after.effort))
-    return recorded('simulated', arm, rows, 1.0 / rate)
+    return recorded('simulated', arm, rows, _EVERY * TIMESTEP_S)
 
 
 def recorded(
