@@ -78,7 +78,6 @@ class BagNote:
 
     bag: str
     topic: str
-    first_joint: str
     messages: int
     duration: float
     samples: int
@@ -162,7 +161,6 @@ class Summarise:
         note = BagNote(
             recording.source,
             recording.topic,
-            recording.joint_names[0],
             messages,
             (int(recording.stamp_ns[-1]) - start_ns) * 1e-9,
             samples,
@@ -203,7 +201,7 @@ def gathered(
     RecordingError
         If a bag cannot be used and failures are not to be skipped, or none can, or no test can.
     IdentificationError
-        If bags are of different arms, or one comes twice.
+        If a bag comes twice.
     ClusterError
         If workers die so often that a bag cannot be done.
 
@@ -234,20 +232,14 @@ def gathered(
         raise RecordingError(
             f'No bag of --test can be used, so that nothing unseen decides: {failures[-1]}'
         )
-    _require_one_arm([one.note for one in used if one.note is not None])
+    _require_different([one.note for one in used if one.note is not None])
     return used, unseen, failures
 
 
-def _require_one_arm(notes: Sequence[BagNote]) -> None:
-    """Raise IdentificationError unless all bags name the same joints, and none comes twice."""
+def _require_different(notes: Sequence[BagNote]) -> None:
+    """Raise IdentificationError if a bag comes twice."""
     first: dict[str, str] = {}
     for other in notes:
-        if other.first_joint != notes[0].first_joint:
-            raise IdentificationError(
-                f'{notes[0].bag} was recorded from {notes[0].first_joint} ... but {other.bag} '
-                f'from {other.first_joint} ...: these are different arms; identify each from '
-                'its own recordings.'
-            )
         if other.digest in first:
             raise IdentificationError(
                 f'{other.bag} holds the same recording as {first[other.digest]}: what was learnt '

@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .rosbag import (
     choose_topic,
+    joint_columns,
     JOINT_STATE,
-    JointSelection,
     open_bag,
-    select_joints,
     what_to_do,
 )
 from .unclosed import REMARK, unclosed_file
@@ -130,10 +129,8 @@ def read_recording(
     """
     Read the joint states of one arm from a rosbag2, or from a bag of ROS 1.
 
-    Joints are found by name, in any order and among others. If none of these names occurs,
-    a single family of names that ends alike (`panda_joint1` ... for `fer_joint1` ...) is taken
-    in their place, and `remarks` says so. Messages without any of the arm's joints, such as a
-    gripper's own on the same topic, are passed over and counted.
+    Joints are found by name, in any order and among others. Messages without any of the arm's
+    joints, such as a gripper's own on the same topic, are passed over and counted.
 
     Parameters
     ----------
@@ -224,8 +221,7 @@ class _Messages:
             else 'the bag was put together from several; replay them one by one'
         )
         self._rows: list[tuple[int, int, Array]] = []  # number from 1, stamp, (fields, n)
-        self._selections: dict[tuple[str, ...], JointSelection | None] = {}
-        self._names: tuple[str, ...] | None = None
+        self._columns: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
         self._passed_over = 0
         self._begun = False  # whether a piece was given away
         self.seen = 0
@@ -237,8 +233,12 @@ class _Messages:
     def add(self, stamp_ns: int, message: Any) -> None:
         """Append one message, or pass it over if it is not about this arm."""
         self.seen += 1
-        selection = self._selection(tuple(message.name))
-        if selection is None:
+        names = tuple(message.name)
+        if names not in self._columns:
+            where = f'{self._where}, message {self.seen}'
+            self._columns[names] = joint_columns(names, self._expected, where)
+        columns = self._columns[names]
+        if columns is None:
             self._passed_over += 1
             return
         for field in FIELDS:
@@ -248,7 +248,7 @@ class _Messages:
                     f'{self._where}, message {self.seen}: {field} has {count} values for '
                     f'{len(message.name)} joint names; {_missing_field(field, count)}'
                 )
-        state = [np.asarray(getattr(message, field))[selection.columns] for field in FIELDS]
+        state = [np.asarray(getattr(message, field))[columns] for field in FIELDS]
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
     def require_all(self, expected: int) -> None:
@@ -263,11 +263,11 @@ class _Messages:
                 f'{self._where}: the index promises {expected} messages, but {self.seen} are '
                 f'there, so the bag is cut short or damaged. {what_to_do()}.'
             )
-        if self._names is None:
+        if self._passed_over == self.seen:
             raise RecordingError(
                 f'{self._where}: none of the {self.seen} messages has the joints '
                 f'{", ".join(self._expected)}; the first names '
-                f'{", ".join(next(iter(self._selections))) or "no joints"}. Say how the joints '
+                f'{", ".join(next(iter(self._columns))) or "no joints"}. Say how the joints '
                 'are called with --joint-names, or choose another --arm or --arm-prefix.'
             )
 
@@ -275,9 +275,8 @@ class _Messages:
         """Return what was gathered, checked; its last message also begins the next piece."""
         numbers, stamp_ns, states = zip(*self._rows)
         q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
-        assert self._names is not None
         stamps = np.array(stamp_ns, dtype=np.int64)
-        found = Recording(self._bag, self._topic, self._names, stamps, q, dq, effort)
+        found = Recording(self._bag, self._topic, self._expected, stamps, q, dq, effort)
         rows = [f'message {number}' for number in numbers]
         if len(found) > 1 or not self._begun:
             require_sound(found, self._where, rows, self._later)
@@ -285,30 +284,8 @@ class _Messages:
         del self._rows[:-1]
         return found
 
-    def _selection(self, names: tuple[str, ...]) -> JointSelection | None:
-        if names not in self._selections:
-            where = f'{self._where}, message {self.seen}'
-            selection = select_joints(names, self._expected, where=where)
-            if selection is not None:
-                before = self._names
-                if before is not None and before != selection.names:
-                    raise RecordingError(
-                        f'{where}: the joints are called {selection.names[0]} ... here but '
-                        f'{before[0]} ... before; two arms share the topic. '
-                        'Choose one with --arm-prefix or --joint-names.'
-                    )
-                self._names = selection.names
-            self._selections[names] = selection
-        return self._selections[names]
-
     def remarks(self) -> Iterator[str]:
         """Yield what was read otherwise than asked for."""
-        names = self._names
-        if names is not None and names != self._expected:
-            yield (
-                f'the joints were recorded as {names[0]} ... {names[-1]} and read as '
-                f'{self._expected[0]} ... {self._expected[-1]}'
-            )
         if self._passed_over:
             yield (
                 f'{self._passed_over} of {self.seen} messages on {self._topic} name none of the '

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from shutil import which
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .unclosed import closed_copy, unclosed_file
-from ..arm import available_arms, load
-from ..arm.arm_file import ALIASES
 from ..errors import MissingDependencyError, needing, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -115,104 +113,39 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     raise RecordingError(f'{bag} has no topic of type {JOINT_STATE}; {there}.')
 
 
-class JointSelection(NamedTuple):
-    """Columns of the arm's joints in a message, from base to tip, and their names there."""
-
-    columns: NDArray[np.intp]
-    names: tuple[str, ...]
-
-
-def select_joints(
-    present: Sequence[str],
-    asked: Sequence[str],
-    *,
-    where: str,
-) -> JointSelection | None:
+def joint_columns(
+    present: Sequence[str], joints: Sequence[str], where: str
+) -> NDArray[np.intp] | None:
     """
-    Find the arm's joints among the names of a message.
-
-    If none of `asked` is present, names that end like them and share another beginning are
-    taken (`panda_joint1` ... for `fer_joint1` ...), provided that only one beginning has them
-    all.
+    Return the columns of the arm's joints, base to tip, in a message; None if it has none of them.
 
     Parameters
     ----------
     present : sequence of str
         Joint names of the message, in its order.
-    asked : sequence of str
+    joints : sequence of str
         The arm's joint names from base to tip.
     where : str
         Bag, topic and message, for the error.
 
-    Returns
-    -------
-    JointSelection or None
-        None if the message has nothing to do with the arm.
-
     Raises
     ------
     RecordingError
-        If some of the arm's joints are missing, one appears twice, or several arms could be
-        meant.
+        If some of the arm's joints are missing, or one appears twice.
 
     """
-    if any(name in present for name in asked):
-        return _by_names(present, tuple(asked), where)
-    beginning = _common_beginning(asked).rpartition('_')[0]
-    tails = tuple(name[len(beginning) :] for name in asked)
-    heads = {name[: -len(tails[0])] for name in present if name.endswith(tails[0])}
-    complete = sorted(head for head in heads if all(head + tail in present for tail in tails))
-    if len(complete) > 1:
-        raise RecordingError(
-            f'{where} has none of {asked[0]} ... {asked[-1]} but the joints of '
-            f'{len(complete)} arms ({", ".join(head + tails[0] for head in complete)} ...); say '
-            'which with --arm-prefix or --joint-names.'
-        )
-    if complete:
-        names = tuple(complete[0] + tail for tail in tails)
-        _require_no_shipped_arm(present, names, asked, where)
-        return _by_names(present, names, where)
-    return None
-
-
-def _require_no_shipped_arm(
-    present: Sequence[str], names: tuple[str, ...], asked: Sequence[str], where: str
-) -> None:
-    """Refuse to take one arm for another whose joints are merely named alike."""
-    for arm in available_arms():
-        theirs = load(arm).joint_names
-        if any(
-            known == arm and load(alias).joint_names == tuple(asked)
-            for alias, known in ALIASES.items()
-        ):
-            continue  # the same arm by another name
-        if names[0] in theirs and all(name in present for name in theirs):
-            raise RecordingError(
-                f'{where} has the joints of {arm}, {theirs[0]} ... {theirs[-1]}, not '
-                f'{asked[0]} ... {asked[-1]}; give --arm {arm}, or say with --joint-names that '
-                'they are to be read as this arm.'
-            )
-
-
-def _common_beginning(names: Sequence[str]) -> str:
-    first, last = min(names), max(names)
-    length = next(
-        (i for i, (a, b) in enumerate(zip(first, last)) if a != b), min(len(first), len(last))
-    )
-    return first[:length]
-
-
-def _by_names(present: Sequence[str], names: tuple[str, ...], where: str) -> JointSelection:
-    for name in names:
+    if not any(name in present for name in joints):
+        return None
+    for name in joints:
         if name not in present:
             raise RecordingError(
                 f'{where} has no joint {name}; it names '
                 f'{", ".join(present)}. Every message must have all '
-                f'{len(names)} joints of the arm.'
+                f'{len(joints)} joints of the arm.'
             )
         if list(present).count(name) > 1:
             raise RecordingError(
                 f'{where} names the joint {name} more than once, so its state '
                 'is ambiguous; fix the publisher.'
             )
-    return JointSelection(np.array([present.index(name) for name in names]), names)
+    return np.array([present.index(name) for name in joints])

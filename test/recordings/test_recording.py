@@ -10,7 +10,6 @@ from rosbags.typesys import get_typestore, Stores
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.recording import read_pieces, read_recording, write_recording
-from franka_dynamics.recordings.rosbag import select_joints
 
 FER = load('fer')
 FIELDS = ('position', 'velocity', 'effort')
@@ -103,10 +102,6 @@ def after_a_grippers(message, number):
     return [{**gripper, 'stamp_ns': message['stamp_ns']}, message]
 
 
-def of_a_panda(message, number):
-    return [{**message, 'name': [f'panda_joint{i}' for i in range(1, 8)]}]
-
-
 @pytest.mark.parametrize(
     ('change', 'remarks'),
     [
@@ -116,13 +111,6 @@ def of_a_panda(message, number):
             (
                 "61 of 122 messages on /joint_states name none of the arm's joints and were "
                 'passed over',
-            ),
-        ),
-        (
-            of_a_panda,
-            (
-                'the joints were recorded as panda_joint1 ... panda_joint7 and read as '
-                'fer_joint1 ... fer_joint7',
             ),
         ),
     ],
@@ -209,10 +197,6 @@ FAULTS = {
         with_field('stamp_ns', 1_600_000_000_000_000_000),
         'message 5: the stamp 1600000000.000000000 s does not come after',
     ),
-    'other arm': (
-        with_field('name', [f'panda_joint{i}' for i in range(1, 8)]),
-        'called panda_joint1 ... here but fer_joint1 ... before; two arms share',
-    ),
 }
 
 
@@ -226,22 +210,6 @@ def test_a_faulty_message_is_named_with_its_value(messages, write_joint_states, 
         read_recording(bag, FER.joint_names)
     assert sentence in str(raised.value)
     assert str(bag) in str(raised.value)
-
-
-def test_a_bag_of_two_other_arms_offers_both(messages, write_joint_states, tmp_path):
-    both = [
-        {
-            **message,
-            'name': [side + name for side in ('left_', 'right_') for name in message['name']],
-            **{field: np.tile(message[field], 2) for field in FIELDS},
-        }
-        for message in messages
-    ]
-    bag = write_joint_states(tmp_path / 'bag', both)
-    with pytest.raises(RecordingError, match=r'the joints of 2 arms .left_fer_joint1, right_fer'):
-        read_recording(bag, FER.joint_names)
-    right = read_recording(bag, load('fer', prefix='right_').joint_names)
-    assert right.joint_names[0] == 'right_fer_joint1'
 
 
 def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
@@ -367,9 +335,3 @@ def test_paths_that_are_no_bags_are_refused_each_by_its_reason(tmp_path):
     (tmp_path / 'folder').mkdir()
     with pytest.raises(RecordingError, match=r'has no metadata\.yaml'):
         read_recording(tmp_path / 'folder', FER.joint_names)
-
-
-@pytest.mark.parametrize('arm', ['rpr', 'fr3'])
-def test_another_shipped_arms_joints_are_not_taken_for_ours(arm):
-    with pytest.raises(RecordingError, match=r'has the joints of fer, .* give --arm fer'):
-        select_joints(FER.joint_names, load(arm).joint_names, where='here')
