@@ -4,8 +4,8 @@
 Sections of formulas as text that Python runs, as a LaTeX document, or as an HTML page.
 
 LaTeX and MathML are sympy's. Both pages have the same rows: a matrix that is narrow enough is one,
-else each entry that is not zero. An expression wider than a line is cut before a sign or behind a
-factor; a sum that is a factor is opened within parentheses, which may close on another line.
+else each entry that is not zero. An expression wider than a line is multiplied out, and cut
+between its terms.
 """
 
 from __future__ import annotations
@@ -64,15 +64,6 @@ def _assignment(formula: Formula) -> str:
     return '\n    '.join([f'{formula.name} = (', *(f'{row},' for row in rows)]) + '\n)'
 
 
-@dataclass(frozen=True)
-class _Notation:
-    """How a page sets an expression, and the signs and parentheses of one that is cut."""
-
-    show: Callable[[sp.Basic], str]
-    signs: dict[str, str]
-    power: Callable[[str, str], str]
-
-
 def _latex(value: sp.Basic) -> str:
     return str(sp.latex(_lettered(value), mat_delim='', mat_str='bmatrix'))
 
@@ -82,21 +73,6 @@ def _mathml(value: sp.Basic) -> str:
     return text.replace('<mi>dbar</mi>', '<mover><mi>d</mi><mo>¯</mo></mover>')
 
 
-_LATEX = _Notation(
-    _latex,
-    {'+': '{} + {} ', '-': '{} - {} ', '(': r'\bigl( ', ')': r' \bigr)'},
-    lambda closing, power: f'{closing}^{{{power}}}',
-)
-_MATHML = _Notation(
-    _mathml,
-    {
-        '+': '<mo form="infix">+</mo>',
-        '-': '<mo form="infix">−</mo>',
-        '(': '<mo stretchy="false">(</mo>',
-        ')': '<mo stretchy="false">)</mo>',
-    },
-    lambda closing, power: f'<msup>{closing}{power}</msup>',
-)
 # One letter or a Greek name, what stands below it, and whether a bar stands above it.
 _LETTER = re.compile(r'(alpha|omega|theta|tau|xi|[A-Za-z])([A-Za-z0-9]*?)(bar)?(_.*)?$')
 
@@ -123,71 +99,25 @@ def width(expression: sp.Expr) -> int:
     return len(text.replace('theta', 't').replace('alpha', 'a'))
 
 
-def broken(
-    expression: sp.Expr, notation: _Notation = _LATEX, line_width: int = LINE_WIDTH
-) -> list[str]:
+def _lines(expression: sp.Expr, show: Callable[[sp.Basic], str], plus: str) -> list[str]:
     """
-    Return the lines of an expression as a page sets them.
+    Return the lines of an expression as a page sets them; a wide one is multiplied out.
 
-    A line is wider than `line_width` only where a piece is that cannot be cut, such as a function
-    of a long argument.
+    A line is wider than a page only where a term is.
     """
-    if width(expression) <= line_width:
-        return [notation.show(expression)]
-    lines, used = [''], 0
-    for text, size in _pieces(expression, notation, line_width // 2):
-        if used and used + size > line_width:
-            lines.append('')
-            used = 0
-        lines[-1] += text
-        used += size
+    if width(expression) <= LINE_WIDTH:
+        return [show(expression)]
+    groups: list[list[sp.Expr]] = [[]]
+    for term in sp.expand(expression).as_ordered_terms():
+        if groups[-1] and width(sp.Add(*groups[-1])) + width(term) > LINE_WIDTH - 3:
+            groups.append([])
+        groups[-1].append(term)
+    first, *others = (sp.Add(*group) for group in groups)
+    lines = [show(first)]
+    for part in others:
+        negative = part.as_ordered_terms()[0].could_extract_minus_sign()
+        lines.append(('' if negative else plus) + show(part))
     return lines
-
-
-def _pieces(expression: sp.Expr, notation: _Notation, short: int) -> list[tuple[str, int]]:
-    """Return what stays on one line together, and its width: a sign is with what follows it."""
-    if width(expression) > short and isinstance(expression, sp.Add):
-        pieces = []
-        for number, term in enumerate(expression.as_ordered_terms()):
-            negative = term.could_extract_minus_sign()
-            term = -term if negative else term
-            inner = (_enclosed if isinstance(term, sp.Add) else _pieces)(term, notation, short)
-            if negative or number:
-                inner[0] = (
-                    notation.signs['-' if negative else '+'] + inner[0][0],
-                    inner[0][1] + 3,
-                )
-            pieces += inner
-        return pieces
-    if width(expression) > short and isinstance(expression, (sp.Mul, sp.Pow)):
-        factors = expression.as_ordered_factors()
-        long = [factor for factor in factors if width(factor) > short and _is_sum(factor)]
-        if long:
-            rest = sp.Mul(*(factor for factor in factors if factor not in long))
-            pieces = [piece for factor in long for piece in _enclosed(factor, notation, short)]
-            if isinstance(rest, sp.Add):
-                return _enclosed(rest, notation, short) + pieces
-            if rest == -1:
-                return [(notation.signs['-'] + pieces[0][0], pieces[0][1] + 3), *pieces[1:]]
-            return pieces if rest == 1 else [(notation.show(rest) + ' ', width(rest)), *pieces]
-    return [(notation.show(expression), width(expression))]
-
-
-def _is_sum(factor: sp.Expr) -> bool:
-    whole = isinstance(factor, sp.Pow) and factor.exp.is_Integer
-    return isinstance(factor.base if whole else factor, sp.Add)
-
-
-def _enclosed(factor: sp.Expr, notation: _Notation, short: int) -> list[tuple[str, int]]:
-    """Return the pieces of a sum, or of a power of one, in parentheses."""
-    power = factor.exp if isinstance(factor, sp.Pow) else None
-    pieces = _pieces(factor if power is None else factor.base, notation, short)
-    closing = notation.signs[')']
-    if power is not None:
-        closing = notation.power(closing, notation.show(power))
-    pieces[0] = (notation.signs['('] + pieces[0][0], pieces[0][1] + 1)
-    pieces[-1] = (pieces[-1][0] + closing, pieces[-1][1] + 1)
-    return pieces
 
 
 def _fits(matrix: sp.Matrix) -> bool:
@@ -195,21 +125,23 @@ def _fits(matrix: sp.Matrix) -> bool:
     return sum(columns) + 2 * matrix.cols <= LINE_WIDTH
 
 
-def _rows(formula: Formula, notation: _Notation) -> Iterator[tuple[str, list[str]]]:
+def _rows(
+    formula: Formula, show: Callable[[sp.Basic], str], plus: str
+) -> Iterator[tuple[str, list[str]]]:
     """Yield the lines of a formula, each list with its place in the matrix: '', '2' or '2,3'."""
     value = formula.value
     if isinstance(value, str):
         value = sp.parse_expr(value, evaluate=False)
     if not isinstance(value, sp.MatrixBase):
-        yield '', broken(value, notation)
+        yield '', _lines(value, show, plus)
     elif _fits(value):
-        yield '', [notation.show(value)]
+        yield '', [show(value)]
     else:
         for i in range(value.rows):
             for j in range(value.cols):
                 if value[i, j] != 0:
                     place = f'{i + 1}' if value.cols == 1 else f'{i + 1},{j + 1}'
-                    yield place, broken(value[i, j], notation)
+                    yield place, _lines(value[i, j], show, plus)
 
 
 def _is_short(formula: Formula) -> bool:
@@ -252,7 +184,7 @@ def as_latex(sections: list[Section]) -> str:
 
 def _latex_rows(formula: Formula) -> Iterator[str]:
     name = _latex(sp.Symbol(formula.name))
-    for place, lines in _rows(formula, _LATEX):
+    for place, lines in _rows(formula, _latex, '{} + '):
         yield (rf'\bigl({name}\bigr)_{{{place}}}' if place else name) + f' &= {lines[0]}'
         yield from (rf'&\quad {line}' for line in lines[1:])
 
@@ -299,7 +231,7 @@ def as_html(sections: list[Section]) -> str:
 
 def _html_rows(formula: Formula) -> Iterator[str]:
     name = _mathml(sp.Symbol(formula.name))
-    for place, lines in _rows(formula, _MATHML):
+    for place, lines in _rows(formula, _mathml, '<mo form="infix">+</mo>'):
         at = f'<msub><mrow><mo>(</mo>{name}<mo>)</mo></mrow><mtext>{place}</mtext></msub>'
         starts = [(at if place else name) + '<mo>=</mo>', *('<mspace width="2em"/>',) * len(lines)]
         for start, line in zip(starts, lines):

@@ -9,7 +9,7 @@ from franka_dynamics.arm import LinkInertia
 from franka_dynamics.errors import MeshError
 from franka_dynamics.mesh.mesh import mesh_inertia, mesh_volume, TriangleMesh
 
-from .meshes import bumpy_cuboid, cuboid, joined
+from .meshes import bumpy_cuboid, cuboid
 
 DENSITY = 2700.0  # kg/m^3, aluminium
 # Relative to the largest entry. Sums of a few dozen products: 3e-16 measured.
@@ -93,13 +93,6 @@ def test_a_mesh_far_away_keeps_its_central_inertias_digits():
         rtol=0.0,
         atol=1e-10 * np.abs(expected.inertia).max(),
     )
-
-
-def test_given_a_cavity_when_integrated_then_it_is_taken_off():
-    outer, inner = cuboid((0.2, 0.2, 0.2)), cuboid((0.1, 0.05, 0.1), (0.02, 0.0, 0.01))
-    actual = mesh_inertia(joined(outer, inner, flip=(1,)), DENSITY)
-    expected = mesh_inertia(outer, DENSITY) - mesh_inertia(inner, DENSITY)
-    assert_inertias_close(actual, expected, RTOL)
 
 
 def test_a_mesh_with_normals_inwards_is_refused():

@@ -14,7 +14,7 @@ from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
-from franka_dynamics.errors import DescriptionError, JointVectorError
+from franka_dynamics.errors import DescriptionError
 from franka_dynamics.rpr.dynamics import RprDynamics
 
 ARM = load('rpr')
@@ -103,22 +103,3 @@ def test_an_unsymmetric_link_is_refused_by_the_closed_form():
     skew = Box(size=(0.1, 0.1, 0.1), center=(0.0, 0.05, 0.1), mass=1.0).link()
     with pytest.raises(DescriptionError, match="needs link 2's centre of mass on z of its frame"):
         RprDynamics.from_description(replace(ARM, links=(ARM.links[0], skew, ARM.links[2])))
-
-
-@pytest.mark.parametrize(
-    ('call', 'sentence'),
-    [
-        (lambda: RPR.mass_matrix([0.0, 0.0]), 'q must be three finite numbers'),
-        (
-            lambda: RPR.coriolis_matrix(np.zeros(3), [0, np.nan, 0]),
-            'dq must be three finite numbers',
-        ),
-        (
-            lambda: RPR.inverse_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), h=np.zeros(3)),
-            'h must be six finite numbers',
-        ),
-    ],
-)
-def test_malformed_vectors_are_refused_by_name(call, sentence):
-    with pytest.raises(JointVectorError, match=sentence):
-        call()

@@ -12,7 +12,6 @@ from franka_dynamics.arm import Convention, load
 from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
-from franka_dynamics.errors import FrameError
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
@@ -78,16 +77,6 @@ def test_poses_and_jacobians_of_the_fer_are_the_recursions(frame):
         )
 
 
-@pytest.mark.parametrize('link', [1, 4, 7])
-def test_center_of_mass_jacobians_of_the_fer_are_those_of_t_com(link):
-    model = ExponentialsModel(FER)
-    q = np.random.default_rng(link).uniform(-2.5, 2.5, 7)
-    actual = evaluated(FORMS().center_of_mass_jacobian(link), CHAIN, q, description=FER)
-    np.testing.assert_allclose(
-        actual, exchanged(model.center_of_mass_jacobians(q)[link - 1]), rtol=0.0, atol=ATOL
-    )
-
-
 def test_given_the_fer_when_derived_then_r_3_is_the_notebooks():
     s1, c1, s2, c2, y3, z1 = sp.symbols('s1 c1 s2 c2 y3 z1', real=True)
     expected = sp.Matrix([-y3 * s2 * c1, -y3 * s1 * s2, z1 - y3 * c2])
@@ -104,18 +93,6 @@ def test_letters_of_the_fer_are_the_notebooks_with_their_numbers():
         'x7': 0.088,
         'z8': 0.107,
     }
-
-
-@pytest.mark.parametrize('joint', [1, 4, 7])
-def test_joint_twists_of_the_fer_are_the_space_jacobians_columns(joint):
-    q = np.random.default_rng(joint).uniform(-2.5, 2.5, 7)
-    column = ExponentialsModel(FER).space_jacobian(q)[:, joint - 1]
-    np.testing.assert_allclose(
-        evaluated(FORMS().joint_twist(joint), CHAIN, q)[:, 0],
-        exchanged(column),
-        rtol=0.0,
-        atol=ATOL,
-    )
 
 
 @functools.cache
@@ -164,8 +141,3 @@ def test_frames_of_standard_rows_are_the_rows_own():
         jacobian = evaluated(forms.center_of_mass_jacobian(link), chain, q, description=arm)
         expected = ExponentialsModel(arm).center_of_mass_jacobians(q)[link - 1]
         np.testing.assert_allclose(jacobian, exchanged(expected), rtol=0.0, atol=ATOL)
-
-
-def test_an_unknown_reference_frame_lists_the_choices():
-    with pytest.raises(FrameError, match="'BODY' is no reference frame; there are LOCAL_WORLD"):
-        FORMS().jacobian(1, 'BODY')
