@@ -44,7 +44,6 @@ SLOWEST_FILES = (
     'cli/test_identify.py',
     'ros/test_examples.py',
     'batch/test_batch_model.py',
-    'ros/test_launched_session.py',
     'ros/test_fci_node.py',
     'identification/test_executors.py',
     'control/test_contact.py',

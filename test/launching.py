@@ -1,186 +1,111 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Stand-ins for ROS's launch and launch_ros, which PyPI does not carry.
-
-They keep what they are given. `run` does what `ros2 launch` does with a launch file as far as
-names are concerned: arguments checked and defaulted, functions called, substitutions performed.
-"""
+"""Launch files under ROS's own launch: what their processes would be started with."""
 
 from dataclasses import dataclass, field
-import importlib.util
+import os
 from pathlib import Path
-import sys
-from types import ModuleType, SimpleNamespace
 
+import pytest
+import yaml
 
-class Recorded:
-    """Keeps its arguments."""
+from franka_dynamics.resources import share_directory
+from franka_dynamics.ros.parameter_files import matches
 
-    def __init__(self, *args, **kwargs):
-        self.args, self.kwargs = args, kwargs
-
-
-class Performed(Recorded):
-    """A substitution."""
-
-    def perform(self, context):
-        return performed(self.args[0], context)
-
-
-class LaunchConfiguration(Performed):
-    def perform(self, context):
-        return context.configurations[self.args[0]]
-
-
-class PathJoinSubstitution(Performed):
-    def perform(self, context):
-        return '/'.join(performed(part, context) for part in self.args[0])
-
-
-class FindPackageShare(Performed):
-    def perform(self, context):
-        return f'<share of {self.args[0]}>'
-
-
-class ParameterValue(Performed):
-    def perform(self, context):
-        text = performed(self.args[0], context)
-        return {'true': True, 'false': False}[text] if self.kwargs['value_type'] is bool else text
-
-
-KNOWN = {
-    name: type(name, (Recorded,), {})
-    for name in (
-        'DeclareLaunchArgument',
-        'GroupAction',
-        'IncludeLaunchDescription',
-        'LaunchDescription',
-        'Node',
-        'OpaqueFunction',
-        'Shutdown',
-    )
-} | {
-    one.__name__: one
-    for one in (LaunchConfiguration, PathJoinSubstitution, FindPackageShare, ParameterValue)
+PACKAGES = {
+    'franka_dynamics': ('feedforward_node', 'keeper_node', 'simulator_node', 'gazebo_direct_node'),
+    'controller_manager': ('spawner', 'unspawner'),
+    'forward_command_controller': (),
+    'gz_ros2_control': (),
+    'joint_state_broadcaster': (),
+    'mujoco_ros2_control': ('ros2_control_node',),
+    'robot_state_publisher': ('robot_state_publisher',),
+    'ros_gz_bridge': ('parameter_bridge',),
+    'ros_gz_sim': ('create',),
+    'xacro': (),
 }
-KNOWN['PythonLaunchDescriptionSource'] = Performed
-DeclareLaunchArgument, GroupAction, Node, OpaqueFunction, Shutdown = (
-    KNOWN[name]
-    for name in ('DeclareLaunchArgument', 'GroupAction', 'Node', 'OpaqueFunction', 'Shutdown')
-)
-MODULES = [
-    *('launch', 'launch.conditions', 'launch.event_handlers', 'launch.actions'),
-    *('launch.launch_description_sources', 'launch.substitutions', 'launch_ros'),
-    *('launch_ros.actions', 'launch_ros.parameter_descriptions', 'launch_ros.substitutions'),
-]
+GZ_SIM = 'from launch import LaunchDescription as generate_launch_description\n'
 
 
-@dataclass(frozen=True)
-class LaunchedNode:
-    """What a process would be started with."""
-
-    package: str
-    executable: str
-    namespace: str
-    files: tuple[str, ...]
-    parameters: dict[str, object]
-    remappings: dict[str, str]
-    ends_all: bool
-    order: tuple[str, ...] = field(default=())
-
-
-def performed(value, context):
-    """Return what a substitution, or a text, stands for."""
-    if isinstance(value, list):
-        return ''.join(performed(part, context) for part in value)
-    return value.perform(context) if isinstance(value, Performed) else value
-
-
-def load(path: Path, monkeypatch) -> Recorded:
-    """Return a launch file's description, made with the stand-ins."""
-    for name in MODULES:
-        module = ModuleType(name)
-        # Whatever else a launch file names is only kept.
-        module.__getattr__ = lambda one: KNOWN.get(one) or type(one, (Recorded,), {})
-        monkeypatch.setitem(sys.modules, name, module)
-    spec = importlib.util.spec_from_file_location(path.stem.replace('.', '_'), path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.generate_launch_description()
-
-
-def arguments(description) -> dict[str, Recorded]:
-    """Return the declared arguments by name."""
-    return {
-        entity.args[0]: entity
-        for entity in description.args[0]
-        if isinstance(entity, DeclareLaunchArgument)
-    }
-
-
-def context_of(
-    declared: dict[str, Recorded],
-    given: dict[str, str],
-) -> SimpleNamespace:
-    """Return what arguments are once their defaults are filled in, in order of declaration."""
-    context = SimpleNamespace(configurations={})
-    for name, one in declared.items():
-        value = given.get(name, performed(one.kwargs['default_value'], context))
-        assert value in one.kwargs.get('choices', [value])
-        context.configurations[name] = value
-    return context
-
-
-def run(description, **given: str) -> list[LaunchedNode]:
-    """Return the nodes that launching with these arguments starts."""
-    declared = arguments(description)
-    assert set(given) <= set(declared), 'an argument that no one declares'
-    context = context_of(declared, given)
-    nodes = []
-    for entity in description.args[0]:
-        if isinstance(entity, OpaqueFunction):
-            nodes += entity.kwargs['function'](context)
-    return [launched(node, context) for node in nodes]
-
-
-def included(description, **given: str) -> list[tuple[str, dict[str, str]]]:
-    """Return the launch files that groups include, and the arguments they are given."""
-    context = context_of(arguments(description), given)
-    return [
-        (
-            performed(one.args[0], context),
-            {
-                name: performed(value, context)
-                for name, value in dict(one.kwargs['launch_arguments']).items()
-            },
+def ament_prefix(folder, packages=PACKAGES, text='#!/bin/sh\n'):
+    """Make a prefix where launch finds this package's files and executables of a text."""
+    for package, executables in packages.items():
+        (folder / 'share' / 'ament_index/resource_index/packages').mkdir(
+            parents=True, exist_ok=True
         )
-        for group in description.args[0]
-        if isinstance(group, GroupAction)
-        for one in group.args[0]
-    ]
+        (folder / 'share/ament_index/resource_index/packages' / package).touch()
+        for name in executables:
+            path = folder / 'lib' / package / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text if isinstance(text, str) else text[name])
+            path.chmod(0o755)
+    (folder / 'share/franka_dynamics').symlink_to(share_directory())
+    if 'ros_gz_sim' in packages:
+        gz_sim = folder / 'share/ros_gz_sim/launch/gz_sim.launch.py'
+        gz_sim.parent.mkdir(parents=True)
+        gz_sim.write_text(GZ_SIM)
+    return folder
 
 
-def launched(node, context) -> LaunchedNode:
-    """Return what a node action would start."""
-    given = {
-        name: performed(node.kwargs[name], context)
-        for name in ('package', 'executable', 'namespace')
-    }
-    files, parameters, order = [], {}, []
-    for one in node.kwargs.get('parameters', []):
-        if isinstance(one, dict):
-            parameters.update({name: performed(value, context) for name, value in one.items()})
-            order.append('arguments')
-        else:
-            files.append(performed(one, context))
-            order.append(files[-1])
-    remappings = {old: performed(new, context) for old, new in node.kwargs.get('remappings', [])}
-    return LaunchedNode(
-        **given,
-        files=tuple(files),
-        parameters=parameters,
-        remappings=remappings,
-        ends_all=isinstance(node.kwargs.get('on_exit'), Shutdown),
-        order=tuple(order),
-    )
+@dataclass
+class Started:
+    """A process as launch would start it; its parameters as its node reads them."""
+
+    executable: str
+    command: list[str]
+    on_exit: object
+    remappings: dict[str, str] = field(default_factory=dict)
+    values: dict[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given = list(zip(self.command, self.command[1:]))
+        self.remappings = dict(text.split(':=') for option, text in given if option == '-r')
+        name = self.remappings.get('__node', self.executable.removesuffix('_node'))
+        name = f'{self.remappings.get("__ns", "").rstrip("/")}/{name}'
+        for option, path in given:
+            if option == '--params-file':
+                for pattern, section in yaml.safe_load(Path(path).read_text('utf-8')).items():
+                    if matches(pattern, name):
+                        self.values.update(section['ros__parameters'])
+
+
+def started(path, monkeypatch, returncode=0, **given) -> list[Started]:
+    """Return what a launch file starts, if every process of it ends with a status at once."""
+    pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
+    from launch import LaunchContext
+    from launch.actions import ExecuteLocal, IncludeLaunchDescription, RegisterEventHandler
+    from launch.events.process import ProcessExited
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    context, found, handlers, ended = LaunchContext(), [], [], []
+
+    def execute(process, context):
+        process.prepare(context)
+        command = process.process_details['cmd']
+        on_exit = process._ExecuteLocal__on_exit
+        found.append(Started(os.path.basename(command[0]), command, on_exit))
+        ended.append(process)
+
+    monkeypatch.setattr(ExecuteLocal, 'execute', execute)
+
+    def visit(entity):
+        if isinstance(entity, RegisterEventHandler):
+            handlers.append(entity.event_handler)
+        for inner in entity.visit(context) or []:
+            visit(inner)
+
+    source = PythonLaunchDescriptionSource(str(path))
+    visit(IncludeLaunchDescription(source, launch_arguments=given.items()))
+    while ended:
+        process = ended.pop(0)
+        event = ProcessExited(
+            action=process,
+            returncode=returncode,
+            **{name: process.process_details[name] for name in ('name', 'cmd', 'cwd', 'env')},
+            pid=1,
+        )
+        for handler in handlers:
+            if handler.matches(event):
+                for entity in handler.handle(event, context) or []:
+                    visit(entity)
+    return found

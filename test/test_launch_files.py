@@ -1,11 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Everything the launch files name exists, and what is asked for is what the nodes are given."""
+"""Every launch file compiles; under ROS's own launch its nodes are given what was asked for."""
 
 from pathlib import Path
 import re
-import subprocess
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -21,187 +19,131 @@ from franka_dynamics.ros.parameter_tables import table
 from . import launching
 
 SHARE = share_directory()
-FEEDFORWARD, SIMULATION = (
-    SHARE / 'launch' / f'{name}.launch.py' for name in ('feedforward', 'simulation')
-)
-LAUNCH_FILES = [FEEDFORWARD, SIMULATION]
-GAZEBO, MUJOCO, TWO_ARMS = (
-    SHARE / 'launch' / f'{name}.launch.py'
-    for name in ('gazebo', 'mujoco_ros2_control', 'two_arms')
-)
 ALL = sorted((SHARE / 'launch').glob('*.launch.py'))
 PARTS = Path(franka_dynamics.__file__).parent / 'ros' / 'launch_parts.py'
-
-
-@pytest.fixture(params=LAUNCH_FILES, ids=lambda path: path.name.split('.')[0])
-def description(request, monkeypatch):
-    return launching.load(request.param, monkeypatch)
-
-
-@pytest.fixture
-def feedforward(monkeypatch):
-    """Return a function that launches the node alone."""
-    description = launching.load(FEEDFORWARD, monkeypatch)
-    return lambda **given: launching.run(description, **given)[0]
-
-
-@pytest.fixture
-def simulation(monkeypatch):
-    """Return a function that launches the simulation: the simulated arm and the node."""
-    description = launching.load(SIMULATION, monkeypatch)
-    return lambda **given: {node.executable: node for node in launching.run(description, **given)}
+COMMAND = '~/command'
 
 
 @pytest.mark.parametrize('path', [*ALL, PARTS], ids=lambda path: path.name.split('.')[0])
 def test_every_launch_file_compiles_and_its_executables_exist(path, setup_script):
     scripts = setup_script['arguments']['entry_points']['console_scripts']
-    named = re.findall(
-        r"package=(?:'franka_dynamics'|PACKAGE),\s*executable='(\w+)'",
-        path.read_text(encoding='utf-8'),
-    )
-    assert set(named) <= {script.split(' = ')[0] for script in scripts}
-    compile(path.read_text(encoding='utf-8'), str(path), 'exec')
-
-
-def test_launched_parameters_are_declared_ones(description):
-    everything = {
-        'robot_type': 'fr3',
-        'arm_prefix': 'left_',
-        'target': 'mujoco',
-        'use_sim_time': 'true',
-    }
-    given = {
-        name: value
-        for name, value in everything.items()
-        if name in launching.arguments(description)
-    }
-    for node in launching.run(description, **given):
-        declared = {spec.name for spec in table(node.executable.removesuffix('_node'))} | {
-            'use_sim_time'
-        }
-        assert set(node.parameters) <= declared
-        assert node.parameters['robot_type'] == 'fr3'
-
-
-def test_every_target_has_a_file_and_by_default_nothing_moves(monkeypatch, feedforward):
-    declared = launching.arguments(launching.load(FEEDFORWARD, monkeypatch))
-    assert declared['target'].kwargs['choices'] == ['', *TARGETS]
-    for target in ('', *TARGETS):
-        node = feedforward(target=target)
-        (file,) = node.files
-        assert file.endswith(f'/{target or DEFAULT_TARGET}.yaml')
-        assert (SHARE / file.removeprefix('<share of franka_dynamics>/')).is_file()
-        assert node.parameters == ({'target': target} if target else {})
-        assert node.remappings['~/command'] == '~/command'
-
-
-def test_launched_files_and_arguments_win_in_their_order(feedforward, tmp_path):
-    own = tmp_path / 'own.yaml'
-    own.write_text('/**:\n  ros__parameters:\n    scale: 0.5\n')
-    node = feedforward(params_file=str(own), robot_type='fr3')
-    assert node.order == (node.files[0], str(own), 'arguments')
-    # Then what was not given is left to the file.
-    assert node.parameters == {'robot_type': 'fr3'}
-
-
-def test_a_node_has_the_topics_given_and_its_keeper_the_same(monkeypatch, tmp_path):
-    # A file for two arms: the keeper was told the target of the first, whose stop holds gravity.
-    both = tmp_path / 'both.yaml'
-    both.write_text(
-        '/left/feedforward:\n  ros__parameters: {target: gz_ros2_control}\n'
-        '/right/feedforward:\n  ros__parameters: {target: fci}\n'
-    )
-    node, keeper = launching.run(
-        launching.load(FEEDFORWARD, monkeypatch),
-        params_file=str(both),
-        namespace='right',
-        command_topic='effort_controller/commands',
-        joint_states_topic='franka/joint_states',
-    )
-    assert node.remappings == {
-        '~/command': 'effort_controller/commands',
-        'joint_states': 'franka/joint_states',
-    }
-    assert (keeper.executable, keeper.namespace, keeper.parameters) == ('keeper_node', 'right', {})
-    assert keeper.remappings == {'~/command': node.remappings['~/command']}
-
-
-@pytest.mark.parametrize('path', ALL, ids=lambda path: path.name.split('.')[0])
-@pytest.mark.parametrize('content', [None, '', '/**:\n  robot_type: fer\n'])
-def test_a_file_that_is_no_use_starts_nothing(path, content, monkeypatch, tmp_path):
-    description = launching.load(path, monkeypatch)
-    given = tmp_path / 'typo.yaml'
-    if content is not None:
-        given.write_text(content)
-    files = [
-        name
-        for name in launching.arguments(description)
-        if name.endswith('_file') or name == 'world'
-    ]
-    assert files
-    for argument in files:
-        if argument in ('controllers_file', 'world') and content not in (None, ''):
-            continue  # another reader judges it
-        # Of two arms the first would have been started when the second is looked at.
-        named = f'(left_|right_)?{argument}' if path == TWO_ARMS else argument
-        with pytest.raises(SettingsError, match=rf'^{named}: .*typo.yaml.* Nothing is started'):
-            launching.run(description, **{argument: str(given)})
+    text = path.read_text(encoding='utf-8')
+    named = re.findall(r"executable='(\w+_node)'", text)
+    assert set(named) - {'ros2_control_node'} <= {script.split(' = ')[0] for script in scripts}
+    compile(text, str(path), 'exec')
 
 
 @pytest.fixture
-def everything(monkeypatch, tmp_path):
-    """Return a function: a launch file's nodes by executable; several spawners in one."""
+def launched(monkeypatch, tmp_path):
+    """Return a function: what a launch file starts, by executable; of two alike the last."""
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(launching.ament_prefix(tmp_path)))
+    monkeypatch.setattr('tempfile.tempdir', str(tmp_path))
 
-    def launch(path, **given):
-        monkeypatch.setattr('tempfile.mkdtemp', lambda prefix: str(tmp_path))
-        monkeypatch.setattr(
-            launching.FindPackageShare, 'perform', lambda self, context: str(SHARE)
-        )
-        description = launching.load(path, monkeypatch)
-        context = launching.context_of(launching.arguments(description), given)
-        function = description.args[0][-1].kwargs['function']
-        monkeypatch.setitem(function.__globals__, 'require_packages', lambda *_: None)
-        nodes = [one for one in function(context) if isinstance(one, launching.Node)]
-        return {one.kwargs['executable']: one.kwargs for one in nodes}
+    def launch(name, **given):
+        found = launching.started(SHARE / 'launch' / f'{name}.launch.py', monkeypatch, **given)
+        for one in found:
+            if one.executable.removesuffix('_node') in ('feedforward', 'simulator', 'keeper'):
+                declared = {spec.name for spec in table(one.executable.removesuffix('_node'))}
+                assert flat(one.values) <= declared | {'use_sim_time'}
+        return {one.executable: one for one in found}
 
     return launch
 
 
+def flat(values):
+    """Return the names of parameters; groups may be nested."""
+    names = set()
+    for name, value in values.items():
+        inner = flat(value) if isinstance(value, dict) else {''}
+        names |= {f'{name}.{one}'.rstrip('.') for one in inner}
+    return names
+
+
 @pytest.mark.parametrize(
-    ('path', 'given', 'target', 'parameters'),
+    ('name', 'given', 'target', 'own'),
     [
-        (GAZEBO, {'control': 'direct'}, 'gz_ros2_control', {}),
-        (GAZEBO, {'control': 'ros2_control'}, 'gz_ros2_control', {}),
-        (MUJOCO, {}, 'mujoco', {'use_sim_time': True, 'target': 'mujoco'}),
+        ('feedforward', {'command_topic': 'effort_controller/commands'}, 'fci', {}),
+        ('franka_ros2', {}, 'fci', {'robot_type': 'fr3'}),
+        ('gazebo', {'control': 'direct'}, 'gz_ros2_control', {'take_over': True}),
+        ('gazebo', {'control': 'ros2_control'}, 'gz_ros2_control', {'take_over': True}),
+        ('mujoco_ros2_control', {}, 'mujoco', {'take_over': True, 'use_sim_time': True}),
     ],
 )
-def test_a_simulation_under_ros2_control_has_its_guards(
-    everything, path, given, target, parameters
-):
-    nodes = everything(path, **given)
-    keeper, node = nodes['keeper_node'], nodes['feedforward_node']
-    (file, last) = node['parameters']
-    assert Path(file).name == f'{target}.yaml' and Path(file).is_file()
-    assert last == {'robot_type': 'fr3', 'hand': 'none', 'take_over': True, **parameters}
-    assert 'parameters' not in keeper
-    assert dict(keeper['remappings']) == dict(node['remappings'])
-    assert isinstance(node['on_exit'], launching.Shutdown)
+def test_an_arm_of_others_has_its_guards(launched, tmp_path, name, given, target, own):
+    file = tmp_path / 'own.yaml'
+    file.write_text('/**:\n  ros__parameters: {scale: 0.5}\n')
+    processes = launched(name, params_file=str(file), **given)
+    node, keeper = processes['feedforward_node'], processes['keeper_node']
+    assert node.values.items() >= {'target': target, 'scale': 0.5, **own}.items()
+    assert node.remappings[COMMAND] == keeper.remappings[COMMAND] == 'effort_controller/commands'
+    assert not keeper.values
+    assert name == 'feedforward' or node.on_exit is not None
 
 
-def test_mujoco_ros2_control_starts_with_torques_that_hold(everything, tmp_path):
-    mujoco = pytest.importorskip('mujoco')
-    xacro = pytest.importorskip('xacro')
-    nodes = everything(MUJOCO, robot_type='fr3v2', hand='franka_hand')
-    assert isinstance(nodes['ros2_control_node']['on_exit'], launching.Shutdown)
-    words = nodes['robot_state_publisher']['parameters'][0]['robot_description'].args[0].args[0]
-    mappings = dict(word.strip('"').split(':=') for word in words if ':=' in str(word))
-    robot = ElementTree.fromstring(
-        xacro.process_file(str(SHARE / 'urdf' / 'franka.urdf.xacro'), mappings=mappings).toxml()
+def test_every_target_has_a_file_and_by_default_nothing_moves(launched):
+    for target in ('', *TARGETS):
+        processes = launched('feedforward', target=target)
+        node = processes['feedforward_node']
+        assert node.values['target'] == (target or DEFAULT_TARGET)
+        assert node.remappings[COMMAND] == COMMAND
+        assert 'keeper_node' not in processes
+
+
+def test_arguments_win_over_the_file_and_what_was_not_given_is_left_to_it(launched, tmp_path):
+    # A file for two arms: the keeper was told the target of the first, whose stop holds gravity.
+    both = tmp_path / 'both.yaml'
+    both.write_text(
+        '/left/feedforward:\n  ros__parameters: {target: gz_ros2_control}\n'
+        '/right/feedforward:\n  ros__parameters: {robot_type: fr3v2, arm_prefix: mine_}\n'
     )
-    system = robot.find('ros2_control')
+    processes = launched(
+        'feedforward',
+        params_file=str(both),
+        namespace='right',
+        robot_type='fr3',
+        command_topic='effort_controller/commands',
+        joint_states_topic='franka/joint_states',
+    )
+    node = processes['feedforward_node']
+    assert node.values.items() >= {'robot_type': 'fr3', 'arm_prefix': 'mine_'}.items()
+    assert node.values['target'] == 'fci'
+    assert node.remappings['joint_states'] == 'franka/joint_states'
+    assert processes['keeper_node'].remappings['__ns'] == node.remappings['__ns'] == '/right'
+
+
+FILES = {
+    'feedforward': ['params_file'],
+    'franka_ros2': ['params_file', 'controllers_file'],
+    'gazebo': ['params_file', 'world'],
+    'mujoco_ros2_control': ['params_file'],
+    'simulation': ['params_file', 'simulator_params_file'],
+    # Of two arms the first would have been started when the second is looked at.
+    'two_arms': ['params_file', 'left_params_file', 'right_simulator_params_file'],
+}
+
+
+@pytest.mark.parametrize('name', FILES)
+@pytest.mark.parametrize('content', [None, '', '/**:\n  robot_type: fer\n'])
+def test_a_file_that_is_no_use_starts_nothing(name, content, launched, tmp_path):
+    file = tmp_path / 'typo.yaml'
+    if content is not None:
+        file.write_text(content)
+    for argument in FILES[name]:
+        if content and argument in ('controllers_file', 'world'):
+            continue  # another reader judges it
+        said = rf'^(left_|right_)?{argument}: .*typo.yaml.* Nothing is started'
+        with pytest.raises(SettingsError, match=said):
+            launched(name, **{argument: str(file)})
+
+
+def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
+    mujoco = pytest.importorskip('mujoco')
+    pytest.importorskip('xacro')
+    processes = launched('mujoco_ros2_control', robot_type='fr3v2', hand='franka_hand')
+    text = processes['robot_state_publisher'].values['robot_description']
+    system = ElementTree.fromstring(text).find('ros2_control')
     hardware = {one.get('name'): one.text for one in system.iter('param') if one.get('name')}
     assert system.findtext('hardware/plugin') == 'mujoco_ros2_control/MujocoSystemInterface'
-    assert hardware['headless'] == 'false'
     model = mujoco.MjModel.from_xml_path(hardware['mujoco_model'])
     data = mujoco.MjData(model)
     names = [joint.get('name') for joint in system.findall('joint')]
@@ -216,61 +158,35 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(everything, tmp_path)
     mujoco.mj_forward(model, data)
     np.testing.assert_allclose(data.qacc, 0.0, rtol=0.0, atol=1e-9)
     # What MuJoCo is given as effort is what the node commands.
-    controllers = yaml.safe_load((tmp_path / 'controllers.yaml').read_text('utf-8'))
+    (file,) = tmp_path.glob('franka_dynamics_mujoco_*/controllers.yaml')
+    controllers = yaml.safe_load(file.read_text('utf-8'))
     assert controllers['effort_controller']['ros__parameters']['joints'] == names
-    assert nodes['ros2_control_node']['parameters'][1] == str(tmp_path / 'controllers.yaml')
+    assert str(file) in processes['ros2_control_node'].command
 
 
-def test_franka_ros2_is_launched_with_its_guards(monkeypatch):
-    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
-    description = launching.load(SHARE / 'launch' / 'franka_ros2.launch.py', monkeypatch)
-    context = launching.context_of(launching.arguments(description), {'namespace': '/left'})
-    everything = description.args[0][-1].kwargs['function']
-    monkeypatch.setitem(everything.__globals__, 'require_packages', lambda *_: None)
-    starts = [
-        one.args[0].kwargs['on_exit']
-        for one in everything(context)
-        if type(one).__name__ == 'RegisterEventHandler'
+@pytest.mark.parametrize('controller', ['effort_controller', 'feedforward_trajectory_controller'])
+def test_franka_ros2_ends_with_its_controller_and_deactivates_it(launched, controller):
+    given = {'controller': controller, 'namespace': '/left'}
+    # Without its controller nothing is started.
+    assert set(launched('franka_ros2', returncode=1, **given)) == {'spawner'}
+    processes = launched('franka_ros2', **given)
+    assert processes['spawner'].command[1] == controller
+    (deactivation,) = processes['feedforward_node'].on_exit
+    words = [
+        ''.join(getattr(part, 'text', controller) for part in word)
+        for word in deactivation.cmd[1:4]
     ]
-    assert len(starts) == 2  # one for each controller there is
-    for start in starts:
-        # Without its controller nothing is started.
-        (end,) = start(SimpleNamespace(returncode=1, process_name='spawner'), context)
-        assert isinstance(end, launching.Shutdown)
-        nodes = {
-            one.kwargs['executable']: one.kwargs
-            for one in start(SimpleNamespace(returncode=0, process_name='spawner'), context)
-        }
-        keeper, node = nodes['keeper_node'], nodes['feedforward_node']
-        # The target stays, whatever a file says.
-        assert node['parameters'][-1]['target'] == 'fci'
-        assert 'parameters' not in keeper
-        assert dict(keeper['remappings'])['~/command'] == dict(node['remappings'])['~/command']
-        assert {launching.performed(one['namespace'], context) for one in (keeper, node)} == {
-            '/left'
-        }
-        # When the node ends, its controller is deactivated, and then all ends.
-        (deactivation,) = node['on_exit']
-        assert deactivation.kwargs['executable'] == 'unspawner'
-        arguments = [launching.performed(one, context) for one in deactivation.kwargs['arguments']]
-        assert arguments == [
-            'effort_controller',
-            '--controller-manager',
-            '/left/controller_manager',
-        ]
-        assert isinstance(deactivation.kwargs['on_exit'], launching.Shutdown)
+    assert words == [controller, '--controller-manager', '/left/controller_manager']
 
 
 @pytest.mark.parametrize('robot_type', ['panda', 'own'])
-def test_franka_ros2_is_not_launched_for_a_fer(robot_type, monkeypatch, tmp_path):
+def test_franka_ros2_is_not_launched_for_a_fer(robot_type, launched, tmp_path):
     if robot_type == 'own':
         robot_type = str(tmp_path / 'my_fer.yaml')
         text = (SHARE / 'config' / 'arms' / 'fer.yaml').read_text(encoding='utf-8')
         Path(robot_type).write_text(text.replace('name: fer\n', 'name: mine\n'), encoding='utf-8')
-    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
-    description = launching.load(SHARE / 'launch' / 'franka_ros2.launch.py', monkeypatch)
     with pytest.raises(RuntimeError, match=r'is a FER .*fer\.md .* Nothing is started'):
-        launching.run(description, robot_type=robot_type)
+        launched('franka_ros2', robot_type=robot_type)
 
 
 @pytest.mark.parametrize(
@@ -283,34 +199,46 @@ def test_franka_ros2_is_not_launched_for_a_fer(robot_type, monkeypatch, tmp_path
 )
 def test_missing_gazebo_or_controllers_name_the_apt_line(name, packages, monkeypatch, tmp_path):
     monkeypatch.delenv('ROS_DISTRO', raising=False)
-    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
-    monkeypatch.setattr(launching.FindPackageShare, 'perform', lambda self, context: str(SHARE))
-    description = launching.load(SHARE / 'launch' / f'{name}.launch.py', monkeypatch)
+    prefix = launching.ament_prefix(tmp_path, {'franka_dynamics': ()})
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
     with pytest.raises(
         RuntimeError, match=f'sudo apt install {packages}.*docs/howto/[a-z_0-9]+.md'
     ):
-        launching.run(description)
+        launching.started(SHARE / 'launch' / f'{name}.launch.py', monkeypatch)
 
 
-def test_both_nodes_of_the_simulation_have_one_arm_and_clock(simulation):
+def test_both_nodes_of_the_simulation_have_one_arm_and_clock(launched):
     from franka_dynamics.ros.simulator_node import COMMAND_TOPIC
 
-    nodes = simulation(robot_type='fr3', arm_prefix='on', use_sim_time='true', namespace='left')
-    simulator, node = nodes['simulator_node'], nodes['feedforward_node']
-    for one in nodes.values():
-        assert one.namespace == 'left'
-        assert (one.parameters['robot_type'], one.parameters['arm_prefix']) == ('fr3', 'on')
-    assert simulator.parameters['publish_clock'] is node.parameters['use_sim_time'] is True
+    # A prefix that YAML would take for a truth.
+    processes = launched('simulation', robot_type='fr3', arm_prefix='on', namespace='left')
+    simulator, node = processes['simulator_node'], processes['feedforward_node']
+    for one in (simulator, node):
+        assert one.remappings['__ns'] == '/left'
+        assert (one.values['robot_type'], one.values['arm_prefix']) == ('fr3', 'on')
+        assert type(one.on_exit).__name__ == 'Shutdown'
+    assert simulator.values['publish_clock'] is node.values['use_sim_time'] is True
     # Whatever a file says, and the arm listens where the torques go.
-    assert (node.order[-1], node.parameters['target']) == ('arguments', 'mujoco')
-    assert (simulator.remappings, node.remappings) == ({}, {'~/command': COMMAND_TOPIC})
-    assert all(one.ends_all for one in nodes.values())
+    assert node.values['target'] == 'mujoco'
+    assert node.remappings[COMMAND] == COMMAND_TOPIC
 
 
-@pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name.split('.')[0])
-def test_ros_own_launch_takes_the_file_and_shows_its_arguments(path):
-    pytest.importorskip('ros2launch', reason="ROS's own ros2launch is not installed")
-    shown = subprocess.run(
-        ['ros2', 'launch', str(path), '--show-args'], capture_output=True, text=True, check=True
-    )
-    assert "'robot_type':" in shown.stdout
+def test_two_arms_have_an_arm_and_a_prefix_each_and_the_wall_clock(monkeypatch, tmp_path):
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(launching.ament_prefix(tmp_path)))
+    path = SHARE / 'launch' / 'two_arms.launch.py'
+    found = launching.started(path, monkeypatch, robot_type='fr3', right_robot_type='fer')
+    assert [
+        (
+            one.executable,
+            one.remappings['__ns'],
+            one.values['robot_type'],
+            one.values['arm_prefix'],
+        )
+        for one in found
+    ] == [
+        (executable, f'/{side}', arm, f'{side}_')
+        for side, arm in (('left', 'fr3'), ('right', 'fer'))
+        for executable in ('simulator_node', 'feedforward_node')
+    ]
+    assert not any(one.values.get('publish_clock', False) for one in found)
+    assert not any(one.values.get('use_sim_time', False) for one in found)

@@ -13,6 +13,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.parameter_files import (
+    given_file,
     matches,
     read_sections,
     require_section,
@@ -202,3 +203,13 @@ def test_a_file_for_a_node_elsewhere_names_both_fixes(tmp_path):
     require_section(path, '/feedforward')
     with pytest.raises(SettingsError, match=r'Name one /\*\* or /left/feedforward'):
         require_section(path, '/left/feedforward')
+
+
+@pytest.mark.parametrize('content', [None, '', '{}', '/**:\n  robot_type: fer\n'])
+def test_a_launch_arguments_file_of_no_use_is_named_with_its_argument(content, tmp_path):
+    path = tmp_path / 'typo.yaml'
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(SettingsError, match=r'^params_file: .*typo.yaml.* Nothing is started'):
+        given_file('params_file', str(path))
+    assert given_file('params_file', '') == []
