@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm show`: an arm's Denavit-Hartenberg and inertia tables, and its picture."""
+"""`franka-dynamics arm show`: an arm's Denavit-Hartenberg and inertia tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arm_options import RepairableArm
-from ._options import plot_option, PRINTED, printed_json_option
+from ._options import PRINTED, printed_json_option
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription
 from ..errors import DescriptionError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Show(RepairableArm):
-    """Print an arm's Denavit-Hartenberg and inertia tables; draw its frames."""
+    """Print an arm's Denavit-Hartenberg and inertia tables."""
 
     frame: str = option(
         "centres of mass and inertia in the links' own frames, or in the space frame {S} "
@@ -42,11 +42,10 @@ class Show(RepairableArm):
         'reference point of the inertia; space_origin needs --frame space',
         default='frame_origin',
     )
-    plot: Path | None = plot_option('{S}, the frames and the centres of mass at the pose')
     json: Path | None = printed_json_option('the tables')
 
     def run(self) -> int:
-        """Print the tables and draw the picture."""
+        """Print the tables."""
         from ..report.arm import as_json, inertia_rows
 
         description = self.load_arm()
@@ -59,11 +58,6 @@ class Show(RepairableArm):
             )
         pose_of_rows = q if in_space else None
         rows = inertia_rows(description, pose_of_rows, self.about)
-        if self.plot:
-            from ..report.arm import draw_arm
-
-            with terminal(stderr=True).status('drawing ...'):
-                draw_arm(description, q, self.plot)
         if self.json:
             write_json(self.json, as_json(description, rows, pose_of_rows, self.about))
         if self.json != PRINTED:
@@ -117,5 +111,3 @@ def _print(
         say(console, sentence, 'warning')
     console.print(*arm_tables(description, rows, q, arguments.about))
     say(console, f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
-    if arguments.plot:
-        say(console, f'picture: {arguments.plot}')

@@ -1,124 +1,22 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm at a pose: its frames {S}, {1}..{n} and flange, and its links' centres of mass."""
+"""An arm as tables: Denavit-Hartenberg rows, origins of frames, masses and inertia."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .elements import AXIS_COLOURS, equal_axes, figure_of_size, save
 from .table import Head, plain, Table
 from ..arm import ArmDescription
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
-
-_TRIAD = 0.08  # length of a drawn axis, of the arm's longest side
-_SAME_PLACE = 1e-9  # [m] frames nearer than this share a label
-
-
-def draw_arm(description: ArmDescription, q: ArrayLike, path: str | Path) -> None:
-    """
-    Write a picture of an arm's frames and centres of mass; the suffix chooses the format.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm.
-    q : array_like, shape (n,)
-        Joint positions.
-    path : str or Path
-        .png, .svg, .pdf, ...
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-    OutputError
-        If the suffix is no picture format or the file cannot be written.
-    JointVectorError
-        If q does not fit the arm.
-
-    """
-    position = description.joint_vector(q, 'q')
-    poses = np.concatenate((np.eye(4)[None], NewtonEulerModel(description).frames(position)))
-    links = space_inertias(description, position)
-    centers = np.array([link.center_of_mass for link in links])
-    figure = figure_of_size((8.0, 9.0), 'Drawing an arm needs', 'view', '')
-    axes = figure.add_subplot(projection='3d')
-    size = equal_axes(axes, np.concatenate((poses[:, :3, 3], centers)))
-    _draw_skeleton(axes, description, poses)
-    _draw_triads(axes, poses, _TRIAD * size)
-    masses = np.array([link.mass for link in links])
-    axes.scatter(
-        *centers.T,
-        s=30.0 + 120.0 * masses / max(masses.max(), 1e-12),
-        c='black',
-        alpha=0.55,
-        depthshade=False,
-        label='centres of mass, area by mass',
-    )
-    axes.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]')
-    axes.legend(loc='upper left', fontsize='small')
-    axes.set_title(
-        f'{description.name}, {description.inertial_set}, hand {description.hand}\n'
-        f'q = ({", ".join(f"{value:.4g}" for value in position)})',
-        fontsize=10,
-    )
-    for place, name in zip(*_named_places(poses)):
-        axes.text(*place, f'{name}   ', ha='right', fontweight='bold')
-    for i, center in enumerate(centers, start=1):
-        axes.text(*center, f'   c{i}', color='dimgray')
-    save(figure, path)
-
-
-def _draw_skeleton(axes: Any, description: ArmDescription, poses: NDArray[np.float64]) -> None:
-    base = np.asarray(description.base)[:3, 3]
-    points = np.concatenate((base[None], poses[1:, :3, 3]))
-    axes.plot(
-        *points.T,
-        color='tab:orange',
-        linewidth=4.0,
-        alpha=0.35,
-        solid_capstyle='round',
-        label='origins from base to flange',
-    )
-
-
-def _draw_triads(axes: Any, poses: NDArray[np.float64], length: float) -> None:
-    for k, pose in enumerate(poses):
-        for axis, colour in enumerate(AXIS_COLOURS):
-            tip = pose[:3, 3] + length * pose[:3, axis]
-            axes.plot(
-                *np.stack((pose[:3, 3], tip)).T,
-                color=colour,
-                linewidth=1.8,
-                label=f'{"xyz"[axis]} axes of the frames' if k == 0 else None,
-            )
-
-
-def _named_places(poses: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
-    """Return the different origins of the frames and, for each, the names of those there."""
-    names = ['S', *(str(i) for i in range(1, len(poses) - 1)), 'flange']
-    places: list[NDArray[np.float64]] = []
-    labels: list[str] = []
-    for name, origin in zip(names, poses[:, :3, 3]):
-        for k, place in enumerate(places):
-            if np.abs(place - origin).max() < _SAME_PLACE:
-                labels[k] += f', {{{name}}}'
-                break
-        else:
-            places.append(origin)
-            labels.append(f'{{{name}}}')
-    return np.array(places), labels
-
 
 About = Literal['frame_origin', 'center_of_mass', 'space_origin']
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .elements import AXIS_COLOURS, equal_axes, figure_of_size, save
+from .elements import figure_of_size, save
 from ..arm import LinkInertia
 from ..mesh.mesh import TriangleMesh
 
+_AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
 _MOST_FACES = 20000  # matplotlib sorts every triangle; more of them show no more
 
 
@@ -58,7 +59,7 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
         If matplotlib is not installed.
 
     """
-    figure = figure_of_size((9.0, 7.0), 'Drawing a payload needs', 'mesh', '')
+    figure = figure_of_size((9.0, 7.0))
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     axes = figure.add_subplot(projection='3d')
@@ -85,8 +86,12 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
     )
     axes.scatter(*(center * 1e3), color='black', s=40, depthshade=False, label='centre of mass')
     corners = np.vstack((mesh.vertices, np.zeros(3), surface.reshape(3, -1).T)) * 1e3
-    size = equal_axes(axes, corners)
-    for axis, colour in enumerate(AXIS_COLOURS):
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    size = float((high - low).max())
+    ends = 0.5 * (low + high)[:, None] + np.array([-0.55, 0.55]) * size
+    axes.set(**{f'{name}lim': ends[i] for i, name in enumerate('xyz')})
+    axes.set_box_aspect((1.0, 1.0, 1.0))
+    for axis, colour in enumerate(_AXIS_COLOURS):
         tip = np.zeros(3)
         tip[axis] = 0.25 * size
         axes.plot(

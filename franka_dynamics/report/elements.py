@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .table import Table
-from ..errors import MissingDependencyError, OutputError
+from ..errors import needing, OutputError
 from ..files import complete_or_absent
 from ..typing import Array
 
@@ -75,53 +75,11 @@ def save(figure: Any, path: str | Path) -> None:
         figure.savefig(scratch, dpi=120)
 
 
-def figure_of_size(
-    size: tuple[float, float],
-    what: str = 'Plots need',
-    extra: str = 'replay',
-    otherwise: str = ', or leave them out with --no-plots',
-) -> Any:
-    """
-    Return an empty figure that belongs to no window system.
-
-    Parameters
-    ----------
-    size : tuple of 2 float
-        Width and height [in].
-    what : str
-        For the message if matplotlib is not installed: what needs it, with the verb.
-    extra : str
-        The extra that brings it.
-    otherwise : str
-        What else one can do.
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-
-    """
-    try:
+def figure_of_size(size: tuple[float, float]) -> Any:
+    """Return an empty figure, width and height [in], that belongs to no window system."""
+    with needing('Plots need matplotlib', 'replay'):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{what} matplotlib: pip install 'franka_dynamics[{extra}]'{otherwise}."
-        ) from error
     return Figure(figsize=size, layout='constrained')
-
-
-AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
-
-
-def equal_axes(axes: Any, points: Array) -> float:
-    """Give three axes one scale, wide enough for points (N, 3); return their longest side."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    longest = max(float((high - low).max()), 0.1)
-    half = np.maximum(0.5 * (high - low) + 0.1 * longest, 0.25 * longest)
-    ends = np.stack((-half, half)) + 0.5 * (low + high)
-    axes.set(**{f'{name}lim': ends[:, i] for i, name in enumerate('xyz')})
-    axes.set_box_aspect(half, zoom=0.95)
-    return longest
 
 
 def broken(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One table, for a terminal, an HTML page and JSON alike; and figures as JSON has them."""
+"""One table, for a terminal and an HTML page alike; and figures as JSON has them."""
 
 from __future__ import annotations
 
@@ -77,15 +77,6 @@ class Table:
             [_text(value, head) for value, head in zip(row, self._heads(), strict=True)]
             for row in self.rows
         ]
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the table in types that JSON has: unrounded, what is no number as null."""
-        return {
-            'title': self.title,
-            'heads': [head.name for head in self._heads()],
-            'units': [head.unit for head in self._heads()],
-            'rows': [[plain(_value(value)) for value in row] for row in self.rows],
-        }
 
     def html(self) -> str:
         """Return the table as HTML; the class of a cell is its mark."""
@@ -217,8 +208,6 @@ def plain(value: Any) -> Any:
         If there is no such type for it.
 
     """
-    if isinstance(value, Table):
-        return value.as_data()
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):

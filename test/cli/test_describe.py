@@ -39,13 +39,6 @@ def test_json_output_parses_and_holds_the_pose(capsys):
     assert len(data['links']) == 3
 
 
-def test_given_a_plot_when_described_then_the_picture_is_written(tmp_path, capsys):
-    pytest.importorskip('matplotlib', reason='the [view] extra is not installed')
-    path = tmp_path / 'arm.png'
-    assert f'picture: {path}' in printed(capsys, '--q', 'home', '--plot', str(path))
-    assert path.stat().st_size > 10_000
-
-
 @pytest.mark.parametrize(
     ('words', 'sentence'),
     [
@@ -53,7 +46,6 @@ def test_given_a_plot_when_described_then_the_picture_is_written(tmp_path, capsy
         (['--q', '1', '2'], '--q has shape (2,), expected (7,): one value per joint of fer'),
         (['--q', 'nan', '0', '0', '0', '0', '0', '0'], '--q of joint fer_joint1 is nan'),
         (['--about', 'space_origin'], '--about space_origin needs --frame space'),
-        (['--plot', 'arm.xyz'], "'xyz' is no picture format"),
         (['--set', 'gaz'], "no inertial set 'gaz'"),
     ],
 )

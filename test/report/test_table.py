@@ -1,17 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One table in a terminal, on a page and as JSON: numbers whole, foreign text as text."""
+"""One table in a terminal and on a page: numbers whole, foreign text as text."""
 
 from dataclasses import dataclass
 from enum import Enum
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from franka_dynamics.report.table import Cell, Head, json_text, plain, Table
+from franka_dynamics.report.table import Cell, Head, plain, Table
 
 HOSTILE = 'a [red]name[/] \\[bold] with [/nothing] and <b>&</b>'
 
@@ -38,18 +37,6 @@ def test_foreign_text_is_shown_as_it_is():
     table = Table(HOSTILE, [HOSTILE, Head('E', 'N m')], [[HOSTILE, Cell(HOSTILE)]])
     assert shown(table, 300).count(HOSTILE) == 4
     assert '<b>' not in table.html()
-    assert json.loads(json_text(table))['rows'] == [[HOSTILE, HOSTILE]]
-
-
-def test_json_has_the_numbers_unrounded_and_null_for_none():
-    table = Table('t', ['a', Head('b', 'm', '.1f')], [['x', 0.123456], ['y', float('nan')]])
-    assert json.loads(json_text(table)) == {
-        'title': 't',
-        'heads': ['a', 'b'],
-        'units': ['', 'm'],
-        'rows': [['x', 0.123456], ['y', None]],
-    }
-    assert '0.1' in shown(table, 80)
 
 
 def test_what_numpy_and_dataclasses_hold_becomes_json():
