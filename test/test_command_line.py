@@ -22,14 +22,6 @@ def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, capsys):
     assert f'usage: franka-dynamics {verb}' in capsys.readouterr().out
 
 
-def test_crosscheck_of_an_unknown_arm_lists_the_arms_there_are(capsys):
-    assert main(['arm', 'check', '--arm', 'ur5']) == INPUT_AT_FAULT
-    captured = capsys.readouterr()
-    assert captured.out == ''
-    assert captured.err.startswith("franka-dynamics: There is no arm 'ur5'; shipped are fer, fr3")
-    assert captured.err.count('\n') == 1
-
-
 def test_no_traceback_follows_when_a_verbs_reader_stops():
     process = subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics', 'arm', 'show', '--arm', 'rpr', '--json'],

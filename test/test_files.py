@@ -6,7 +6,6 @@ import os
 
 import pytest
 
-from franka_dynamics.errors import OutputError
 from franka_dynamics.files import complete_or_absent, write_text
 
 
@@ -29,11 +28,3 @@ def test_a_writer_failing_halfway_leaves_the_older_file(tmp_path):
         raise ZeroDivisionError
     assert [path.name for path in tmp_path.iterdir()] == ['arm.yaml']
     assert target.read_text() == 'older'
-
-
-def test_places_that_cannot_be_written_are_one_sentence_each(tmp_path):
-    with pytest.raises(OutputError, match='is a folder; give the name of a file'):
-        write_text(tmp_path, '')
-    (tmp_path / 'file').write_text('')
-    with pytest.raises(OutputError, match=r'file/below\.json cannot be written: '):
-        write_text(tmp_path / 'file' / 'below.json', '')

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import cache
 from itertools import permutations, product
 
 import numpy as np
@@ -109,23 +108,15 @@ def known_sets(reference: ArmDescription, hand: str | None = None) -> list[Known
 
     The reference's own file comes first, so that ties go to it.
     """
-    shipped = available_arms()
     hands = (NO_HAND, *available_hands()) if hand is None else (hand,)
     found: dict[tuple[str, str, str], KnownSet] = {}
-    for file in dict.fromkeys([reference.file or reference.name, *shipped]):
-        for arm in _shipped_sets(file, hands) if file in shipped else _sets(file, hands):
+    for file in (reference.file or reference.name, *available_arms()):
+        for name, one in product(available_sets(file), hands):
+            arm = load(file, name, hand=one)
             key = (arm.name, arm.inertial_set, arm.hand)
             if key not in found and _same_geometry(arm, reference):
                 found[key] = KnownSet(*key, arm.links)
     return list(found.values())
-
-
-def _sets(file: str, hands: tuple[str, ...]) -> tuple[ArmDescription, ...]:
-    """Return every set of a file with each hand."""
-    return tuple(load(file, name, hand=hand) for name in available_sets(file) for hand in hands)
-
-
-_shipped_sets = cache(_sets)  # of files that do not change while they are used
 
 
 def identify(

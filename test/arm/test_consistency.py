@@ -15,8 +15,6 @@ from franka_dynamics.arm.consistency import (
     NEAREST_WITHIN_ROUNDING,
 )
 from franka_dynamics.errors import InertiaError, MissingDependencyError
-from franka_dynamics.parameter_schema import specs
-from franka_dynamics.ros.node_settings import load_arm
 from franka_dynamics.urdf.xacro_writer import robot_text
 
 ROUNDING = 5e-5  # half of the table's fourth decimal
@@ -101,15 +99,6 @@ def test_the_table_is_written_only_repaired_and_says_so():
         robot_text('fer', 'urdf', 'ledezma2021')
     text = robot_text('fer', 'urdf', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING)
     assert 'the link behind fer_joint2 was not physical as printed' in text.split('-->')[0]
-
-
-@needs_solver
-def test_a_nodes_parameter_repairs_the_table_it_loads():
-    values = {spec.name: spec.default for spec in specs('arm')}
-    values['inertial_set'] = 'ledezma2021'
-    with pytest.raises(InertiaError):
-        load_arm(values).require_physical('commanding torques')
-    load_arm({**values, 'repair': NEAREST_WITHIN_ROUNDING}).require_physical('commanding torques')
 
 
 def test_a_repair_without_a_stated_rounding_is_refused():

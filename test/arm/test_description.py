@@ -14,7 +14,7 @@ from franka_dynamics.arm import (
     load,
 )
 from franka_dynamics.arm.bodies import Box
-from franka_dynamics.errors import DescriptionError, InertiaError, JointVectorError
+from franka_dynamics.errors import DescriptionError, JointVectorError
 
 UNIT = Box(size=(0.1, 0.1, 0.1), mass=1.0).link()
 
@@ -87,12 +87,3 @@ def test_franka_descriptions_link_4_is_named_with_its_margin():
     assert len(sentences) == 1
     assert 'fer_joint4 is not physical' in sentences[0]
     assert 'miss the triangle inequality by 0.0011' in sentences[0]
-
-
-def test_an_unphysical_set_is_refused_with_purpose_and_fix():
-    with pytest.raises(
-        InertiaError,
-        match=r"ledezma2021' of fer cannot be used for the simulator"
-        r'.*fer_joint2.*repair: nearest_within_rounding',
-    ):
-        load('fer', 'ledezma2021').require_physical('the simulator')

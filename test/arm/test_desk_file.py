@@ -9,7 +9,6 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.arm.payload import desk_json, payload_array
-from franka_dynamics.errors import InertiaError
 
 SIX = (2e-3, 1e-4, -2e-4, 3e-3, 3e-4, 4e-3)
 
@@ -47,8 +46,3 @@ def test_it_has_the_numbers_of_frankas_own_example_in_their_places():
     payload = np.array([0.9, 0.0, 0.0, 0.057, 0.002768, 0.0, 0.0, 0.003149, 0.0, 0.000564])
     content = json.loads(desk_json(payload, 'robotiq'))
     assert {name: content[name] for name in own} == own
-
-
-def test_a_name_without_letters_is_refused():
-    with pytest.raises(InertiaError, match='no letter or digit'):
-        desk_json(np.zeros(10), '--- ')

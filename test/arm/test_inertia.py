@@ -45,14 +45,6 @@ def test_parameters_moved_are_those_of_the_moved_point_masses(
     np.testing.assert_allclose(moved.parameters(), expected.parameters(), rtol=RTOL, atol=ATOL)
 
 
-def test_two_bodies_added_are_their_union():
-    masses, points = point_masses(1)
-    union = from_points(masses[:8], points[:8]) + from_points(masses[8:], points[8:])
-    np.testing.assert_allclose(
-        union.parameters(), from_points(masses, points).parameters(), rtol=RTOL, atol=ATOL
-    )
-
-
 def test_inertia_at_the_center_of_mass_is_the_central_sum():
     masses, points = point_masses(3)
     body = from_points(masses, points)
@@ -81,13 +73,6 @@ def test_pseudo_inertia_is_the_sum_of_homogeneous_squares():
     )
 
 
-@pytest.mark.parametrize('seed', range(2))
-def test_any_positive_masses_are_physical(seed):
-    body = from_points(*point_masses(seed, count=4))
-    assert body.is_physical()
-    assert body.triangle_margin() > 0.0
-
-
 def test_masses_in_a_plane_are_physical_with_margins_of_zero():
     masses, points = point_masses(6)
     points[:, 2] = 0.0
@@ -113,10 +98,6 @@ def test_moments_1_2_4_are_of_no_body_and_miss_by_one():
             Cylinder(
                 radius=0.03, length=0.2, axis='z', center=(0.1, 0.2, -0.3), density=2710.0
             ).link(),
-        ),
-        (
-            'type="cylinder" size="0.03 0.1" pos="0.1 0 0" euler="0 90 0"',
-            Cylinder(radius=0.03, length=0.2, axis='x', center=(0.1, 0, 0), density=2710.0).link(),
         ),
         (
             'type="cylinder" size="0.025 0.2" pos="0 -0.2 0" euler="90 0 0"',
@@ -151,7 +132,6 @@ def test_a_primitive_agrees_with_mujocos_geom(geom, body):
     ('build', 'sentence'),
     [
         (lambda: LinkInertia(np.inf, np.zeros(3), np.eye(3)), 'must be finite'),
-        (lambda: LinkInertia(1.0, np.zeros(2), np.eye(3)), r'first moment of shape \(3,\)'),
         (
             lambda: LinkInertia(1.0, np.zeros(3), [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]),
             'must be symmetric',
@@ -160,12 +140,10 @@ def test_a_primitive_agrees_with_mujocos_geom(geom, body):
             lambda: LinkInertia.from_center_of_mass(1.0, (0.0, 0.0), np.eye(3)),
             'centre of mass needs',
         ),
-        (lambda: LinkInertia.from_center_of_mass(1.0, np.zeros(3), np.eye(4)), r'got \(4, 4\)'),
         (lambda: LinkInertia.from_parameters(np.zeros(9)), 'ten inertial parameters'),
         (lambda: tensor_from_six(np.zeros(5)), 'xx, xy, xz, yy, yz, zz'),
         (lambda: LinkInertia.zero().expressed_in(np.eye(3)), r'shape \(4, 4\)'),
         (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
-        (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, 1.001, 1])), 'R a rotation'),
     ],
 )
 def test_a_malformed_body_is_refused_in_one_sentence(build, sentence):

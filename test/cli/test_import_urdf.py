@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import load, load_hand
+from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.urdf.writer import write_urdf
@@ -74,18 +74,6 @@ def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, tmp_pat
             rtol=0.0,
             atol=1e-13,
         )
-
-
-def test_a_shipped_arms_own_table_comes_back(tmp_path):
-    fr3 = load('fr3')
-    assert run(tmp_path, write_urdf(fr3, tool=('fr3_hand', load_hand('franka_hand')))) == 0
-    imported = load(tmp_path / 'a.yaml')
-    assert [joint.row for joint in imported.joints] == [joint.row for joint in fr3.joints]
-    assert (imported.flange, imported.joint_names) == (fr3.flange, fr3.joint_names)
-    expected = load('fr3', hand='franka_hand').links[-1]
-    np.testing.assert_allclose(
-        imported.links[-1].parameters(), expected.parameters(), rtol=0.0, atol=1e-14
-    )
 
 
 def test_angles_of_five_digits_are_a_mismatch_with_its_cause(tmp_path, capsys):

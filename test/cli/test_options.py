@@ -139,7 +139,6 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'arm derive --kinematics --reference-frame X',
         'arm derive --reference-frame LOCAL',
         'sim --no-view --port 8080',
-        'sim --real-time-factor 0.5',
         'bag record --with motion.yaml --duration 1',
         'payload-from-mesh tool.stl --mass 1 --density 2700',
         'node load /feedforward file.yaml --node other',

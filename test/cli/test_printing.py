@@ -4,9 +4,7 @@
 
 from dataclasses import replace
 import json
-import math
 
-import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
@@ -14,7 +12,6 @@ from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.cli import _recording_options
 from franka_dynamics.cli._say import terminal
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
-from franka_dynamics.report.table import json_text
 
 XACRO = """<?xml version="1.0"?>
 <robot name="fr3" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -30,16 +27,6 @@ XACRO = """<?xml version="1.0"?>
 
 def refused(text):
     raise AssertionError(f'{text} is no JSON')
-
-
-def test_json_has_null_where_there_is_no_number():
-    data = {'a': math.nan, 'b': [np.inf, 1.5], 'c': np.array([1.0, np.nan]), 'd': (np.int64(3),)}
-    assert json.loads(json_text(data), parse_constant=refused) == {
-        'a': None,
-        'b': [None, 1.5],
-        'c': [1.0, None],
-        'd': [3],
-    }
 
 
 def test_an_absent_limit_is_null_in_json(tmp_path, capsys):

@@ -26,20 +26,16 @@ JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
         ('', 'F: is empty'),
         (FER[:700], 'F: is not well-formed XML: .*cut short'),
         ('<sdf version="1.9"/>', 'F: is SDF, not URDF'),
-        ('<mujoco/>', 'F: is MJCF, not URDF'),
-        ('<model/>', 'F: has <model> as its root element'),
         ('<robot name="a"/>', 'F: has no links'),
         (
             '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="a"/></robot>',
             'F: is a xacro file .*xacro FILE',
         ),
-        (FER.replace('0 0 0.333', '0 0 ${d1}'), 'F: is a xacro file'),
         (
             FER.replace('0 0 0.333', '0 0 0,333'),
             '\'fer_joint1\', <origin>: xyz="0 0 0,333" is no finite',
         ),
         (FER.replace('0 0 0.333', '0 0.333'), 'xyz="0 0.333" must be three numbers'),
-        (FER.replace('0 0 0.333', '0 0 nan'), 'xyz="0 0 nan" is no finite number'),
         (edited(FER, JOINT3, type='hinge'), "joint 'fer_joint3' has the type 'hinge'; URDF knows"),
         (edited(FER, f'{JOINT3}/axis', xyz='0 0 0'), "'fer_joint3' has the axis .*no direction"),
         (edited(FER, f'{JOINT3}/child', link='elbow'), "'fer_joint3' refers to the link 'elbow'"),
@@ -49,19 +45,12 @@ JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
             'fer_link3, fer_link4, fer_link5, fer_link6, fer_link7, fer_link8 form a loop',
         ),
         (edited(FER, JOINT3, name='fer_joint2'), "two <joint> elements named 'fer_joint2'"),
-        (edited(FER, JOINT3, name=''), 'a <joint> without a name'),
         (without(FER, JOINT3, 'parent'), "'fer_joint3' names no parent link"),
-        (without(FER, f'{LINK3}/inertial', 'inertia'), "'fer_link3', <inertial> has no <inertia>"),
         (edited(FER, f'{LINK3}/inertial/inertia', iyz=None), "<inertia> has no attribute 'iyz'"),
         (edited(FER, f'{LINK3}/inertial/mass', value='-1'), 'has a mass of -1.0 kg'),
         (edited(FER, f'{JOINT3}/limit', lower='3'), 'lower 3.0 is above upper 2.8973'),
         (edited(FER, f'{JOINT3}/limit', effort='-3'), 'effort -3.0 cannot be negative'),
         (with_elements(FER, '<link name="other"/>'), r'has 2 root links \(base, other\)'),
-        (
-            '<robot name="a"><link name="a"/><joint name="j" type="fixed"><parent link="a"/>'
-            '<child link="a"/></joint></robot>',
-            'the links a form a loop of joints',
-        ),
     ],
 )
 def test_a_text_at_fault_is_refused_in_one_sentence(text, sentence):

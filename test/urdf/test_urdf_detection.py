@@ -23,12 +23,9 @@ def two_arms():
 @pytest.mark.parametrize(
     ('text', 'arm', 'first'),
     [
-        (FR3, 'fr3', 'fr3_joint1'),
-        (write_urdf(load('rpr')), 'rpr', 'rpr_joint1'),
         (write_urdf(load('fer', prefix='a/b_')), 'fer', 'a/b_fer_joint1'),
         (write_urdf(load('fer')).replace('fer_', 'panda_'), 'fer', 'panda_joint1'),
         (FR3.replace('fr3_', 'fp3_'), 'fr3', 'fp3_joint1'),
-        (write_urdf(load('fr3v2')), 'fr3v2', 'fr3v2_joint1'),
     ],
 )
 def test_arm_and_prefix_are_detected_from_the_joint_names(text, arm, first):

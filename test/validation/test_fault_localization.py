@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -20,7 +20,6 @@ from ..arms import with_row_shifted
 TOLERANCE = 1e-11
 FORMULATIONS = (PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel)
 
-every_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
 every_link = pytest.mark.parametrize('link', range(1, 8))
 
 
@@ -39,11 +38,10 @@ def hold(model, reference_arm):
 
 
 @every_link
-@pytest.mark.parametrize('number', ['a', 'alpha', 'd', 'theta'])
-def test_a_wrong_row_is_named_by_the_first_frame_that_differs(link, number):
-    arm = load('fer')
-    # Each formulation in its turn: every number of a row enters each of them, at some link.
-    formulation = FORMULATIONS[(link + ['a', 'alpha', 'd', 'theta'].index(number)) % 4]
+def test_a_wrong_row_is_named_by_the_first_frame_that_differs(link):
+    # Each formulation and each number of a row in its turn.
+    arm, number = load('fer'), ('a', 'alpha', 'd', 'theta')[link // 2]
+    formulation = FORMULATIONS[link % 4]
     verdict = hold(formulation(with_row_shifted(arm, link - 1, **{number: 1e-6})), arm)
     assert verdict.origin == ('frame', link)
     assert f'whose frame differs is link {link}, by ' in verdict.sentence()
@@ -60,7 +58,7 @@ UNIDENTIFIABLE_AT_LINK_1 = (0, 1, 3, 8)
         (link, parameter)
         for link in range(1, 8)
         for parameter in range(10)
-        if not (link + 2 * parameter) % 3
+        if not (link + 2 * parameter) % 7
         and (link > 1 or parameter not in UNIDENTIFIABLE_AT_LINK_1)
     ],
 )
@@ -90,21 +88,3 @@ def test_twists_that_go_wrong_at_a_link_name_its_twist(link):
     verdict = hold(Faulty(arm), arm)
     assert verdict.origin == ('twist', link)
     assert f'whose twist differs is link {link}, by ' in verdict.sentence()
-
-
-@every_formulation
-def test_given_the_same_arm_when_held_then_every_link_agrees(formulation):
-    arm = random_arm(np.random.default_rng(8))
-    verdict = hold(formulation(arm), arm)
-    assert verdict.origin is None
-
-
-def test_wrenches_that_are_nan_do_not_agree_and_name_their_link():
-    class Faulty(NewtonEulerModel):
-        def joint_wrenches(self, q, dq, ddq):
-            wrenches = super().joint_wrenches(q, dq, ddq)
-            wrenches[..., :5, :] = np.nan
-            return wrenches
-
-    arm = load('fer')
-    assert hold(Faulty(arm), arm).link == 5

@@ -12,7 +12,6 @@ from franka_dynamics.arm.dh_conversion import with_joint_reversed
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.errors import JointVectorError
 from franka_dynamics.validation.fault_search import search_faults
 
 from ..arms import with_link, with_row
@@ -37,20 +36,14 @@ def planted(name):
         return arm, arm, (0.0, 0.5, -9.81), 'arm: gravity y', 0.5
     if name == 'sign':
         return arm, with_joint_reversed(arm, 1), GRAVITY, 'joint2: joint sign', -1.0
-    if name in ('d', 'alpha'):
-        value = getattr(arm.joints[2].row, name) + 0.3
-        return arm, with_row(arm, 2, **{name: value}), GRAVITY, f'joint3: {name}', value
-    if name == 'mass':
-        faulty, value = LinkInertia.from_center_of_mass(1.5 * mass, center, tensor), 1.5 * mass
-        what = 'joint3: mass'
-    else:
-        turned = tensor + 0.1 * np.outer((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
-        faulty, value = LinkInertia.from_center_of_mass(mass, center, turned), turned[0, 0]
-        what = 'joint3: inertia xx about the centre of mass'
-    return arm, with_link(arm, 2, faulty), GRAVITY, what, value
+    if name == 'alpha':
+        value = arm.joints[2].row.alpha + 0.3
+        return arm, with_row(arm, 2, alpha=value), GRAVITY, 'joint3: alpha', value
+    faulty = LinkInertia.from_center_of_mass(1.5 * mass, center, tensor)
+    return arm, with_link(arm, 2, faulty), GRAVITY, 'joint3: mass', 1.5 * mass
 
 
-@pytest.mark.parametrize('name', ['gravity', 'sign', 'd', 'alpha', 'mass', 'tensor'])
+@pytest.mark.parametrize('name', ['gravity', 'sign', 'alpha', 'mass'])
 def test_one_fault_in_a_black_box_heads_the_candidates(name):
     arm, faulty, gravity, what, value = planted(name)
     states = sample_states(arm, STATES, 1)
@@ -109,13 +102,6 @@ def test_a_black_box_that_is_right_has_no_candidates():
     assert verdict.candidates == ()
     assert any('fr3_joint1: rotor inertia' in group for group in verdict.groups)
     assert verdict.difference < 1e-12
-
-
-def test_torques_of_another_shape_are_refused_with_both_shapes():
-    arm = load('fer')
-    states = sample_states(arm, 3, 0)
-    with pytest.raises(JointVectorError, match=r'tau has shape \(2, 7\), expected \(3, 7\)'):
-        search_faults(arm, states, np.zeros((2, 7)))
 
 
 def test_another_gravity_is_told_from_a_tilted_base():

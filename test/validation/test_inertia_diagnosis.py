@@ -97,7 +97,3 @@ def test_a_hand_turned_on_the_flange_has_its_angle_found(degrees):
     hand = load_hand('franka_hand')
     turn = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))
     assert mounting_angle(hand.expressed_in(turn), hand) == degrees
-
-
-def test_given_another_tool_when_measured_then_there_is_no_angle():
-    assert mounting_angle(random_link(4), load_hand('franka_hand')) is None

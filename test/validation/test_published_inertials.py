@@ -55,7 +55,3 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
             known.inertial_set,
             known.hand,
         )
-
-
-def test_an_arm_of_another_geometry_lists_only_its_own_sets():
-    assert {known.arm for known in known_sets(load('rpr'))} == {'rpr'}
