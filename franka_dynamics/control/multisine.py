@@ -19,11 +19,9 @@ _CHECK_POINTS = 2001
 POINT_RATE_HZ = 25.0
 
 
-def multisine(
-    description: ArmDescription, duration: float, amplitude: float, around: Array | None = None
-) -> TrajectoryRequest:
+def multisine(description: ArmDescription, duration: float, amplitude: float) -> TrajectoryRequest:
     """
-    Return a trajectory of two sines per joint, faded in and out.
+    Return a trajectory of two sines per joint about the home pose, faded in and out.
 
     Parameters
     ----------
@@ -34,18 +32,16 @@ def multisine(
     amplitude : float
         Largest deflection of a joint [rad]; less where a limit of position, velocity or
         acceleration demands it.
-    around : ndarray, shape (n,), optional
-        The pose it starts from, moves about and ends at; the home pose if not given.
 
     Raises
     ------
     SettingsError
-        If the arm has no home pose and none is given, or a number is not positive.
+        If the arm has no home pose, or a number is not positive.
 
     """
-    pose = description.home if around is None else around
+    pose = description.home
     if pose is None:
-        raise SettingsError(f'{description.name} has no home pose; say what to move about.')
+        raise SettingsError(f'{description.name} has no home pose to move about.')
     if not (duration > 0.0 and amplitude > 0.0):
         raise SettingsError(
             f'duration and amplitude must be positive; got {duration} and {amplitude}.'

@@ -5,6 +5,7 @@
 from dataclasses import fields, replace
 
 import numpy as np
+from scipy.linalg import expm
 import yaml
 
 from franka_dynamics.control.default_gains import home_pose
@@ -51,26 +52,18 @@ def hold_radius(linear, kp, kd, period, age=0.0):
         How old a state is when its torque begins to act [s].
 
     """
-    by_q, _, per_torque = _blocks(linear)
-    stiffness, damping = _feedback(linear, kp, kd)
-    # M^-1 dg/dq is similar to a symmetric matrix, so that the modes decouple.
-    squares, modes = np.linalg.eig(by_q)
-    back = np.linalg.inv(modes)
-    root = np.sqrt(squares.astype(complex))
-    gain = np.hstack((stiffness, damping))
-
-    def matrix(diagonal):
-        return ((modes * diagonal) @ back).real
+    n = len(linear.ddq)
+    by_q, per_torque = linear.A[n:, :n], linear.B[n:]
+    # g(q) is part of the feedback, and A_qq = -M^-1 dg/dq at rest.
+    stiffness = np.diag(kp) + np.linalg.solve(per_torque, by_q)
+    gain = np.hstack((stiffness, np.diag(kd)))
 
     def flow(time):
         """Return what a while makes of a state, and a constant feedback of it."""
-        small = np.abs(root * time) < 1e-4
-        safe = np.where(small, 1.0, root)
-        grow = np.cosh(root * time)
-        drift = np.where(small, time, np.sinh(safe * time) / safe)
-        lift = np.where(small, 0.5 * time**2, (np.cosh(safe * time) - 1.0) / safe**2)
-        free = np.block([[matrix(grow), matrix(drift)], [matrix(squares * drift), matrix(grow)]])
-        return free, -np.vstack((matrix(lift), matrix(drift))) @ per_torque @ gain
+        rates = np.zeros((4 * n, 4 * n))
+        rates[: 2 * n, : 2 * n], rates[n : 2 * n, 2 * n :] = linear.A, -per_torque @ gain
+        whole = expm(rates * time)
+        return whole[: 2 * n, : 2 * n], whole[: 2 * n, 2 * n :]
 
     # From one sampled state to the next the torque of the sample `whole` + 1 before acts first,
     # for `rest`, then that of the sample `whole` before.
@@ -84,19 +77,6 @@ def hold_radius(linear, kp, kd, period, age=0.0):
     closed[:size, size * whole : size * (whole + 1)] += late
     closed[:size, size * (whole + 1) :] += then @ early
     return float(np.abs(np.linalg.eigvals(closed)).max())
-
-
-def _blocks(linear):
-    """Return d ddq/dq, d ddq/d dq and d ddq/d tau, each (n, n)."""
-    n = len(linear.ddq)
-    return linear.A[n:, :n], linear.A[n:, n:], linear.B[n:]
-
-
-def _feedback(linear, kp, kd):
-    """Return -dtau/dq and -dtau/d dq of the delayed feedback; g(q) is part of it."""
-    by_q, _, per_torque = _blocks(linear)
-    gravity = -np.linalg.solve(per_torque, by_q)  # dg/dq, because A_qq = -M^-1 dg/dq at rest
-    return np.diag(np.asarray(kp, dtype=float)) - gravity, np.diag(np.asarray(kd, dtype=float))
 
 
 class NeverCommandedError(Exception):

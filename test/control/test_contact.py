@@ -130,9 +130,9 @@ def test_a_gap_in_the_states_ends_the_contact_and_settles_anew():
 class Watched(Loop):
     """A loop of a vibrating arm, and a monitor that sees what the node sees."""
 
-    def __init__(self, friction=FER.friction, **simulation):
+    def __init__(self, **simulation):
         super().__init__(Settings(target='mujoco', kp=KP, kd=KD), **{**SENSORS, **simulation})
-        self.monitor = ContactMonitor(self.controller.terms.true, LIMITS, friction)
+        self.monitor = ContactMonitor(self.controller.terms.true, LIMITS, FER.friction)
         self.flagged = []
 
     def watch(self, reading, _):
@@ -143,28 +143,12 @@ class Watched(Loop):
     def run(self, seconds):
         return super().run(seconds, self.watch)
 
-    def move(self, seconds=4.0):
-        """Start up, then follow a multisine about the home pose."""
-        self.run(1.0)
-        self.monitor.largest_share = 0.0
-        follow_request(self.controller, multisine(FER, seconds, 0.4))
-        return self.run(seconds)
 
-
-@pytest.mark.parametrize('direction', np.diag([1.0, -1.0, -1.0]))
-def test_ten_newtons_at_the_flange_are_flagged_in_time(direction):
+def test_ten_newtons_at_the_flange_are_flagged_in_time():
     begun = 1.1
-    loop = Watched(push=Push(tuple(10.0 * direction), begun, 1.0)).run(1.5)
+    loop = Watched(push=Push((0.0, 0.0, -10.0), begun, 1.0)).run(1.5)
     assert len(loop.flagged) == 1
     assert 0.0 < loop.flagged[0] - begun < WITHIN_S
-
-
-def test_friction_the_model_knows_is_no_contact_and_leaves_room():
-    told, untold = Watched().move(), Watched(friction=None).move()
-    assert not told.flagged
-    # Half as much of the threshold is used where the model knows the friction.
-    assert told.monitor.largest_share < 0.5
-    assert untold.monitor.largest_share > 1.3 * told.monitor.largest_share
 
 
 def payload(mass):
@@ -174,7 +158,9 @@ def payload(mass):
 
 
 def test_the_largest_stated_payload_error_is_load_not_contact():
-    loop = Watched(payload=payload(LARGEST_LOAD_KG)).move()
+    loop = Watched(payload=payload(LARGEST_LOAD_KG)).run(1.0)
+    follow_request(loop.controller, multisine(FER, 4.0, 0.4))
+    loop.run(4.0)
     assert not loop.flagged
     mass, unexplained = loop.monitor.load_mass()
     # Its centre of mass is 5 cm off the flange, and the load lags the motion by half a second.

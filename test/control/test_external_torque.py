@@ -10,8 +10,6 @@ import pytest
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.external_torque import (
-    BANDWIDTH,
-    DAMPING,
     friction_in_effort,
     MomentumObserver,
     TorqueResidual,
@@ -52,17 +50,6 @@ def test_a_flange_push_is_observed_as_minus_j_transpose_force():
     expected = -jacobian(q)[:3].T @ np.array(FORCE)
     # The arm moves while pushed, and the observer lags by 12 ms.
     np.testing.assert_allclose(torque, expected, rtol=0, atol=0.05 * np.abs(expected).max())
-
-
-def test_the_observer_shows_a_push_as_its_filter_does():
-    jacobian = NewtonEulerModel(FER).jacobian
-    joint, after = 3, 0.015
-    *_, (q, torque) = observe(Push(FORCE, PUSH_AT, 10.0), PUSH_AT + after)
-    expected = -(jacobian(q)[:3].T @ np.array(FORCE))[joint]
-    # The step response of w^2 / (s^2 + 2 d w s + w^2).
-    swing, decay = BANDWIDTH * np.sqrt(1.0 - DAMPING**2), BANDWIDTH * DAMPING
-    wave = np.cos(swing * after) + decay / swing * np.sin(swing * after)
-    assert torque[joint] / expected == pytest.approx(1 - np.exp(-decay * after) * wave, abs=0.08)
 
 
 def test_a_gap_in_the_states_starts_the_observer_over_at_zero():

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction feedforward: it never pushes at rest, nor harder than the arm's friction can be."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -13,18 +11,11 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.slip_states import slip_states
-from franka_dynamics.control import terms as under_test
-from franka_dynamics.control.cycle_result import Mode
-from franka_dynamics.control.planning import follow_request, TrajectoryRequest
-from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import (
     FrictionFeedforward,
     FULL_SPEED,
     REST_SPEED,
 )
-from franka_dynamics.simulation.joint_elasticity import franka_elasticity
-
-from .closed_loop import Loop
 
 N = 3
 REACH = np.array([0.004, 0.3])
@@ -107,15 +98,6 @@ def test_at_rest_nothing_is_pushed_by_noise(friction):
     assert (feedforward.torque(np.full(7, FULL_SPEED)) > 0.0).any()
 
 
-def test_what_is_commanded_has_no_jump_in_velocity():
-    feedforward = FrictionFeedforward(maxwell(np.ones((6, N))))
-    dq = np.linspace(-0.05, 0.05, 2001)
-    torque = np.array([feedforward.torque(np.full(N, v)) for v in dq])
-    # At most (f_c + f_s + f_o + slip) / (FULL - REST) N m s/rad and what tanh adds.
-    steepest = 6.0 / (FULL_SPEED - REST_SPEED) + 2.0 / 0.01 + 1.0
-    assert np.abs(np.diff(torque, axis=0)).max() < steepest * 5e-5
-
-
 def test_after_a_turn_the_elements_are_followed():
     # Coulomb friction changes sign at once; a slip element takes twice its reach.
     feedforward = FrictionFeedforward(MaxwellSlipFriction(*np.zeros((4, 1)), [[1.0]], [0.004]))
@@ -143,63 +125,3 @@ def test_along_a_trajectory_is_what_the_cycles_give():
     np.testing.assert_allclose(
         FrictionFeedforward(friction).torque_along(q, dq), cycles, rtol=0.0, atol=ROUNDING_NM
     )
-
-
-TRUE = MaxwellSlipFriction(
-    viscous=np.full(7, 0.1),
-    coulomb=np.array([0.4, 0.4, 0.4, 0.4, 0.15, 0.15, 0.15]),
-    stribeck=np.zeros(7),
-    offset=np.zeros(7),
-    slip=np.array([[0.2] * 4 + [0.1] * 3, [0.15] * 4 + [0.05] * 3]),
-    reach=REACH,
-)
-NOISE = {'position_noise': 1e-5, 'velocity_noise': 1e-3, 'effort_noise': 0.1}
-
-
-def held(name, known, friction, **simulation):
-    """Return a loop that holds a simulated arm by PD, and knows another friction of it."""
-    settings = Settings(
-        target='mujoco',
-        terms=Terms(friction=friction),
-        kp=(300.0,) * 4 + (80.0,) * 3,
-        kd=(20.0,) * 4 + (4.0,) * 3,
-    )
-    arm = replace(load(name), friction=TRUE)
-    return Loop(
-        settings,
-        description=arm,
-        known=replace(arm, friction=known),
-        friction=True,
-        brake_release_after=0.05,
-        **NOISE,
-        **simulation,
-    )
-
-
-def held_by_a_noisy_stream(friction):
-    """Return where a vibrating arm is while set-points hold it whose velocity is noise alone."""
-    # Without elements, whose unknown state would be a safeguard of its own.
-    known = ViscousCoulombFriction(1.5 * TRUE.viscous, 1.5 * TRUE.coulomb, TRUE.offset, 1e-3)
-    arm, rng, positions = load('fr3'), np.random.default_rng(0), []
-    loop = held('fr3', known, friction, elasticity=franka_elasticity(arm))
-    for _ in range(120):
-        if loop.controller.mode is Mode.RUNNING:
-            noise = rng.uniform(-REST_SPEED, REST_SPEED, (1, 7))
-            follow_request(
-                loop.controller,
-                TrajectoryRequest(arm.joint_names, np.zeros(1), arm.home[None], noise),
-            )
-        loop.run(0.01, lambda *_: positions.append(loop.arm.position))
-    return np.array(positions[-400:])
-
-
-def test_a_vibrating_arm_at_rest_is_not_pushed_by_noise(monkeypatch):
-    # Given friction known too high by half, and references that only differ from rest by noise.
-    without, with_it = (held_by_a_noisy_stream(friction) for friction in (False, True))
-    # Then the arm stands as it does without compensation, to the last bit.
-    np.testing.assert_array_equal(with_it, without)
-    # Without the dead band the same friction would shake it.
-    monkeypatch.setattr(under_test, 'REST_SPEED', 0.0)
-    monkeypatch.setattr(under_test, 'FULL_SPEED', 1e-6)
-    shaken = held_by_a_noisy_stream(True)
-    assert np.ptp(shaken, axis=0).max() > 2.0 * np.ptp(without, axis=0).max()

@@ -289,7 +289,7 @@ def moving(name, target='mujoco', **simulation):
     return loop
 
 
-@pytest.mark.parametrize(('name', 'target'), [('fer', 'mujoco'), ('fr3', 'fci'), ('fr3v2', 'fci')])
+@pytest.mark.parametrize(('name', 'target'), [('fer', 'mujoco'), ('fr3', 'fci')])
 def test_a_moving_arm_is_braked_to_rest_before_the_stop(name, target):
     loop = moving(name, target, gravity_compensation=target == 'fci')
     count = len(loop.published)

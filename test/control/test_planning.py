@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.planning import plan, TrajectoryRequest
-from franka_dynamics.control.reference import ReferencePoint, Trajectory
+from franka_dynamics.control.reference import ReferencePoint
 from franka_dynamics.errors import ReferenceRefusedError
 
 NOW = 50.0
@@ -28,12 +28,6 @@ def request(arm=FER, **changes):
         arm.joint_names, np.array([0.0, 1.0, 2.0]), positions, np.zeros((3, 7)), np.zeros((3, 7))
     )
     return replace(plain, **changes)
-
-
-def test_given_a_gentle_motion_when_planned_then_it_starts_now():
-    planned = plan(request(), FER, NOW, at_home())
-    assert isinstance(planned, Trajectory)
-    np.testing.assert_array_equal(planned.times, NOW + np.array([0.0, 1.0, 2.0]))
 
 
 def test_joints_in_another_order_are_planned_by_their_names():

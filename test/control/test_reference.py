@@ -94,15 +94,6 @@ def test_a_stream_that_stops_is_held_at_its_last_position():
     assert not source.active
 
 
-def test_before_a_trajectory_begins_the_old_reference_is_held(points):
-    times, positions, velocities, _ = points
-    source = ReferenceSource()
-    source.hold(np.full(N, 7.0))
-    source.follow(Trajectory(times, positions, velocities), times[0] - 1.0)
-    np.testing.assert_array_equal(source.sample(times[0] - 0.1).q, np.full(N, 7.0))
-    np.testing.assert_allclose(source.sample(times[0]).q, positions[0], rtol=0.0, atol=ATOL)
-
-
 def test_after_a_trajectory_its_end_is_held_and_it_is_inactive(points):
     times, positions, velocities, _ = points
     source = ReferenceSource()

@@ -10,10 +10,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control import smoothing
-from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.planning import follow_request, plan, TrajectoryRequest
+from franka_dynamics.control.planning import plan, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
-from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.smoothing import LONGEST_BLEND_S, spline_derivatives, upsample
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
@@ -55,24 +53,6 @@ def test_derivatives_are_those_of_scipys_clamped_spline():
         velocities, accelerations = spline_derivatives(times, positions, *ends)
         np.testing.assert_allclose(velocities, spline(times, 1), rtol=0.0, atol=1e-9)
         np.testing.assert_allclose(accelerations, spline(times, 2), rtol=1e-9, atol=1e-9)
-
-
-def test_inside_it_is_scipys_spline_and_its_ends_are_smooth():
-    from scipy.interpolate import CubicSpline
-
-    times = np.arange(0.0, 2.01, 0.05)
-    q = swing(times)[0]
-    q[-1] = q[-2] = q[-3]  # it ends at rest
-    begin = ReferencePoint(q[0], at(0.0).dq, np.full(7, 0.5))
-    motion = upsample(times, q, 0.0, begin, ARM)
-    spline = CubicSpline(times, q, bc_type=((1, begin.dq), (1, np.zeros(7))))
-    inner = np.linspace(0.05, 1.95, 500)
-    for order, found in enumerate(sampled(motion, inner)):
-        np.testing.assert_allclose(found, spline(inner, order), rtol=0.0, atol=1e-9)
-    np.testing.assert_allclose(motion.sample(0.0), begin, rtol=0.0, atol=1e-12)
-    before_end = motion.sample(np.nextafter(motion.end, 0.0))
-    np.testing.assert_allclose(before_end.dq, 0.0, atol=1e-9)
-    np.testing.assert_allclose(before_end.ddq, 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize('rate', [10.0, 20.0, 50.0])
@@ -181,39 +161,3 @@ def test_points_too_far_apart_are_refused_with_the_limit():
     request = TrajectoryRequest(ARM.joint_names, np.array([0.0, 0.1, 0.2]), positions)
     with pytest.raises(ReferenceRefusedError, match='its limits there are'):
         plan(request, ARM, 5.0, ReferencePoint.at_rest(ARM.home))
-
-
-def begun_at_rest(seconds):
-    """Return a swing that begins at time zero, before which the arm is at home."""
-    phase, amplitude = RATE * max(seconds, 0.0), 0.25
-    return (
-        ARM.home + amplitude * (1.0 - np.cos(phase)),
-        amplitude * RATE * np.sin(phase),
-        amplitude * RATE**2 * np.cos(phase),
-    )
-
-
-def test_the_controller_feeds_a_chunks_inertia_forward():
-    # Given an arm that is where it should be, and its controller without gains.
-    controller = FeedforwardController(ARM, Settings(target='fci', ramp_time=0.0))
-    controller.enable()
-    start = 1.0
-    chunk = start + 0.1 + np.arange(0.0, 2.0, 0.05)
-    found, states = [], []
-    model = NewtonEulerModel(ARM, (0.0, 0.0, 0.0))
-    for k in range(1200):
-        stamp = start + 1e-3 * k
-        q, dq, ddq = begun_at_rest(stamp - chunk[0])
-        cycle = controller.cycle(stamp, q, dq, stamp)
-        if k == 100:
-            positions = np.array([begun_at_rest(time - chunk[0])[0] for time in chunk])
-            follow_request(
-                controller,
-                TrajectoryRequest(ARM.joint_names, chunk - stamp, positions, start=stamp),
-            )
-        if k > 400:
-            found.append(cycle.command)
-            states.append((q, dq, ddq))
-    found, expected = np.array(found), model.inverse_dynamics(*map(np.array, zip(*states)))
-    assert np.abs(expected).max() > 3.0
-    assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()

@@ -71,18 +71,6 @@ def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
     assert_left_to_us(terms, independent, carried=NewtonEulerModel(FER, GRAVITY))
 
 
-@pytest.mark.parametrize('target', ['gz_ros2_control', 'mujoco'])
-def test_a_receiver_that_carries_nothing_leaves_all_gravity(target):
-    terms, independent = models(target=target, payload=LOAD)
-    for q in STATES.q:
-        np.testing.assert_allclose(
-            terms.gravity_left_to_us(q, terms.gravity(q)),
-            independent.gravity(q),
-            rtol=0,
-            atol=ATOL_NM,
-        )
-
-
 def test_the_arm_files_friction_is_gazs_formula():
     terms, _ = models(target='mujoco')
     dq = STATES.dq[0]

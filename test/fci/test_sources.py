@@ -161,8 +161,8 @@ def test_two_publishers_interleaved_are_refused(commands):
 
 
 @pytest.mark.parametrize(('fast', 'slow'), [(900, 0), (0, 9000), (500, 495), (500, 505)])
-@pytest.mark.parametrize('share', [10, 100])
-def test_a_slow_second_publisher_is_refused(commands, fast, slow, share):
+def test_a_slow_second_publisher_is_refused(commands, fast, slow):
+    share = 100
     sequence = [
         n for i in range(4) for n in (*range(fast + share * i, fast + share * (i + 1)), slow + i)
     ]
@@ -295,14 +295,3 @@ def test_a_state_that_jumps_then_the_feedforward_gives_up():
     assert source.torque(reading(0.004), 0.004, 0.004) is not None
     assert source.torque(reading(0.005, FR3.home + 0.5), 0.005, 0.005) is None
     assert 'faster than it can' in source.reason
-
-
-def test_a_wrong_mount_when_measured_then_control_never_begins():
-    # An arm on the floor whose node was told that it hangs: tau_J shows none of that torque.
-    source = FeedforwardSource(controller(gravity_vector=(0.0, 0.0, 9.81)))
-    upright = NewtonEulerModel(FR3).gravity(FR3.home)
-    for i in range(200):
-        t = 1e-3 * i
-        assert not source.observe(reading(t)._replace(effort=upright), t, t)
-        source.monitor()
-    assert 'gravity_vector is [0.0, 0.0, 9.81], but of the gravity torque' in source.reason
