@@ -21,7 +21,6 @@ from ..report.table import Table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..codegen.emit import Origin
     from ..codegen.equations import Equations
 
 _LANGUAGES = {'c': '.h', 'cuda': '.cu', 'python': '.py'}
@@ -87,15 +86,11 @@ class Codegen(RepairableArm):
 
     def run(self) -> int:
         """Write the file and print the counts."""
-        from ..codegen.emit import Origin
-        from ..codegen.equations import Parameters
-
         self._require_sense()
         console = terminal()
         if self.table1:
             console.print(_table1(console))
             return 0
-        x, y, z = self.gravity
         arm = self.load_arm()
         if self.package is not None:
             self._write_package(arm, console)
@@ -103,10 +98,7 @@ class Codegen(RepairableArm):
         listed = list(self._equations(arm, console))
         console.print(_counts(arm, listed))
         if self.output is not None:
-            origin = Origin(
-                arm.name, arm.inertial_set, arm.hand, (x, y, z), Parameters(self.parameters)
-            )
-            say(console, f'wrote {self._write(self.output, origin, listed)}')
+            say(console, f'wrote {self._write(self.output, listed)}')
         return 0
 
     def _require_sense(self) -> None:
@@ -134,13 +126,13 @@ class Codegen(RepairableArm):
                 search=self.search,
             )
 
-    def _write(self, folder: Path, origin: Origin, listed: list[Equations]) -> Path:
+    def _write(self, folder: Path, listed: list[Equations]) -> Path:
         from ..codegen.cuda import cuda_source
         from ..codegen.emit import c_header, identifier, python_module
 
         write = {'c': c_header, 'cuda': cuda_source, 'python': python_module}[self.language]
-        path = folder / f'{identifier(origin.arm)}_dynamics{_LANGUAGES[self.language]}'
-        write_text(path, write(origin, listed))
+        path = folder / f'{identifier(listed[0].arm)}_dynamics{_LANGUAGES[self.language]}'
+        write_text(path, write(listed))
         return path
 
     def _write_package(self, arm: ArmDescription, console: Console) -> None:

@@ -11,11 +11,10 @@ import re
 
 import numpy as np
 
-from .emit import c_header, identifier, Origin
+from .emit import c_header, identifier
 from .equations import customised_equations, parameter_values, Parameters, Quantity
 from ..arm import ArmDescription
 from ..arm.friction import MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
-from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError, FrictionError
 from ..parameter_schema import ParameterSpec, specs
 from ..resources import share_directory
@@ -135,20 +134,11 @@ def _filled(text: str, words: dict[str, str]) -> str:
 
 
 def _equations_header(description: ArmDescription) -> str:
-    x, y, z = GRAVITY
-    origin = Origin(
-        description.name,
-        description.inertial_set,
-        description.hand,
-        (x, y, z),
-        Parameters.RUN_TIME,
-    )
     return c_header(
-        origin,
         [
             customised_equations(description, quantity, parameters=Parameters.RUN_TIME)
             for quantity in QUANTITIES
-        ],
+        ]
     )
 
 

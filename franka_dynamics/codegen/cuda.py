@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import math
 import re
 
-from .emit import c_functions, heading, identifier, Origin, summary
-from .equations import Equations, Parameters
+from .emit import c_functions, heading, identifier, summary
+from .equations import Equations
 from ..errors import OutputError
 
 # A number of the equations: each stands in real(...), so that single precision stays single.
@@ -49,16 +49,14 @@ const Index blockIdx{0}, threadIdx{0}, blockDim{1}, gridDim{1};
 """
 
 
-def cuda_source(origin: Origin, listed: Sequence[Equations]) -> str:
+def cuda_source(listed: Sequence[Equations]) -> str:
     """
     Return a .cu file: for each quantity a device function and a kernel named ..._batch.
 
     Parameters
     ----------
-    origin : Origin
-        Where the equations come from, for the heading.
     listed : sequence of Equations
-        With their parameters as numbers.
+        One arm's, with their parameters as numbers.
 
     Raises
     ------
@@ -66,12 +64,12 @@ def cuda_source(origin: Origin, listed: Sequence[Equations]) -> str:
         If parameters are to be set at run time.
 
     """
-    if origin.parameters is Parameters.RUN_TIME:
+    if listed[0].parameters:
         raise OutputError(
             'CUDA kernels have their parameters as numbers; leave --parameters run_time out.'
         )
-    prefix = identifier(origin.arm)
-    parts = [*(f'// {line}'.rstrip() for line in heading(origin)), '//', _PREAMBLE]
+    prefix = identifier(listed[0].arm)
+    parts = [*(f'// {line}'.rstrip() for line in heading(listed[0])), '//', _PREAMBLE]
     for equations in listed:
         device = c_functions(equations.program, prefix, equations.n)
         device = device.replace('static inline void', 'DYNAMICS_INLINE void')

@@ -38,7 +38,7 @@ from .vectors import (
 )
 from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
-from ..dynamics.model import GRAVITY
+from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import SettingsError
 
 
@@ -140,14 +140,15 @@ class Parameters(str, Enum):
 @dataclass(frozen=True, eq=False)
 class Equations:
     """
-    The equations of one `quantity` of one `arm`, of `n` joints.
+    The equations of one `quantity` of a described arm or tree.
 
-    `outputs` are expressions of `graph` and go to an array of this `shape`, from the input
-    `arrays` and `parameters`; `plan` says how they came to be written this way.
+    `gravity` in the space frame [m/s^2] is not read where there are `parameters`, which are set
+    at run time. `outputs` are expressions of `graph` and go to an array of this `shape`, from the
+    input `arrays` and `parameters`; `plan` says how they came to be written this way.
     """
 
-    arm: str
-    n: int
+    description: ArmDescription | BodyTree
+    gravity: tuple[float, ...]
     quantity: Quantity
     plan: Plan
     graph: Graph
@@ -155,6 +156,16 @@ class Equations:
     arrays: tuple[str, ...]
     shape: tuple[int, ...]
     parameters: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.description.n
+
+    @property
+    def arm(self) -> str:
+        """The arm's name."""
+        return 'tree' if isinstance(self.description, BodyTree) else self.description.name
 
     @functools.cached_property
     def program(self) -> Program:
@@ -251,8 +262,8 @@ def customised_equations(
         outputs = _slopes(graph, outputs, known.arrays, description.n)
         shape = (*shape, description.n * len(known.arrays))
     return Equations(
-        'tree' if isinstance(description, BodyTree) else description.name,
-        description.n,
+        description,
+        tuple(gravity_vector(gravity).tolist()),
         quantity,
         plan,
         graph,

@@ -26,7 +26,6 @@ from .model import (
     wrench_stack,
 )
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
-from ..errors import InertiaError
 from ..typing import Array
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
@@ -35,23 +34,8 @@ _JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.
 
 
 def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
-    """
-    Return a link's inertia as Pinocchio keeps it (about the centre of mass).
-
-    Raises
-    ------
-    InertiaError
-        If the link has a first moment but no mass, as regrouped parameters can: it has no centre
-        of mass.
-
-    """
+    """Return a link's inertia as Pinocchio keeps it: about the centre of mass, if it has mass."""
     if inertia.mass == 0.0:
-        if inertia.first_moment.any():
-            raise InertiaError(
-                f'A link of zero mass has the first moment {inertia.first_moment.tolist()} kg m; '
-                'Pinocchio keeps a centre of mass and cannot hold it. Use NewtonEulerModel for '
-                'regrouped parameters, or give the link its mass.'
-            )
         return pin.Inertia(0.0, np.zeros(3), np.array(inertia.inertia))
     return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(_TO_PINOCCHIO)])
 

@@ -28,10 +28,11 @@ from numpy.typing import ArrayLike
 
 from .kinematics import finite_triples, RprKinematics, stacked
 from ..arm import ArmDescription, FrictionModel, LinkInertia
-from ..dynamics.model import solve_acceleration
+from ..dynamics.model import GRAVITY, solve_acceleration
 from ..errors import DescriptionError, JointVectorError
 from ..typing import Array
 
+_G = -GRAVITY[2]  # along -z of {S} [m/s^2]
 # A centre of mass or a product of inertia off its axis by more than this, relative to the link's
 # largest entry, is no rounding.
 _OFF_AXIS_EPS = 1e-12
@@ -103,26 +104,20 @@ class RprDynamics:
         The links.
     friction : FrictionModel, optional
         F(dq), viscous and Coulomb; none if not given.
-    gravity_constant : float
-        Along -z of {S} [m/s^2].
 
     """
 
     kinematics: RprKinematics
     masses: RprMasses
     friction: FrictionModel | None = None
-    gravity_constant: float = 9.81
 
     @classmethod
-    def from_description(
-        cls, description: ArmDescription, gravity_constant: float = 9.81
-    ) -> RprDynamics:
+    def from_description(cls, description: ArmDescription) -> RprDynamics:
         """Return the closed form of a described arm with its friction, or DescriptionError."""
         return cls(
             RprKinematics.from_description(description),
             RprMasses.from_links(*description.links),
             description.friction,
-            gravity_constant,
         )
 
     def mass_matrix(self, q: ArrayLike) -> Array:
@@ -140,7 +135,7 @@ class RprDynamics:
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q) = (0, 0, m3 g (a3 C3 + k3 S3)), shape (..., 3): the printed one is right."""
-        torque = self.masses.m3 * self.gravity_constant * self._place(q).kappa
+        torque = self.masses.m3 * _G * self._place(q).kappa
         return np.stack((np.zeros_like(torque), np.zeros_like(torque), torque), axis=-1)
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -152,7 +147,7 @@ class RprDynamics:
         """Return U(q) with g = dU/dq, shape (...) [J]; zero for a mass at the height of {S}."""
         m = self.masses
         lifted = (m.m1 + m.m2 + m.m3) * self.kinematics.d0 + m.m3 * self._place(q).sigma
-        return self.gravity_constant * lifted
+        return _G * lifted
 
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, h: ArrayLike | None = None

@@ -12,7 +12,6 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.codegen.cuda import cuda_source
-from franka_dynamics.codegen.emit import Origin
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import OutputError
@@ -30,9 +29,8 @@ def source(tmp_path_factory):
         customised_equations(arm, quantity, GRAVITY)
         for quantity in (Quantity.INVERSE_DYNAMICS, Quantity.MASS_MATRIX)
     ]
-    origin = Origin('fr3', arm.inertial_set, arm.hand, GRAVITY, Parameters.BAKED)
     path = tmp_path_factory.mktemp('cuda') / 'fr3_dynamics.cu'
-    path.write_text(cuda_source(origin, listed))
+    path.write_text(cuda_source(listed))
     return arm, path
 
 
@@ -98,6 +96,6 @@ def test_nvcc_makes_kernels_of_it(source, tmp_path, real):
 
 
 def test_parameters_at_run_time_are_refused():
-    origin = Origin('rpr', '', '', GRAVITY, Parameters.RUN_TIME)
+    equations = customised_equations(load('rpr'), parameters=Parameters.RUN_TIME)
     with pytest.raises(OutputError, match='leave --parameters run_time out'):
-        cuda_source(origin, [])
+        cuda_source([equations])

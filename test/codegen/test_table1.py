@@ -11,11 +11,10 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.codegen.emit import (
     operation_count,
-    Origin,
     python_function,
     python_module,
 )
-from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
+from franka_dynamics.codegen.equations import customised_equations, Quantity
 from franka_dynamics.codegen.table1 import (
     CASES,
     count,
@@ -79,8 +78,7 @@ def test_classical_parameters_give_the_models_torques(arm):
 def assert_torques(description, equations):
     """Compare generated torques with those of the recursion."""
     names = {}
-    origin = Origin(description.name, 'any', 'none', (0.0, 0.0, -9.81), Parameters.BAKED)
-    exec(python_module(origin, [equations]), names)
+    exec(python_module([equations]), names)
     rng = np.random.default_rng(0)
     model = NewtonEulerModel(description)
     for q, dq, ddq in rng.normal(size=(5, 3, description.n)):
