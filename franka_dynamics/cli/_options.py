@@ -7,13 +7,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from ._action import Action
-from ._say import PRINTED
+from ._say import PRINTED, say
+from ..arm.payload import desk_json, payload_parameter_file
 from ..errors import OutputError
 from ..files import writable_file, writable_folder, write_text
 from ..options import option
+from ..typing import Array
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..arm import ArmDescription
 
 PICTURES = ('.png', '.svg', '.pdf')
 GRAVITY = (0.0, 0.0, -9.81)
@@ -50,14 +57,6 @@ def plot_option(what: str) -> Any:
     return file_option(f'draw {what} ({", ".join(PICTURES)})', kind=picture_file)
 
 
-def desk_option() -> Any:
-    """Return --desk FILE: a payload as Franka's end-effector file."""
-    return file_option(
-        "write Franka's endeffector-config.json, which Desk's settings take (mass, centre of "
-        'mass, inertia)'
-    )
-
-
 def arm_prefix_option() -> Any:
     """Return --arm-prefix."""
     return option('in front of every joint name, verbatim', 'PREFIX', default='')
@@ -81,6 +80,38 @@ class NewFile(Action):
             raise OutputError(
                 f'{self.output} exists already; choose another name, or add --force.'
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PayloadFiles(Action):
+    """What a payload that was found is written to."""
+
+    output: Path | None = file_option('write a ROS parameter file for the feedforward node')
+    desk: Path | None = file_option(
+        "write Franka's endeffector-config.json, which Desk's settings take (mass, centre of "
+        'mass, inertia)'
+    )
+
+    def hand_over(
+        self, console: Console, arm: ArmDescription, payload: Array, comment: str, name: str
+    ) -> None:
+        """Print a payload (10,) and write it; `comment` is of the file, `name` for Desk."""
+        if arm.rated_load is not None and payload[0] > arm.rated_load:
+            say(
+                console,
+                f'{payload[0]:.4g} kg is above the {arm.rated_load:g} kg that {arm.name} is '
+                'rated for',
+                'warning',
+            )
+        say(console, 'payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
+        texts = {
+            self.output: lambda: payload_parameter_file(payload, comment),
+            self.desk: lambda: desk_json(payload, name),
+        }
+        for path, text in texts.items():
+            if path is not None:
+                write_text(path, text())
+                say(console, f'written: {path}')
 
 
 @dataclass(frozen=True, kw_only=True)

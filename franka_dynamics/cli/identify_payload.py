@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from ._arm_options import ArmOptions
 from ._options import (
-    desk_option,
-    file_option,
     gravity_option,
     json_option,
+    PayloadFiles,
 )
 from ._recording_options import (
     progress_bar,
@@ -36,7 +35,7 @@ _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 
 @dataclass(frozen=True, kw_only=True)
-class IdentifyPayload(RecordingOptions, ArmOptions):
+class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
     """Identify what hangs on the flange from recordings with and without it."""
 
     without: tuple[str, ...] = option('recordings without the payload', 'BAG')
@@ -48,14 +47,10 @@ class IdentifyPayload(RecordingOptions, ArmOptions):
         default=False,
     )
     gravity: tuple[float, float, float] = gravity_option('base')
-    output: Path | None = file_option('write a ROS parameter file for the feedforward node')
-    desk: Path | None = desk_option()
     json: Path | None = json_option()
 
     def run(self) -> int:
         """Print the payload with standard deviations and write what was asked for."""
-        from ..arm.payload import desk_json, payload_parameter_file
-        from ..files import write_text
         from ..identification.payload import identify_payload
 
         if self.static:
@@ -67,16 +62,19 @@ class IdentifyPayload(RecordingOptions, ArmOptions):
             without = _motions(self, arm, bar, self.without)
             loaded = _motions(self, arm, bar, self.loaded)
             found = identify_payload(without, loaded, arm, gravity=self.gravity)
-        _print(console, found, arm)
+        _print(console, found)
         if self.json:
-            write_json(self.json, _as_data(found))
-        if self.output:
-            comment = f'Identified by franka-dynamics from {", ".join(self.loaded)}'
-            write_text(self.output, payload_parameter_file(found.payload, comment))
-            say(console, f'parameter file: {self.output}')
-        if self.desk:
-            write_text(self.desk, desk_json(found.payload, 'identified'))
-            say(console, f'for Desk: {self.desk}')
+            data = {
+                'order': PAYLOAD_ORDER,
+                'estimate': found.values,
+                'deviations': found.deviations,
+                'inertia_shown': found.inertia_shown,
+                'payload': found.payload,
+                'joint_noise': found.noise,
+            }
+            write_json(self.json, data)
+        comment = f'Identified by franka-dynamics from {", ".join(self.loaded)}'
+        self.hand_over(console, arm, found.payload, comment, 'identified')
         return 0
 
 
@@ -101,7 +99,7 @@ def _motions(
     return motions
 
 
-def _print(console: Console, found: PayloadEstimate, arm: ArmDescription) -> None:
+def _print(console: Console, found: PayloadEstimate) -> None:
     from ..report.elements import rounded
     from ..report.table import Table
 
@@ -129,25 +127,3 @@ def _print(console: Console, found: PayloadEstimate, arm: ArmDescription) -> Non
             console,
             'The estimate belongs to no real body; the payload has the nearest inertia that does.',
         )
-    if arm.rated_load is not None and found.payload[0] > arm.rated_load:
-        say(
-            console,
-            f'{found.payload[0]:.2f} kg is above the {arm.rated_load:g} kg that {arm.name} is '
-            'rated for',
-            'warning',
-        )
-    console.print(
-        'payload: [' + ', '.join(f'{value:.9g}' for value in found.payload) + ']',
-        soft_wrap=True,
-    )
-
-
-def _as_data(found: PayloadEstimate) -> dict[str, object]:
-    return {
-        'order': list(PAYLOAD_ORDER),
-        'estimate': found.values.tolist(),
-        'deviations': found.deviations.tolist(),
-        'inertia_shown': found.inertia_shown,
-        'payload': found.payload.tolist(),
-        'joint_noise': found.noise.tolist(),
-    }

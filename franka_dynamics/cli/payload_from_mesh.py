@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._action import Action
 from ._options import (
-    desk_option,
-    file_option,
+    PayloadFiles,
     plot_option,
 )
 from ._say import say, terminal
@@ -28,7 +26,7 @@ _DENSEST = 22600.0  # kg/m^3, osmium
 
 
 @dataclass(frozen=True, kw_only=True)
-class PayloadFromMesh(Action):
+class PayloadFromMesh(PayloadFiles):
     """Compute a tool's payload parameters from its mesh (STL, OBJ, PLY)."""
 
     mesh: str = option('an .stl, .obj or .ply file', 'MESH', positional=True)
@@ -65,19 +63,11 @@ class PayloadFromMesh(Action):
         ' which parts overlap counts twice',
         default=False,
     )
-    output: Path | None = file_option('write a ROS parameter file for the feedforward node')
-    desk: Path | None = desk_option()
     plot: Path | None = plot_option('mesh, centre of mass and inertia ellipsoid')
 
     def run(self) -> int:
         """Print the payload and write what was asked for."""
-        from ..arm.payload import (
-            desk_json,
-            payload_array,
-            payload_parameter_file,
-            require_positive,
-        )
-        from ..files import write_text
+        from ..arm.payload import payload_array, require_positive
         from ..mesh.mesh import mesh_inertia, mesh_volume
         from ..mesh.mesh_file import load_mesh
         from ..mesh.solid_check import require_solid
@@ -90,7 +80,6 @@ class PayloadFromMesh(Action):
         for quantity, value in (('--mass', self.mass), ('--density', self.density)):
             if value is not None:
                 require_positive(quantity, value)
-        arm = load(self.arm)
         console = terminal()
         with console.status(f'reading {name}'):
             file = load_mesh(self.mesh, unit=self.unit, repair=self.repair)
@@ -107,33 +96,21 @@ class PayloadFromMesh(Action):
             f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3, density '
             f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg',
         )
-        if arm.rated_load is not None and inertia.mass > arm.rated_load:
-            say(
-                console,
-                f'{inertia.mass:.4g} kg is above the {arm.rated_load:g} kg that {arm.name} is '
-                'rated for',
-                'warning',
-            )
         if density > _DENSEST:
             say(
                 console,
                 f'nothing is as dense as {density:.4g} kg/m^3; is the unit {file.unit} right?',
                 'warning',
             )
-        payload = payload_array(inertia)
-        say(console, 'payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
+        comment = f'{name}, {density:.6g} kg/m^3, mount {self.mount}'
+        self.hand_over(
+            console, load(self.arm), payload_array(inertia), comment, Path(self.mesh).stem
+        )
         say(
             console,
             'in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
             'centre of mass xx xy xz yy yz zz [kg m^2]',
         )
-        if self.output:
-            comment = f'{name}, {density:.6g} kg/m^3, mount {self.mount}'
-            write_text(self.output, payload_parameter_file(payload, comment))
-            say(console, f'written: {self.output}')
-        if self.desk:
-            write_text(self.desk, desk_json(payload, Path(self.mesh).stem))
-            say(console, f'written: {self.desk}')
         if self.plot:
             from ..report.bodies import draw_payload
 

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 import os
 from pathlib import Path
 import shlex
-import time
 from typing import TYPE_CHECKING
 
 from ._arm_options import RepairableArm, this_command
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..ros.recording_session import Progress
 
 _SLOWER = 20.0  # times than the clock, at most
-_REFRESH_S = 0.25
+_PER_S = 4.0  # refreshes of the line
 _DISCOVERY_S = 5.0  # who publishes may not be found sooner on a busy machine
 
 
@@ -77,14 +77,14 @@ class Record(Topics, RepairableArm):
         # A bag that is not closed has no index: whatever ends this, the loop ends first.
         with (
             until_interrupted() as unasked,
-            _ProgressLine(console) as line,
+            _progress_line(console) as show,
             ExitStack() as playing,
         ):
             played: PlayedBeside | None = None
 
             def go_on(progress: Progress) -> bool:
                 nonlocal played
-                line.show(f'recording {bag}: {progress}')
+                show(f'recording {bag}: {progress}; Ctrl-C ends')
                 if motion is not None and played is None and progress.states:
                     played = playing.enter_context(PlayedBeside(self.node, motion))
                 if played is not None and played.ended:
@@ -121,44 +121,26 @@ def _long_enough(wanted: float | None, progress: Progress) -> bool:
     return progress.span >= wanted or progress.seconds > patience
 
 
-class _ProgressLine:
+@contextmanager
+def _progress_line(console: Console) -> Iterator[Callable[[str], None]]:
     """
-    A line that is written over and over, in the foreground of a terminal alone.
+    Yield what shows a line that is written over and over, in the foreground of a terminal alone.
 
     In a shell's background it would print over what is typed, and Ctrl-C does not reach it.
     """
+    from rich.text import Text
 
-    def __init__(self, console: Console) -> None:
-        from rich.live import Live
-
-        self._console = console
-        self._live = Live(console=console, auto_refresh=False, transient=True)
-        self._shown = 0.0
-
-    def __enter__(self) -> _ProgressLine:
-        if self._in_foreground():
-            self._live.start()
-        elif self._console.is_terminal:
-            say(self._console, f'recording in the background; kill -INT {os.getpid()} ends it')
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._live.stop()
-
-    def show(self, text: str) -> None:
-        """Show how far it is, four times a second."""
-        from rich.text import Text
-
-        now = time.monotonic()
-        if self._live.is_started and now - self._shown > _REFRESH_S and self._in_foreground():
-            self._shown = now
-            self._live.update(Text(f'{text}; Ctrl-C ends'), refresh=True)
-
-    def _in_foreground(self) -> bool:
-        try:
-            return self._console.is_terminal and os.tcgetpgrp(1) == os.getpgrp()
-        except OSError:
-            return False
+    try:
+        in_front = console.is_terminal and os.tcgetpgrp(1) == os.getpgrp()
+    except OSError:
+        in_front = False
+    if in_front:
+        with console.status('', refresh_per_second=_PER_S) as status:
+            yield lambda text: status.update(Text(text))
+        return
+    if console.is_terminal:
+        say(console, f'recording in the background; kill -INT {os.getpid()} ends it')
+    yield lambda text: None
 
 
 def _judge(

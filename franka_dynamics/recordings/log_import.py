@@ -48,22 +48,7 @@ class ColumnMap:
     torque_constant: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse units that are not known and what contradicts itself."""
-        for unit, known, what in (
-            (self.position_unit, POSITION_UNITS, 'position'),
-            (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
-            (self.effort_unit, EFFORT_UNITS, 'effort'),
-            (self.stamp_unit, STAMP_UNITS, 'stamp'),
-        ):
-            if unit not in known:
-                raise RecordingError(
-                    f'The unit of {what} is {unit!r}; known are {", ".join(known)}.'
-                )
-        if (self.stamp is None) == (self.rate is None):
-            raise RecordingError(
-                'Give either the stamp column or the rate of the log [Hz]'
-                f'{", not both" if self.rate is not None else ""}.'
-            )
+        """Refuse currents without a torque constant, and one without currents."""
         in_amperes = self.effort_unit in ('A', 'mA')
         if in_amperes and self.torque_constant is None:
             raise RecordingError(
@@ -222,7 +207,7 @@ def _stamps(
     source: str,
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     if (stamp is None) == (rate is None):
-        raise RecordingError(f'{source}: give either stamps or the rate [Hz].')
+        raise RecordingError(f'{source}: give either the stamp column or the rate [Hz].')
     if rate is not None:
         if not 0.0 < rate <= 1e9:
             raise RecordingError(f'{source}: the rate is {rate} Hz; it must be positive.')
