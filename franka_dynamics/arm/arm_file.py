@@ -102,6 +102,8 @@ class ArmFile:
                 raise FieldError((name,), f'has not one number for each of {n} joints') from error
         if self.home is None:
             return
+        if self.home.shape != (n,):
+            raise FieldError(('home',), f'must be a list of {n} numbers, not {self.home.tolist()}')
         for i, (joint, at) in enumerate(zip(self.joints, self.home)):
             if not joint.limits.lower <= at <= joint.limits.upper:
                 raise FieldError(

@@ -120,7 +120,7 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
         ('joints.0.limits.velocity_offset', 0.1, 'belong together; give both or neither'),
         ('joints.0.rotor_inertia', -0.1, '(shoulder).rotor_inertia is -0.1; it cannot be negat'),
         ('home', [1.5, 0.0], 'home[1] is 1.5, outside the limits of shoulder, -1 to 1'),
-        ('home', [0.0], 'The home pose has shape (1,), expected (2,): one value per joint of toy'),
+        ('home', [0.0], 'home must be a list of 2 numbers, not [0.0]'),
         ('friction', SIGMOID_OF_ONE, 'friction has not one number for each of 2 joints'),
         ('friction', {**SLIPPING, 'slip': [[0.1, 0.1], [0.1, 'x']]}, 'friction.slip[2][2] must b'),
         ('inertial_sets.guess.hand', 'gripper', "hand is 'gripper'; there are franka_hand"),
