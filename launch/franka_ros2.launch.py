@@ -10,35 +10,21 @@ docs/howto/franka_ros2.md.
 """
 
 from launch import LaunchDescription
-from launch.actions import OpaqueFunction, RegisterEventHandler, Shutdown
-from launch.conditions import IfCondition
-from launch.event_handlers import OnProcessExit
-from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution
+from launch.actions import OpaqueFunction, Shutdown
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from franka_dynamics.ros.launch_parts import argument, keeper_node, require_packages
+from franka_dynamics.ros.launch_parts import (
+    after,
+    argument,
+    keeper_node,
+    require_packages,
+    spawner,
+)
 
 EFFORT, TRAJECTORY = 'effort_controller', 'feedforward_trajectory_controller'
-
-
-def spawner(controller):
-    """Return the process that loads and activates a controller, if it is the one chosen."""
-    return Node(
-        package='controller_manager',
-        executable='spawner',
-        namespace=LaunchConfiguration('namespace'),
-        output='screen',
-        arguments=[
-            controller,
-            '--param-file',
-            LaunchConfiguration('controllers_file'),
-            '--controller-manager-timeout',
-            '30',
-        ],
-        condition=IfCondition(EqualsSubstitution(LaunchConfiguration('controller'), controller)),
-    )
 
 
 def generate_launch_description():
@@ -126,18 +112,13 @@ def everything(context):
             ('~/feedforward_trajectory', f'{TRAJECTORY}/joint_trajectory'),
         ],
     )
-    spawners = [spawner(EFFORT), spawner(TRAJECTORY)]
-
-    def start(event, context):
-        if event.returncode == 0:
-            return [keeper, feedforward]
-        return [Shutdown(reason=f'{event.process_name} could not activate its controller')]
-
-    started = [
-        RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
-        for process in spawners
-    ]
-    return [*started, *spawners]
+    active = spawner(
+        LaunchConfiguration('controller'),
+        '--param-file',
+        LaunchConfiguration('controllers_file'),
+        namespace=LaunchConfiguration('namespace'),
+    )
+    return [after(active, keeper, feedforward), active]
 
 
 def require_fr3(robot_type):

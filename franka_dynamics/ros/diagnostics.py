@@ -267,7 +267,7 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _contact_status(self) -> DiagnosticStatus:
         watch, names = self._external, self._controller.description.joint_names
         monitor = watch.monitor
-        mass, unexplained = monitor.load_mass()
+        mass, _ = monitor.load_mass()
         level, message = OK, 'no contact'
         if watch.failure:
             level = ERROR
@@ -293,7 +293,6 @@ class FeedforwardDiagnostics(StatusPublisher):
             'contacts': monitor.contacts,
             'largest share of threshold [%]': 100.0 * monitor.largest_share,
             'load at the flange [kg]': mass,
-            'load not explained by it [N m]': unexplained,
             'friction': 'subtracted' if watch.friction else 'not subtracted',
             'thresholds': origin(self._controller.description, monitor.limits),
         }
@@ -306,12 +305,6 @@ class FeedforwardDiagnostics(StatusPublisher):
                     'latest peak [N m]': monitor.latest.peak,
                 }
             )
-        pairs.update(
-            {
-                f'load torque, {name} [N m]': float(torque)
-                for name, torque in zip(names, monitor.load)
-            }
-        )
         return self.status('Contact', level, message, pairs)
 
     def _wrench_status(self) -> DiagnosticStatus:

@@ -275,16 +275,20 @@ class FciNode(Node):
     def _require_usable(self, merged: dict[str, Any]) -> None:
         settings = _settings(merged)
         settings.validate(self._controller.description)
-        if self._commanding:
-            _require_same_gravity(self._controller.settings, settings)
+        changed = _gravity_changed(self._controller.settings, settings)
+        if changed and self._commanding:
+            raise SettingsError(
+                f'{" and ".join(changed)} cannot change while torques are commanded, because the '
+                'check at rest would not cover it; call ~/enable with false first.'
+            )
 
     def _apply_settings(self, live: dict[str, Any]) -> None:
         law = self._controller.prepare(_settings(live))
-        try:
-            _require_same_gravity(self._controller.settings, law.settings)
-            difference = None
-        except SettingsError:
-            difference = self._compare_models(law.settings)
+        difference = (
+            self._compare_models(law.settings)
+            if _gravity_changed(self._controller.settings, law.settings)
+            else None
+        )
         self.calls.call(lambda: self._use(law, difference))
 
     def _use(self, law: ControlLaw, difference: ModelDifference | None) -> None:
@@ -380,18 +384,13 @@ def _settings(values: dict[str, Any]) -> Settings:
     return settings_from({**values, 'target': 'fci', 'terms.friction': False})
 
 
-def _require_same_gravity(before: Settings, after: Settings) -> None:
-    """Refuse a change by which other gravity torque would be commanded than checked at rest."""
-    changed = [
+def _gravity_changed(before: Settings, after: Settings) -> list[str]:
+    """Return what changed by which other gravity torque would be commanded."""
+    return [
         name
         for name in ('gravity_vector', 'payload', 'payload_known_to_robot')
         if getattr(before, name) != getattr(after, name)
     ]
-    if changed:
-        raise SettingsError(
-            f'{" and ".join(changed)} cannot change while torques are commanded, because the '
-            'check at rest would not cover it; call ~/enable with false first.'
-        )
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -140,7 +140,7 @@ def removal_at_shutdown(folder: Path) -> Any:
     )
 
 
-def spawner(controller: str, *arguments: str) -> Any:
+def spawner(controller: str, *arguments: Any, **given: Any) -> Any:
     """Return the process that loads and activates a controller."""
     from launch_ros.actions import Node
 
@@ -149,17 +149,18 @@ def spawner(controller: str, *arguments: str) -> Any:
         executable='spawner',
         output='screen',
         arguments=[controller, *arguments, '--controller-manager-timeout', '30'],
+        **given,
     )
 
 
-def after(process: Any, following: Any) -> Any:
-    """Start a process when another has done its work; end everything if it failed."""
+def after(process: Any, *following: Any) -> Any:
+    """Start processes when another has done its work; end everything if it failed."""
     from launch.actions import RegisterEventHandler, Shutdown
     from launch.event_handlers import OnProcessExit
 
     def start(event: Any, _: Any) -> list[Any]:
         if event.returncode == 0:
-            return [following]
+            return list(following)
         return [Shutdown(reason=f'{event.process_name} failed')]
 
     return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))

@@ -94,10 +94,9 @@ class BagRecorder:
 
 
 # Slower joint states do not carry an identification's motion; franka_ros2 merges at 30 Hz.
-_SLOW_HZ, _FEW_HZ = 100.0, 20.0
+_SLOW_HZ = 100.0
 _MOVING = 0.02  # [rad/s]; a joint that was never faster shows neither friction nor inertia
-_SILENT_S = 2.0
-_LOOK_S = 0.01  # between looks at the newest joint state: each takes longer than to record it
+_SPIN_S, _LOOK_S = 0.05, 0.1
 
 
 @dataclass
@@ -120,58 +119,47 @@ class _Watch:
     """Looks at the newest joint state now and then; counting is left to the recorder."""
 
     def __init__(self, joint_names: Sequence[str], topic: str) -> None:
-        self._reader = JointStateReader(list(joint_names))
-        self._names, self._topic = list(joint_names), topic
-        self.fastest: Array = np.zeros(len(joint_names))
-        self.effort_seen = self.any = False
-        self.fault = ''
-        self.heard = 0.0
-        self.first: float | None = None
+        self._reader = JointStateReader(joint_names)
+        self._names, self._topic = joint_names, topic
+        self._fastest: Array = np.zeros(len(joint_names))
+        self._effort_seen = False
+        self._fault = ''
+        self._first: float | None = None
         self.span = 0.0
-        self._looked_at: bytes | None = None
 
-    def look(self, newest: bytes | None, now: float) -> None:
-        if newest is None or newest is self._looked_at:
+    def look(self, newest: bytes | None) -> None:
+        if newest is None:
             return
-        self._looked_at, self.heard = newest, now
         try:
             reading = self._reader.read(newest)
         except JointStateError as error:
-            self.fault = str(error)
+            self._fault = str(error)
             return
-        self.any = True
-        self.fault = ''
-        self.first = reading.stamp if self.first is None else self.first
-        self.span = max(self.span, reading.stamp - self.first)
-        if not (np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all()):
-            self.fault = 'positions or velocities are not finite'
-            return
-        self.fastest = np.maximum(self.fastest, np.abs(reading.velocity))
-        self.effort_seen |= reading.effort is not None and bool(np.any(reading.effort))
+        self._first = reading.stamp if self._first is None else self._first
+        self.span = max(self.span, reading.stamp - self._first)
+        finite = np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all()
+        self._fault = '' if finite else 'positions or velocities are not finite'
+        self._fastest = np.fmax(self._fastest, np.abs(reading.velocity))
+        self._effort_seen |= reading.effort is not None
 
-    def problems(self, progress: Progress, now: float) -> list[str]:
+    def problems(self, progress: Progress) -> list[str]:
         if progress.states == 0:
             return [f'no joint states on {self._topic} yet']
-        found = [self.fault] if self.fault else []
-        if now - self.heard > _SILENT_S:
-            found.append(f'{self._topic} has been silent for {now - self.heard:.0f} s')
-        if progress.seconds > 1.0 and progress.rate < _FEW_HZ:
-            found.append(f'{progress.rate:.0f} Hz is too slow to use')
-        elif progress.seconds > 1.0 and progress.rate < _SLOW_HZ:
+        found = [self._fault] if self._fault else []
+        if progress.seconds > 1.0 and progress.rate < _SLOW_HZ:
             found.append(
                 f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
                 'franka/joint_states (--topic)'
             )
-        if self.any and not self.effort_seen:
+        if self._first is None or progress.seconds < 2.0:
+            return found
+        if not self._effort_seen:
             found.append('no measured torque: effort is missing or zero')
-        resting = [name for name, speed in zip(self._names, self.fastest) if speed < _MOVING]
-        if self.any and progress.seconds > 2.0 and resting:
-            all_rest = len(resting) == len(self._names)
-            found.append(
-                'no joint has moved'
-                if all_rest
-                else f'{", ".join(name.rpartition("_")[2] for name in resting)} not moved'
-            )
+        resting = [name for name, speed in zip(self._names, self._fastest) if speed < _MOVING]
+        if len(resting) == len(self._names):
+            found.append('no joint has moved')
+        elif resting:
+            found.append(f'{", ".join(name.rpartition("_")[2] for name in resting)} not moved')
         return found
 
 
@@ -212,23 +200,19 @@ def record(
         guest_node('recorder', EventsExecutor) as (own, executor),
         BagRecorder(own, bag, topics) as recorder,
     ):
-        began = time.monotonic()
-        shown = looked = began
+        began = looked = time.monotonic()
         while True:
-            executor.spin_once(timeout_sec=0.05)
+            executor.spin_once(timeout_sec=_SPIN_S)
             now = time.monotonic()
-            if now - looked >= _LOOK_S:
-                looked = now
-                watch.look(recorder.newest.get(topic), now)
-            if now - shown < 0.1:
+            if now - looked < _LOOK_S:
                 continue
-            shown = now
-            progress.seconds = now - began
-            progress.span = watch.span
+            looked = now
+            watch.look(recorder.newest.get(topic))
+            progress.seconds, progress.span = now - began, watch.span
             progress.states = recorder.counts[topic]
             first = recorder.first[topic]
             if first is not None and progress.states > 1:
                 progress.rate = (progress.states - 1) / max(1e-3, time.time() - first)
-            progress.problems = watch.problems(progress, now)
+            progress.problems = watch.problems(progress)
             if not go_on(progress):
                 return progress

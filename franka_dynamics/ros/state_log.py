@@ -239,21 +239,9 @@ class MissingStates:
         if not waiting or now < self._next:
             return ''
         self._next = now + _NEXT_WARNINGS_S
-        infos = self._node.get_publishers_info_by_topic(self._topic)
-        kinds = sorted({info.topic_type for info in infos})
-        if not infos:
-            advice = (
-                'nobody publishes there: start the driver or the simulator in this '
-                'ROS_DOMAIN_ID, or remap joint_states to its topic'
-            )
-        elif kinds != ['sensor_msgs/msg/JointState']:
-            advice = f'its type is {", ".join(kinds)}, not sensor_msgs/msg/JointState'
-        else:
-            advice = (
-                f'{len(infos)} publish there: is the driver in control of the arm, and does '
-                'its quality of service fit a best-effort reader?'
-            )
         return (
-            f'no joint state on {self._topic} for {now - self._began:.0f} s; {advice} '
-            '(franka-dynamics doctor lists what there is)'
+            f'no joint state on {self._topic} for {now - self._began:.0f} s, where '
+            f'{self._node.count_publishers(self._topic)} publish; `franka-dynamics doctor` lists '
+            'what there is: start the driver or the simulator in this ROS_DOMAIN_ID, or remap '
+            'joint_states to its topic'
         )

@@ -96,10 +96,3 @@ def test_any_bytes_as_a_trajectory_are_read_or_refused():
             assert len(str(error)) < LONGEST_SENTENCE, data
         else:
             assert len(request.positions) == len(request.times), data
-
-
-@pytest.mark.parametrize('size', [10**6, 10**7])
-def test_megabytes_are_not_looked_at(size):
-    for read in (JointStateReader(NAMES).read, read_trajectory):
-        with pytest.raises((JointStateError, ReferenceRefusedError), match=r'are read|cannot be'):
-            read(STATE + bytes(size))

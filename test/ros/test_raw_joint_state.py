@@ -154,14 +154,6 @@ GOOD = bytes(serialize_message(message(WANTED, [float(k) for k in range(9)])))
             'bytes long, and at most 65536 are read',
         ),
         (
-            bytes(serialize_message(message(('x' * 50000,), [0.0] * 12))),
-            r'x\.\.\. \(50000 characters',
-        ),
-        (
-            bytes(serialize_message(message([f'j{k}' for k in range(2000)], [0.0] * 6000))),
-            'at most 65536',
-        ),
-        (
             bytes(serialize_message(message([f'j{k}' for k in range(1000)], [0.0] * 3000))),
             r'j11, \.\.\. \(1000 in all\)',
         ),

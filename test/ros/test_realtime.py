@@ -52,7 +52,6 @@ def test_realtime_keeps_fast_dds_from_shared_memory(permitted):
     [
         ({'FASTDDS_BUILTIN_TRANSPORTS': 'SHM'}, 'SHM'),
         ({'FASTDDS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
-        ({'FASTRTPS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
     ],
 )
 def test_realtime_leaves_transports_of_the_users_own(permitted, environment, transports):

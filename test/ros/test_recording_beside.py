@@ -75,8 +75,13 @@ def go_home(probe, states):
     probe.destroy_publisher(publisher)
 
 
-@pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize('words', [['node', 'play', 'fer'], ['bag', 'record', '--with', 'fer']])
+@pytest.mark.parametrize(
+    ('words', 'end'),
+    [
+        (['node', 'play', 'fer'], signal.SIGINT),
+        (['bag', 'record', '--with', 'fer'], signal.SIGTERM),
+    ],
+)
 def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, tmp_path, words, end):
     probe = Probe()
     states = probe.collect(JointState, 'joint_states')
