@@ -25,14 +25,14 @@ class FrictionState:
 
     Parameters
     ----------
-    model : FrictionModel
-        The arm's friction.
+    model : FrictionModel or None
+        The arm's friction, if any.
     relaxed : bool
         Whether the elements begin relaxed, as in a simulation, instead of unknown.
 
     """
 
-    def __init__(self, model: FrictionModel, *, relaxed: bool = False) -> None:
+    def __init__(self, model: FrictionModel | None, *, relaxed: bool = False) -> None:
         self.model = model
         self._relaxed = relaxed
         self._maxwell = model if isinstance(model, MaxwellSlipFriction) else None
@@ -74,6 +74,8 @@ class FrictionState:
 
     def torque(self, dq: Array) -> Array:
         """Return the friction torque at dq [rad/s] in the present state, shape (n,) [N m]."""
+        if self.model is None:
+            return np.zeros_like(dq)
         if self._maxwell is None:
             return self.model.torque(dq)
         return self._maxwell.torque(dq, self.slip_state)

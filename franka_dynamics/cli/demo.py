@@ -133,11 +133,11 @@ def _run(arguments: Demo, plan: DemoPlan, folder: Path, unasked: Callable[[], bo
         )
         show('drawing', 0.8)
         draw(figures, arm.joint_names, folder / 'demo.png')
-        trial = run_trial(arm, arguments.motion, arguments.amplitude, progress=show)
-        write_recording(trial.recording, folder / 'plant_bag')
-        second = second_act_report({column.name: column.error for column in trial.columns})
+        recording, columns = run_trial(arm, arguments.motion, arguments.amplitude, progress=show)
+        write_recording(recording, folder / 'plant_bag')
+        second = second_act_report({column.name: column.error for column in columns})
         draw_second_act(
-            {column.name: (column.time, column.error) for column in trial.columns},
+            {column.name: (column.time, column.error) for column in columns},
             folder / 'second_act.png',
         )
         write_json(report, session.rates, second, folder / 'demo.json')

@@ -65,14 +65,13 @@ class TorqueResidual:
 
     def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:
         self._model = model
-        self._friction = None if friction is None else FrictionState(friction)
+        self._friction = FrictionState(friction)
         self.restart()
 
     def restart(self) -> None:
         """Forget the past; the next state is the first."""
         self._last: tuple[float, Array] | None = None
-        if self._friction is not None:
-            self._friction.restart()
+        self._friction.restart()
 
     def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array | None:
         """
@@ -82,13 +81,12 @@ class TorqueResidual:
         is no acceleration then. Parameters are those of MomentumObserver.update.
         """
         last, self._last = self._last, (stamp, dq)
-        if self._friction is not None:
-            self._friction.follow(stamp, q)
+        self._friction.follow(stamp, q)
         if last is None or not 0.0 < stamp - last[0] <= LONGEST_STEP_S:
             return None
         acceleration = (dq - last[1]) / (stamp - last[0])
         residual = effort - pin.rnea(self._model.model, self._model.data, q, dq, acceleration)
-        return residual if self._friction is None else residual - self._friction.torque(dq)
+        return residual - self._friction.torque(dq)
 
 
 class MomentumObserver:
@@ -115,7 +113,7 @@ class MomentumObserver:
 
     def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:
         self._model = model
-        self._friction = None if friction is None else FrictionState(friction)
+        self._friction = FrictionState(friction)
         self._still = np.zeros(model.description.n)
         self.restart()
 
@@ -123,8 +121,7 @@ class MomentumObserver:
         """Forget the past; the next state is the first."""
         self._last: tuple[float, Array] | None = None
         self._torque = self._slope = self._still
-        if self._friction is not None:
-            self._friction.restart()
+        self._friction.restart()
 
     def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array:
         """
@@ -139,14 +136,12 @@ class MomentumObserver:
 
         """
         model, data = self._model.model, self._model.data
-        if self._friction is not None:
-            self._friction.follow(stamp, q)
+        self._friction.follow(stamp, q)
         gravity = pin.computeGeneralizedGravity(model, data, q).copy()
         # M dq by one recursion instead of M: the torque that would accelerate the arm by dq.
         momentum = pin.rnea(model, data, q, self._still, dq) - gravity
         rate = effort + pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity
-        if self._friction is not None:
-            rate -= self._friction.torque(dq)
+        rate -= self._friction.torque(dq)
         last, self._last = self._last, (stamp, momentum)
         if last is None or not 0.0 <= stamp - last[0] <= LONGEST_STEP_S:
             self._torque = self._slope = self._still

@@ -138,23 +138,17 @@ class WrenchEstimator:
         jacobian = self.jacobian(q)
         # Noise-free units: rows in deviations of the joints' torques, columns in newtons.
         weighed = (jacobian / self._scale[:, None]).T / self.deviation[:, None]
-        left, sizes, right = np.linalg.svd(weighed, full_matrices=False)
-        missing = 6 - len(sizes)
-        if missing:  # an arm of fewer than six joints
-            right = np.linalg.svd(weighed)[2]
-            sizes = np.concatenate([sizes, np.zeros(missing)])
-            left = np.hstack([left, np.zeros((len(left), missing))])
-        least = 1.0 / SINGULAR_FORCE
-        damping = np.where(sizes < least, least**2 - sizes**2, 0.0)
-        inverse = sizes / (sizes**2 + damping)
-        wrench = (right.T @ (inverse * (left.T @ (torque / self.deviation)))) / self._scale
-        known = 1.0 / np.maximum(sizes, _LEAST_SIZE)
-        spread = right.T * known / self._scale[:, None]
+        squares, directions = np.linalg.eigh(weighed.T @ weighed)
+        damped = np.maximum(squares, SINGULAR_FORCE**-2)
+        seen = directions.T @ (weighed.T @ (torque / self.deviation))
+        wrench = directions @ (seen / damped) / self._scale
+        known = np.maximum(squares, _LEAST_SIZE**2) ** -0.5
+        spread = directions * known / self._scale[:, None]
         return ExternalWrench(
             wrench,
             spread @ spread.T,
             float(np.linalg.norm(torque - jacobian.T @ wrench)),
-            float(known[-1]),
+            float(known[0]),
         )
 
 

@@ -141,11 +141,15 @@ def plan(
             'stamp zero to start it on arrival, or stamp it in the clock of the joint states.'
         )
     if request.is_set_point:
-        point = _single_point(request)
+        point = ReferencePoint.at_rest(request.positions[0])
+        if request.velocities is not None:
+            point = point._replace(dq=request.velocities[0])
+        if request.accelerations is not None:
+            point = point._replace(ddq=request.accelerations[0])
         if stream is not None and request.velocities is None:
             return _streamed(point, start, now, current, description, measured, stream)
         _require_reachable(description, point.q, current.q if measured is None else measured)
-        _require_within_limits(description, np.zeros(1), _stacked(point), accelerations=True)
+        _require_within_limits(description, np.zeros(1), point.stacked, accelerations=True)
         return point
     trajectory = _trajectory(request, start, now, current, description)
     if measured is not None and start <= now + MOST_LATENESS_S:
@@ -175,7 +179,7 @@ def _streamed(
         _require_reachable(description, current.q, measured)
     if not isinstance(stream.before, StreamedMotion):
         _require_reachable(description, point.q, current.q)
-    _require_within_limits(description, np.zeros(1), _stacked(point), accelerations=False)
+    _require_within_limits(description, np.zeros(1), point.stacked, accelerations=False)
     return continue_stream(point.q, start, now, current, description, stream.period, stream.before)
 
 
@@ -271,19 +275,6 @@ def _require_sound_effort(request: TrajectoryRequest, description: ArmDescriptio
             f'{request.effort[point, joint]:.4g}, beyond its limit of {limit[joint]:g}; leave '
             'efforts out, they are computed here.'
         )
-
-
-def _single_point(request: TrajectoryRequest) -> ReferencePoint:
-    still = np.zeros_like(request.positions[0])
-    return ReferencePoint(
-        request.positions[0],
-        still if request.velocities is None else request.velocities[0],
-        still if request.accelerations is None else request.accelerations[0],
-    )
-
-
-def _stacked(point: ReferencePoint) -> ReferencePoint:
-    return ReferencePoint(*(values[None, :] for values in point))
 
 
 def _trajectory(

@@ -28,6 +28,11 @@ class ReferencePoint(NamedTuple):
         """Return the point that stands still at q."""
         return cls(np.array(q, dtype=float), np.zeros_like(q), np.zeros_like(q))
 
+    @property
+    def stacked(self) -> ReferencePoint:
+        """The point as a single row of states, each of shape (1, n)."""
+        return ReferencePoint(*(values[None, :] for values in self))
+
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
@@ -52,25 +53,23 @@ class _Current(NamedTuple):
     mark: str
     following: bool = False
 
-    def progress(
-        self, state: ReferenceState, stamp: float, q: Array | None, reason: str = ''
-    ) -> ReferenceEvent:
-        error = None if q is None else np.abs(q - self.goal)
-        return ReferenceEvent(
-            self.number, state, stamp, reason, error, max(0.0, self.end - stamp), self.mark
-        )
-
 
 class ReferenceProgress:
     """
     Follows references from outside: told what was accepted and refused, it sees the rest.
 
-    Every method returns the events that are to be told, in order. A stream of points is one
-    reference, from its first point until no more come.
+    A stream of points is one reference, from its first point until no more come.
+
+    Parameters
+    ----------
+    tell : callable
+        Takes each event.
+
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[ReferenceEvent], object]) -> None:
         self.counts = dict.fromkeys(ReferenceState, 0)
+        self._tell = tell
         self._number = 0
         self._current: _Current | None = None
 
@@ -79,13 +78,10 @@ class ReferenceProgress:
         """Whether a reference has been accepted whose end is still to be told."""
         return self._current is not None
 
-    def refused(self, stamp: float, reason: str, mark: str = '') -> list[ReferenceEvent]:
-        """Note a reference that is not followed; what was followed before goes on."""
-        return self._passing(ReferenceState.REFUSED, stamp, reason, mark)
-
-    def passed_on(self, stamp: float, reason: str, mark: str = '') -> list[ReferenceEvent]:
-        """Note a reference that somebody else follows: nothing more will be told of it."""
-        return self._passing(ReferenceState.ACCEPTED, stamp, reason, mark)
+    def passed(self, state: ReferenceState, stamp: float, reason: str, mark: str = '') -> None:
+        """Note a reference that is refused, or that somebody else follows: no more is told."""
+        self._number += 1
+        self._note(ReferenceEvent(self._number, state, stamp, reason, mark=mark))
 
     def accepted(
         self,
@@ -93,7 +89,7 @@ class ReferenceProgress:
         stamp: float,
         q: Array | None,
         mark: str = '',
-    ) -> list[ReferenceEvent]:
+    ) -> None:
         """
         Note a reference that is followed from now on, or from its first time on.
 
@@ -109,38 +105,23 @@ class ReferenceProgress:
             What its sender marked it with; of a stream, its first point.
 
         """
-        before, events = self._current, []
+        before = self._current
         if isinstance(planned, ReferencePoint):
-            span = stamp, stamp + STREAM_TIMEOUT_S, planned.q
+            begin, end, goal = stamp, stamp + STREAM_TIMEOUT_S, planned.q
         else:
-            span = float(planned.times[0]), planned.end, planned.positions[-1]
-        following = _Current(self._number + 1, *span, is_streamed(planned), mark)
-        if before is not None and following.streamed and before.streamed:
-            begin, end, goal = span
+            begin, end, goal = float(planned.times[0]), planned.end, planned.positions[-1]
+        streamed = is_streamed(planned)
+        if before is not None and streamed and before.streamed:
             self._current = before._replace(begin=begin, end=end, goal=goal)
-            return []
+            return
         if before is not None:
-            events = self._told(
-                before.progress(
-                    ReferenceState.INTERRUPTED, stamp, q, 'another reference took its place'
-                )
-            )
+            self._station(ReferenceState.INTERRUPTED, stamp, q, 'another reference took its place')
         self._number += 1
-        self._current = following
-        return [
-            *events,
-            *self._told(following.progress(ReferenceState.ACCEPTED, stamp, q)),
-            *self.update(stamp, q, running=True),
-        ]
+        self._current = _Current(self._number, begin, end, goal, streamed, mark)
+        self._station(ReferenceState.ACCEPTED, stamp, q)
+        self.update(stamp, q, running=True)
 
-    def update(
-        self,
-        stamp: float,
-        q: Array | None,
-        *,
-        running: bool,
-        reason: str = '',
-    ) -> list[ReferenceEvent]:
+    def update(self, stamp: float, q: Array | None, *, running: bool, reason: str = '') -> None:
         """
         Look at the present state; to be called with every one while a reference is under way.
 
@@ -156,26 +137,27 @@ class ReferenceProgress:
             Why not.
 
         """
-        current, events = self._current, []
+        current = self._current
         if current is None:
-            return []
-        if not running:
+            return
+        if running and not current.following and stamp >= current.begin:
+            self._current = current._replace(following=True)
+            self._station(ReferenceState.FOLLOWING, stamp, q)
+        if not running or stamp >= current.end:
+            end = ReferenceState.FINISHED if running else ReferenceState.INTERRUPTED
+            self._station(end, stamp, q, reason)
             self._current = None
-            return self._told(current.progress(ReferenceState.INTERRUPTED, stamp, q, reason))
-        if not current.following and stamp >= current.begin:
-            self._current = current = current._replace(following=True)
-            events = self._told(current.progress(ReferenceState.FOLLOWING, stamp, q))
-        if stamp >= current.end:
-            self._current = None
-            events += self._told(current.progress(ReferenceState.FINISHED, stamp, q))
-        return events
 
-    def _passing(
-        self, state: ReferenceState, stamp: float, reason: str, mark: str
-    ) -> list[ReferenceEvent]:
-        self._number += 1
-        return self._told(ReferenceEvent(self._number, state, stamp, reason, mark=mark))
+    def _station(
+        self, state: ReferenceState, stamp: float, q: Array | None, reason: str = ''
+    ) -> None:
+        """Tell that the present reference has got there."""
+        current = self._current
+        assert current is not None, 'only of one that is under way'
+        error = None if q is None else np.abs(q - current.goal)
+        left = max(0.0, current.end - stamp)
+        self._note(ReferenceEvent(current.number, state, stamp, reason, error, left, current.mark))
 
-    def _told(self, event: ReferenceEvent) -> list[ReferenceEvent]:
+    def _note(self, event: ReferenceEvent) -> None:
         self.counts[event.state] += 1
-        return [event]
+        self._tell(event)

@@ -154,7 +154,7 @@ def _rest_here(
             'The goal is one point at time_from_start zero that is not at rest; leave its '
             'velocities zero, or send a motion that comes to rest.'
         )
-    return Trajectory(np.array([stamp]), *(values[None, :] for values in point))
+    return Trajectory(np.array([stamp]), *point.stacked)
 
 
 def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:

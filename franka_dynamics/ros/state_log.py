@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ class ReferenceReports(StatusPublisher):
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         super().__init__(node, controller.description.name, TOPIC, REFERENCE_STATE_QOS)
         self._logger, self._controller = node.get_logger(), controller
-        self._progress = ReferenceProgress()
+        self._progress = ReferenceProgress(self._tell)
 
     @property
     def counts(self) -> dict[ReferenceState, int]:
@@ -48,69 +47,63 @@ class ReferenceReports(StatusPublisher):
 
     def refused(self, reason: str, mark: str) -> None:
         """Tell of a reference that is not followed; `mark` as `trajectory_mark` reads it."""
-        self._tell(self._progress.refused(self._state()[0], reason, mark))
+        self._progress.passed(ReferenceState.REFUSED, self._state()[0], reason, mark)
 
     def accepted(self, planned: Trajectory | ReferencePoint, mark: str) -> None:
         """Tell of a reference that is followed, or that only has torques added to it."""
         stamp, q = self._state()
         if self._controller.mode is Mode.RUNNING:
-            self._tell(self._progress.accepted(planned, stamp, q, mark))
+            self._progress.accepted(planned, stamp, q, mark)
         else:
-            self._tell(
-                self._progress.passed_on(
-                    stamp,
-                    'torques were added to it, but it is not followed here: '
-                    f'{self._controller.supervisor.reason}',
-                    mark,
-                )
+            self._progress.passed(
+                ReferenceState.ACCEPTED,
+                stamp,
+                'torques were added to it, but it is not followed here: '
+                f'{self._controller.supervisor.reason}',
+                mark,
             )
 
     def note(self) -> None:
         """Tell what has changed; cheap while no reference is under way."""
         if self._progress.under_way:
             controller = self._controller
-            self._tell(
-                self._progress.update(
-                    *self._state(),
-                    running=controller.mode is Mode.RUNNING,
-                    reason=controller.stop_reason or controller.conflict,
-                )
-            )
+            running = controller.mode is Mode.RUNNING
+            reason = '' if running else controller.stop_reason or controller.conflict
+            self._progress.update(*self._state(), running=running, reason=reason)
 
     def _state(self) -> tuple[float, Any]:
         latest = self._controller.latest
         return (0.0, None) if latest is None else latest[:2]
 
-    def _tell(self, events: Sequence[ReferenceEvent]) -> None:
-        for event in events:
-            pairs: dict[str, Any] = {
-                'state': event.state.value,
-                'number': event.number,
-                'frame_id': event.mark,
-                'reason': event.reason,
-                'remaining [s]': event.remaining,
-            }
-            text = f'reference {event.number} {event.state.value}'
-            if event.error is not None:
-                joint = int(np.argmax(event.error))
-                name = self._controller.description.joint_names[joint]
-                pairs |= {'error to its end [rad]': float(event.error[joint]), 'joint': name}
-                if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
-                    text += f', {event.error[joint]:.3g} rad from its end at {name}'
-            if event.state is ReferenceState.INTERRUPTED:
-                text += f', {event.remaining:.3g} s before it'
-            text += f': {event.reason}' if event.reason else ''
-            bad = event.state in _BAD
-            self.publish(
-                self.status('Reference', WARN if bad else OK, text, pairs),
-                stamp=stamp_from_seconds(event.stamp),
-            )
-            if event.state is ReferenceState.REFUSED:
-                self._logger.warning(text, throttle_duration_sec=_LOG_PERIOD_S)
-            elif bad:
-                self._logger.warning(text)
-            else:
-                self._logger.info(text)
+    def _tell(self, event: ReferenceEvent) -> None:
+        pairs: dict[str, Any] = {
+            'state': event.state.value,
+            'number': event.number,
+            'frame_id': event.mark,
+            'reason': event.reason,
+            'remaining [s]': event.remaining,
+        }
+        text = f'reference {event.number} {event.state.value}'
+        if event.error is not None:
+            joint = int(np.argmax(event.error))
+            name = self._controller.description.joint_names[joint]
+            pairs |= {'error to its end [rad]': float(event.error[joint]), 'joint': name}
+            if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
+                text += f', {event.error[joint]:.3g} rad from its end at {name}'
+        if event.state is ReferenceState.INTERRUPTED:
+            text += f', {event.remaining:.3g} s before it'
+        text += f': {event.reason}' if event.reason else ''
+        bad = event.state in _BAD
+        self.publish(
+            self.status('Reference', WARN if bad else OK, text, pairs),
+            stamp=stamp_from_seconds(event.stamp),
+        )
+        if event.state is ReferenceState.REFUSED:
+            self._logger.warning(text, throttle_duration_sec=_LOG_PERIOD_S)
+        elif bad:
+            self._logger.warning(text)
+        else:
+            self._logger.info(text)
 
 
 # A simulated clock that has not moved for this long [s] stands still.

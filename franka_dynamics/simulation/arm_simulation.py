@@ -126,11 +126,7 @@ class ArmSimulation:
         friction = description.friction or description.simulated_friction
         if settings.friction and friction is None:
             raise SettingsError(f'{description.name} has no friction model; switch friction off.')
-        self._friction_state = (
-            FrictionState(friction, relaxed=True)
-            if settings.friction and friction is not None
-            else None
-        )
+        self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
         self._still = np.zeros(description.n)
         self._rng = np.random.default_rng(settings.seed)
         self._flange = self.model.site(FLANGE_SITE).id

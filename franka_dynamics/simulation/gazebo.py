@@ -113,46 +113,15 @@ def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
     ROS topics are gazebo/joint_states and gazebo/<joint>/cmd_force, relative to the bridge's
     namespace.
     """
-    clock = _bridge('/clock', '/clock', 'rosgraph_msgs/msg/Clock', 'gz.msgs.Clock', 'GZ_TO_ROS')
-    if not joint_names:
-        return [clock]
-    state = _bridge(
-        'gazebo/joint_states',
-        state_topic(),
-        'sensor_msgs/msg/JointState',
-        'gz.msgs.Model',
-        'GZ_TO_ROS',
-    )
-    return [
-        clock,
-        state,
-        *(
-            _bridge(
-                f'gazebo/{joint}/cmd_force',
-                force_topic(joint),
-                'std_msgs/msg/Float64',
-                'gz.msgs.Double',
-                'ROS_TO_GZ',
-            )
-            for joint in joint_names
-        ),
-    ]
-
-
-def _bridge(
-    ros_topic: str,
-    gz_topic: str,
-    ros_type: str,
-    gz_type: str,
-    direction: str,
-) -> dict[str, str]:
-    return {
-        'ros_topic_name': ros_topic,
-        'gz_topic_name': gz_topic,
-        'ros_type_name': ros_type,
-        'gz_type_name': gz_type,
-        'direction': direction,
-    }
+    rows = [('/clock', '/clock', 'rosgraph_msgs/msg/Clock', 'gz.msgs.Clock', 'GZ_TO_ROS')]
+    if joint_names:
+        state = 'gazebo/joint_states', state_topic(), 'sensor_msgs/msg/JointState', 'gz.msgs.Model'
+        rows.append((*state, 'GZ_TO_ROS'))
+    for joint in joint_names:
+        force = f'gazebo/{joint}/cmd_force', force_topic(joint), 'std_msgs/msg/Float64'
+        rows.append((*force, 'gz.msgs.Double', 'ROS_TO_GZ'))
+    names = ('ros_topic_name', 'gz_topic_name', 'ros_type_name', 'gz_type_name', 'direction')
+    return [dict(zip(names, row)) for row in rows]
 
 
 def controllers_text(joint_names: Sequence[str]) -> str:

@@ -145,26 +145,17 @@ class Column:
         return float(np.sqrt(np.mean(self.error**2)))
 
 
-@dataclass(frozen=True, eq=False)
-class ModelTrial:
-    """The plant, what was recorded of it, the arm identified from that, and three columns."""
-
-    plant: Plant
-    gains: tuple[Array, Array]
-    recording: Recording
-    identified: ArmDescription
-    columns: tuple[Column, Column, Column]
-
-
 def run_trial(
     published: ArmDescription,
     motion: float = 10.0,
     amplitude: float = 0.5,
     seed: int = 0,
     progress: Progress = lambda *_: None,
-) -> ModelTrial:
+) -> tuple[Recording, list[Column]]:
     """
     Draw a plant, identify it from a recording, and follow one motion with three models.
+
+    Returns what was recorded and a column for each model.
 
     Parameters
     ----------
@@ -207,7 +198,7 @@ def run_trial(
         progress(f'following with {name}', 0.5 + 0.15 * share)
         _, column = _follow(plant, arm, gains, request, terms)
         columns.append(replace(column, name=name))
-    return ModelTrial(plant, gains, recording, identified, (columns[0], columns[1], columns[2]))
+    return recording, columns
 
 
 def _excitation(arm: ArmDescription, seed: int) -> TrajectoryRequest:

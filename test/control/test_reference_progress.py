@@ -6,15 +6,28 @@ import numpy as np
 import pytest
 
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
-from franka_dynamics.control.reference_progress import ReferenceProgress
+from franka_dynamics.control.reference_progress import ReferenceProgress, ReferenceState
 
 HOME = np.zeros(2)
 MOTION = Trajectory(np.array([1.0, 3.0]), np.array([[0.0, 0.0], [0.5, -0.2]]))
 
 
+class Told(ReferenceProgress):
+    """The progress, and what it tells: each call returns that."""
+
+    def __init__(self):
+        self.events = []
+        super().__init__(self.events.append)
+
+    def call(self, name, *given, **named):
+        before = len(self.events)
+        getattr(self, name)(*given, **named)
+        return self.events[before:]
+
+
 @pytest.fixture
 def progress():
-    return ReferenceProgress()
+    return Told()
 
 
 def states(events):
@@ -22,21 +35,23 @@ def states(events):
 
 
 def test_a_followed_motion_tells_each_station_once(progress):
-    assert states(progress.accepted(MOTION, 0.5, HOME)) == ['accepted']
-    assert progress.update(0.9, HOME, running=True) == []
-    (event,) = progress.update(1.0, HOME, running=True)
+    assert states(progress.call('accepted', MOTION, 0.5, HOME)) == ['accepted']
+    assert progress.call('update', 0.9, HOME, running=True) == []
+    (event,) = progress.call('update', 1.0, HOME, running=True)
     assert (event.state.value, event.remaining, event.number) == ('following', 2.0, 1)
-    assert progress.update(2.0, HOME, running=True) == []
-    (event,) = progress.update(3.0, np.array([0.49, -0.2]), running=True)
+    assert progress.call('update', 2.0, HOME, running=True) == []
+    (event,) = progress.call('update', 3.0, np.array([0.49, -0.2]), running=True)
     assert event.state.value == 'finished'
     np.testing.assert_allclose(event.error, [0.01, 0.0], rtol=0, atol=1e-15)
     assert not progress.under_way
-    assert progress.update(4.0, HOME, running=False, reason='silence') == []
+    assert progress.call('update', 4.0, HOME, running=False, reason='silence') == []
 
 
 def test_a_stop_in_motion_tells_its_reason_and_the_time_left(progress):
-    progress.accepted(MOTION, 1.0, HOME)
-    (event,) = progress.update(2.0, HOME, running=False, reason='stale: no new joint state')
+    progress.call('accepted', MOTION, 1.0, HOME)
+    (event,) = progress.call(
+        'update', 2.0, HOME, running=False, reason='stale: no new joint state'
+    )
     assert event.state.value == 'interrupted'
     assert event.reason == 'stale: no new joint state'
     assert event.remaining == 1.0
@@ -47,19 +62,19 @@ def test_a_stop_in_motion_tells_its_reason_and_the_time_left(progress):
 def test_a_stream_of_points_counts_as_one_reference(progress):
     told = []
     for k in range(50):
-        told += progress.accepted(ReferencePoint.at_rest(HOME), 1e-3 * k, HOME)
-        told += progress.update(1e-3 * k, HOME, running=True)
+        told += progress.call('accepted', ReferencePoint.at_rest(HOME), 1e-3 * k, HOME)
+        told += progress.call('update', 1e-3 * k, HOME, running=True)
     assert states(told) == ['accepted', 'following']
-    assert states(progress.update(0.2, HOME, running=True)) == ['finished']
+    assert states(progress.call('update', 0.2, HOME, running=True)) == ['finished']
     assert sum(progress.counts.values()) == 3
 
 
 def test_each_report_has_the_mark_of_its_own_motion(progress):
     events = [
-        *progress.accepted(MOTION, 1.0, HOME, mark='a'),
-        *progress.refused(1.5, 'too far', 'b'),
-        *progress.accepted(MOTION, 2.0, HOME, mark='c'),
-        *progress.update(3.0, HOME, running=True),
+        *progress.call('accepted', MOTION, 1.0, HOME, mark='a'),
+        *progress.call('passed', ReferenceState.REFUSED, 1.5, 'too far', 'b'),
+        *progress.call('accepted', MOTION, 2.0, HOME, mark='c'),
+        *progress.call('update', 3.0, HOME, running=True),
     ]
     assert [(event.state.value, event.mark) for event in events] == [
         ('accepted', 'a'),
