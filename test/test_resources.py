@@ -31,13 +31,6 @@ def test_share_of_an_installation_is_below_its_prefix(monkeypatch, tmp_path, lib
     assert share_directory() == expected
 
 
-def test_the_nearer_of_two_prefixes_is_taken(monkeypatch, tmp_path):
-    place(monkeypatch, tmp_path / 'venv' / 'lib' / 'franka_dynamics')
-    for prefix in (tmp_path, tmp_path / 'venv'):
-        (prefix / 'share' / 'franka_dynamics' / 'config').mkdir(parents=True)
-    assert share_directory() == tmp_path / 'venv' / 'share' / 'franka_dynamics'
-
-
 def test_modules_without_data_say_how_to_install_them(monkeypatch, tmp_path):
     place(monkeypatch, tmp_path / 'franka_dynamics')
     with pytest.raises(DescriptionError, match='Install the package with colcon or pip'):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 import sys
 from typing import Any
@@ -122,8 +122,8 @@ class Play(_Question):
 class Load(_Question):
     """Load a parameter file into a running node: all of it at once, or none of it."""
 
-    named: str | None = option(
-        'the node, as --node names it', 'NODE', positional=True, default=None
+    node: str = option(
+        'the node, with its namespace', 'NODE', positional=True, default='feedforward'
     )
     file: Path = option(
         'as `ros2 param dump` or `franka-dynamics node defaults` writes it; values that are so '
@@ -131,13 +131,6 @@ class Load(_Question):
         'FILE',
         positional=True,
     )
-
-    def run(self) -> int:
-        """Load; exit 1 if the node is not there, 2 if the file is at fault."""
-        if self.named is None:
-            return super().run()
-        self.refuse('NODE, which is the same', 'node')
-        return replace(self, node=self.named, named=None).run()
 
     def ask(self, client: Any) -> object:
         """Return what was set."""

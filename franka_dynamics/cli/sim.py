@@ -58,12 +58,6 @@ class Sim(RepairableArm):
     )
     no_gains: bool = option('hold by feedforward alone, without a weak joint PD', default=False)
     no_view: bool = option('serve no page for a browser', default=False)
-    host: str = option(
-        'address of the page; 0.0.0.0 lets everybody look', 'ADDRESS', default='127.0.0.1'
-    )
-    port: int = option(
-        'of the page; the next free one if it is in use', default=8080, least=0, most=65535
-    )
     output: Path | None = folder_option(
         "keep the nodes' logs there (default: they go with the end)"
     )
@@ -73,8 +67,6 @@ class Sim(RepairableArm):
 
     def run(self) -> int:
         """Run until interrupted; exit 1 if a node ends before."""
-        if self.no_view:
-            self.refuse('--no-view: no page is served', 'host', 'port')
         console = terminal()
         arm = self.load_arm()
         # Torques are for the simulated arm alone; a real one may listen on the same network.
@@ -208,6 +200,6 @@ def _watch(
     from ..ros.live_view import watch
     from ..view.window import Window
 
-    with Window(arm, arguments.host, arguments.port) as window:
+    with Window(arm) as window:
         say(console, f'open {window.address} in a browser')
         watch(window, arm, 'joint_states', 'feedforward', go_on)

@@ -4,7 +4,7 @@
 
 import pytest
 
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.cli.main import main
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -51,19 +51,6 @@ def test_each_option_of_the_demo_reaches_its_plan_beside_all_others(monkeypatch,
     for option in OPTIONS:
         others = set(OPTIONS) - {option}
         assert planned(option, others)[option] != together[option], option
-
-
-def test_an_output_that_is_a_file_is_refused_and_left_alone(capsys, tmp_path):
-    taken = tmp_path / 'taken'
-    taken.write_text('something')
-    assert main(['demo', '--output', str(taken)]) == INPUT_AT_FAULT
-    assert 'it is a file; give the name of a folder' in capsys.readouterr().err
-    assert taken.read_text() == 'something'
-
-
-def test_an_arm_the_demo_does_not_run_is_refused_with_choices(capsys):
-    assert main(['demo', '--arm', 'rpr']) == INPUT_AT_FAULT
-    assert 'invalid choice' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(('name', 'status'), [('DemoError', 1), ('TooBusyError', 3)])

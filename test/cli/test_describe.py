@@ -46,7 +46,6 @@ def test_json_output_parses_and_holds_the_pose(capsys):
         (['--q', '1', '2'], '--q has shape (2,), expected (7,): one value per joint of fer'),
         (['--q', 'nan', '0', '0', '0', '0', '0', '0'], '--q of joint fer_joint1 is nan'),
         (['--about', 'space_origin'], '--about space_origin needs --frame space'),
-        (['--set', 'gaz'], "no inertial set 'gaz'"),
     ],
 )
 def test_input_at_fault_is_refused_in_one_sentence(words, sentence, capsys):

@@ -138,10 +138,8 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'arm derive --steps --kinematics',
         'arm derive --kinematics --reference-frame X',
         'arm derive --reference-frame LOCAL',
-        'sim --no-view --port 8080',
         'bag record --with motion.yaml --duration 1',
         'payload-from-mesh tool.stl --mass 1 --density 2700',
-        'node load /feedforward file.yaml --node other',
     ],
 )
 def test_options_without_meaning_together_are_refused(command, capsys, tmp_path, monkeypatch):

@@ -134,7 +134,7 @@ def test_files_are_loaded_into_a_running_node_all_or_nothing(world, load_file):
     assert (value(probe, 'scale'), list(value(probe, 'kp'))) == (0.25, [3.0])
     # The second is refused, so the first is not set either.
     status, text = load_file({'/**': {'ros__parameters': {'scale': 0.5, 'kd': [-1.0]}}})
-    assert status == 1
+    assert status == 2
     assert 'kd' in text
     assert value(probe, 'scale') == 0.25
     status, text = load_file({'/**': {'ros__parameters': {'scale': 0.5, 'autostart': False}}})
