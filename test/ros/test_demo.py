@@ -60,52 +60,40 @@ def test_in_lockstep_every_torque_is_new_and_the_figures_are_good(tmp_path):
     assert set(said['processor']) == {'arm', 'node', 'demo'}
 
 
-@pytest.fixture
-def sessions(monkeypatch, tmp_path):
-    """Run sessions that end as told, by their pacing; return what ran and how it ended."""
-
-    def run(**ends):
-        ran = []
-
-        def session(self):
-            ran.append(self._pacing)
-            end = ends[self._pacing]
-            if isinstance(end, Exception):
-                raise end
-            return end
-
-        monkeypatch.setattr(demo._Session, 'run', session)
-        monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
-        plan = demo.DemoPlan(load('fer'), {}, {})
-        try:
-            return ran, demo.run_session(plan, tmp_path)
-        except demo.DemoError as error:
-            return ran, error
-
-    return run
+BUSY = demo.TooBusyError('half of the cycles had no new command')
+RATES = demo.DemoRates(1000.0, 0, 1, 0, (0.0, 0.0), {}, '', True)
+DONE = demo.DemoRun(None, (0.0, 1.0), (), RATES, 0.0, (), False)
 
 
-def measured():
-    rates = demo.DemoRates(1000.0, 0, 1, 0, (0.0, 0.0), {}, '', True)
-    return demo.DemoRun(None, (0.0, 1.0), (), rates, 0.0, (), False)
+@pytest.mark.parametrize(
+    ('wall', 'lockstep', 'ran', 'end'),
+    [
+        (BUSY, DONE, ['wall', 'lockstep'], demo.DemoRun),
+        (BUSY, BUSY, ['wall', 'lockstep'], demo.TooBusyError),
+        # A process that fails by the clock is no busy machine.
+        (demo.DemoError('feedforward_node ended'), DONE, ['wall'], demo.DemoError),
+    ],
+)
+def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
+    wall, lockstep, ran, end, monkeypatch, tmp_path
+):
+    seen = []
 
+    def session(self):
+        seen.append(self._pacing)
+        result = {'wall': wall, 'lockstep': lockstep}[self._pacing]
+        if isinstance(result, Exception):
+            raise result
+        return result
 
-def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(sessions):
-    busy = demo.TooBusyError('half of the cycles had no new command')
-    ran, run = sessions(wall=busy, lockstep=measured())
-    assert ran == ['wall', 'lockstep']
-    assert run.rates.too_busy == 'half of the cycles had no new command'
-
-
-def test_a_process_that_fails_by_the_clock_is_no_busy_machine(sessions):
-    ran, error = sessions(wall=demo.DemoError('feedforward_node ended'), lockstep=measured())
-    assert ran == ['wall']
-    assert not isinstance(error, demo.TooBusyError)
-
-
-def test_a_machine_too_busy_even_in_lockstep_is_told_apart(sessions):
-    busy = demo.TooBusyError('gave up waiting')
-    assert isinstance(sessions(wall=busy, lockstep=busy)[1], demo.TooBusyError)
+    monkeypatch.setattr(demo._Session, 'run', session)
+    monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
+    try:
+        result = demo.run_session(demo.DemoPlan(load('fer'), {}, {}), tmp_path)
+        assert result.rates.too_busy == str(BUSY)
+    except demo.DemoError as error:
+        result = error
+    assert (seen, type(result)) == (ran, end)
 
 
 def test_a_signal_ends_the_demonstration_in_one_sentence(tmp_path):

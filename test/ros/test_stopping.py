@@ -102,7 +102,6 @@ def test_a_node_without_autostart_waits_for_its_transitions(arm, probe, start_no
     ('parameters', 'status', 'sentence'),
     [
         ({'robot_type': 'ur5'}, 1, "There is no arm 'ur5'; shipped are"),
-        ({'frame': 'wrist'}, 1, "There is no frame 'wrist'"),
         ({'robot_typ': 'fer'}, 2, 'robot_typ (robot_type?): no such parameter'),
     ],
 )
