@@ -156,18 +156,6 @@ class BodyTree:
         twists = np.einsum('ijk,ik->ij', adjoint(motions[:-1]), self.twists)
         return replace(self, twists=twists, tool=motions[-1] @ self.tool)
 
-    def joint_vector(self, values: ArrayLike, name: str) -> Array:
-        """
-        Return `values` as a float array of shape (..., n), or say what is wrong with them.
-
-        Raises
-        ------
-        JointVectorError
-            If the last axis is not n long or a value is not finite; the message names the joint.
-
-        """
-        return joint_stack(self, values, name)
-
     def supports(self) -> NDArray[np.bool_]:
         """Return whether joint j moves body b, as [b, j], shape (n, n)."""
         supports = np.eye(self.n, dtype=bool)
@@ -180,7 +168,7 @@ class BodyTree:
         """Return T_{parent,i} = M_i exp([A_i] q_i), shape (..., n, 4, 4)."""
         # exp([A] x) = 1 + sin x [A] + (1 - cos x) [A]^2 + (x - sin x) ([A] + [A]^3) for a unit
         # turn, and for a slide, whose square is zero; a turn's last term is rounding.
-        positions = np.moveaxis(self.joint_vector(q, 'q'), -1, 0)  # each body's in one piece
+        positions = np.moveaxis(joint_stack(self, q, 'q'), -1, 0)  # each body's in one piece
         sine, versine = np.sin(positions), 2.0 * np.sin(0.5 * positions) ** 2
         weights = np.stack((sine, versine, positions - sine), axis=-1)
         A = hat(self.twists)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from .body_tree import BodyTree
 from .derivatives import differentiate, tree_motion, TreeMotion
-from .model import GRAVITY, solve_acceleration
+from .model import GRAVITY, joint_stack, solve_acceleration
 from ..arm.inertia import rigid_transform
 from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3
@@ -215,7 +215,7 @@ class ClosedChain:
             If the loops cannot be closed from there, or only at a singular position.
 
         """
-        q = np.array(self.tree.joint_vector(guess, 'guess'))
+        q = np.array(joint_stack(self.tree, guess, 'guess'))
         q[self.active] = self._active_vector(q_active, 'q_active')
         best, after_best = np.inf, 0
         for _ in range(_MOST_STEPS):
@@ -260,7 +260,7 @@ class ClosedChain:
             If a position is singular.
 
         """
-        q = self.tree.joint_vector(q, 'q')
+        q = joint_stack(self.tree, q, 'q')
         g_p, g_a = self.split(self.loop_jacobian(q))
         J_p = -_solve(g_p, g_a)
         dq_a = self._active_vector(dq_active, 'dq_active')

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body_tree import BASE, BodyTree
-from .model import GRAVITY, gravity_vector, solve_acceleration
-from ..errors import JointVectorError
+from .model import GRAVITY, gravity_vector, joint_stack, solve_acceleration, wrench_stack
 from ..spatial import ad, ad_dual, adjoint_inverse, apply, exp6
 from ..typing import Array
 
@@ -174,14 +173,9 @@ class _Recursion:
         tool_wrench: ArrayLike | None,
     ) -> None:
         self.tree = tree
-        exerted = np.zeros(6) if tool_wrench is None else np.asarray(tool_wrench, dtype=float)
-        if exerted.ndim < 1 or exerted.shape[-1] != 6 or not np.isfinite(exerted).all():
-            raise JointVectorError(
-                'tool_wrench must be six finite numbers, force [N] then moment [N m], in the axes '
-                f"of the tool's frame; got {exerted.tolist()}."
-            )
+        exerted = np.zeros(6) if tool_wrench is None else wrench_stack(tool_wrench)
         vectors = [
-            tree.joint_vector(values, name)
+            joint_stack(tree, values, name)
             for values, name in ((q, 'q'), (dq, 'dq'), (ddq, 'ddq'))
         ]
         stack = np.broadcast_shapes(*(values.shape[:-1] for values in (*vectors, exerted)))
@@ -369,7 +363,7 @@ def linearize(
     n = tree.n
     at_rest = differentiate(tree, q, dq, np.zeros(n), gravity=gravity, tool_wrench=tool_wrench)
     mass = at_rest.tau.by_ddq
-    ddq = solve_acceleration(mass, tree.joint_vector(tau, 'tau') - at_rest.motion.tau)
+    ddq = solve_acceleration(mass, joint_stack(tree, tau, 'tau') - at_rest.motion.tau)
     moving = differentiate(tree, q, dq, ddq, gravity=gravity, tool_wrench=tool_wrench).tau
     inverse = np.linalg.inv(mass)
     A = np.block(

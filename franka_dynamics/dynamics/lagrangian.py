@@ -99,11 +99,6 @@ class LagrangianModel(EquationOfMotionModel):
             )
         return jacobian
 
-    def partial_jacobians(self, q: ArrayLike) -> PartialJacobians:
-        """Return J_P and J_O of every link's centre of mass, each of shape (..., n, 3, n)."""
-        geometry = self._geometry(q)
-        return self._columns(geometry, geometry.centers)
-
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
         centers = self._geometry(q).centers
@@ -145,9 +140,9 @@ class LagrangianModel(EquationOfMotionModel):
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g = dU/dq, shape (..., n) [N m]: minus the weights through J_P (section 3)."""
-        return -np.einsum(
-            'l,a,...lai->...i', self._masses, self._gravity, self.partial_jacobians(q).linear
-        )
+        geometry = self._geometry(q)
+        linear = self._columns(geometry, geometry.centers).linear
+        return -np.einsum('l,a,...lai->...i', self._masses, self._gravity, linear)
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the sum of 1/2 m v.v + 1/2 omega.R I R^T omega, rotors included, (...) [J]."""

@@ -199,8 +199,8 @@ def wrench_stack(wrench: ArrayLike) -> NDArray[np.float64]:
     vector = np.asarray(wrench, dtype=float)
     if vector.ndim < 1 or vector.shape[-1] != 6 or not np.isfinite(vector).all():
         raise JointVectorError(
-            'A wrench must be six finite numbers, force [N] then moment [N m], in the axes of '
-            f'the space frame; got {vector.tolist()}.'
+            'A wrench must be six finite numbers, force [N] then moment [N m]; got '
+            f'{vector.tolist()}.'
         )
     return vector
 

@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike
 
 from .kinematics import finite_triples, RprKinematics, stacked
 from ..arm import ArmDescription, FrictionModel, LinkInertia
-from ..dynamics.model import GRAVITY, solve_acceleration
-from ..errors import DescriptionError, JointVectorError
+from ..dynamics.model import GRAVITY, solve_acceleration, wrench_stack
+from ..errors import DescriptionError
 from ..typing import Array
 
 _G = -GRAVITY[2]  # along -z of {S} [m/s^2]
@@ -184,13 +184,8 @@ class RprDynamics:
             total = total + self.friction.torque(velocity)
         if h is None:
             return total
-        wrench = np.asarray(h, dtype=float)
-        if wrench.shape[-1:] != (6,) or not np.isfinite(wrench).all():
-            raise JointVectorError(
-                'h must be six finite numbers, force [N] then moment [N m]; '
-                f'got {wrench.tolist()}.'
-            )
-        return total + np.einsum('...ai,...a->...i', self.kinematics.geometric_jacobian(q), wrench)
+        jacobian = self.kinematics.geometric_jacobian(q)
+        return total + np.einsum('...ai,...a->...i', jacobian, wrench_stack(h))
 
     def _place(self, q: ArrayLike) -> Place:
         _, d2, theta3 = np.moveaxis(finite_triples(q, 'q'), -1, 0)

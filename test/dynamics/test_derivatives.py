@@ -104,7 +104,7 @@ def test_a_stack_of_states_derivatives_equals_each_on_its_own():
 
 def test_a_tool_wrench_of_three_numbers_is_refused_by_name():
     tree = random_tree(7, TREE)
-    with pytest.raises(JointVectorError, match='tool_wrench must be six finite numbers, force'):
+    with pytest.raises(JointVectorError, match='six finite numbers, force'):
         differentiate(tree, *np.zeros((3, tree.n)), tool_wrench=[0.0, 0.0, -20.0])
 
 

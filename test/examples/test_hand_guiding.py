@@ -17,23 +17,21 @@ def example(example):
 
 @pytest.fixture(scope='module')
 def found(example):
-    return {name: example.run(*row) for name, row in example.ROWS.items() if 'fci' not in name}
+    return [example.run('mujoco', friction, friction) for friction in (False, True)]
 
 
-def test_each_compensation_lowers_the_force(found):
-    gravity, payload, friction = (row.rms for row in found.values())
-    assert payload < 0.7 * gravity  # 0.8 kg weigh 7.8 N
-    assert friction < 0.9 * payload
+def test_compensation_lowers_the_force(found):
+    gravity, friction = (row.rms for row in found)
+    assert friction < 0.6 * gravity  # 0.8 kg weigh 7.8 N
     assert friction > 0.5  # it takes some: friction is never compensated as a whole
 
 
-def test_what_is_compensated_stays_where_it_is_let_go(example, found):
-    for name, row in found.items():
-        if 'payload' in name:
-            assert row.drift < 3e-3
-            still = row.time > row.time[-1] - 0.3
-            # Below what is compensated at all: no limit cycle.
-            assert np.abs(row.velocity[still]).mean(axis=0).max() < 0.01
+def test_what_is_compensated_stays_where_it_is_let_go(found):
+    row = found[1]
+    assert row.drift < 3e-3
+    still = row.time > row.time[-1] - 0.3
+    # Below what is compensated at all: no limit cycle.
+    assert np.abs(row.velocity[still]).mean(axis=0).max() < 0.01
 
 
 def test_behind_fci_only_the_payload_is_commanded(example):

@@ -37,9 +37,3 @@ def test_the_arm_stays_where_it_is_without_its_load(found):
     before = flange[np.searchsorted(time, 2.9)]
     assert np.linalg.norm(flange - before, axis=1)[time > 2.9].max() < 0.012
     assert np.linalg.norm(flange[-1] - before) < 0.002
-
-
-def test_without_a_pull_nothing_is_released(example, monkeypatch):
-    monkeypatch.setattr(example, 'PULL_AT', 1e9)
-    found = example.run(2.2)
-    assert set(found.events) == {'bump flagged'}
