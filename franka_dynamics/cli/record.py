@@ -104,8 +104,11 @@ class Record(Topics, RepairableArm):
                     say(console, f'{self.motion}: {played.result()}')
                 except NodeClientError as error:
                     refused = str(error)
-        counted = f'{progress.states} joint states in {progress.seconds:.1f} s'
-        say(console, f'{bag}: {counted}, {progress.rate:.0f} Hz')
+        say(
+            console,
+            f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
+            f'{progress.rate:.0f} Hz; their stamps are {progress.span:.1f} s apart',
+        )
         status = _judge(arm, bag, self, progress)
         if refused:
             say(console, f'{self.motion} was not played to its end: {refused}', 'error')

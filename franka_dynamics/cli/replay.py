@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,6 +88,7 @@ class Replay(RecordingOptions):
         from ..recordings.preprocessing import prepare
         from ..recordings.replay import fit_all
         from ..report.replay import (
+            alike,
             contact_as_data,
             contact_lines,
             contact_parameters,
@@ -110,7 +112,8 @@ class Replay(RecordingOptions):
             fits = fit_all(each, motion, gravity=self.gravity)
             found = _contact(self, recording, fits[0].arm, bar) if self.contact else None
         mounted = judge_mounted(fits, motion, gravity=self.gravity)
-        _print(console, recording, motion, fits, warnings, mounted, self.all)
+        others = alike(fits, motion, mounted)
+        _print(console, recording, motion, fits, others, warnings, mounted, self.all)
         if found is not None:
             for line in contact_lines(found, fits[0].arm, recording.joint_names):
                 say(console, line)
@@ -121,7 +124,7 @@ class Replay(RecordingOptions):
                     f"this arm's thresholds: {self.learn}; give it to the node by --params-file",
                 )
         if self.json:
-            data = replay_as_data(recording, motion, fits, warnings, mounted)
+            data = replay_as_data(recording, motion, fits, others, warnings, mounted)
             if found is not None:
                 data['contact'] = contact_as_data(found, recording.joint_names)
             write_json(self.json, data)
@@ -166,19 +169,20 @@ def _print(
     recording: Recording,
     motion: Motion,
     fits: tuple[Fit, ...],
+    others: Sequence[Fit],
     warnings: tuple[str, ...],
     mounted: MountedVerdict,
     every: bool,
 ) -> None:
-    from ..report.replay import alike, E_IN_WORDS, joint_table, replay_table, verdict
+    from ..report.replay import E_IN_WORDS, joint_table, replay_table, verdict
 
     options = motion.options
     for sentence in warnings:  # before a verdict that they may make meaningless
         say(console, sentence, 'warning')
-    say(console, verdict(fits, motion, mounted), style='bold')
+    say(console, verdict(fits[0], others), style='bold')
     if mounted.sentence:
         say(console, mounted.sentence)
-    named = (fits[0], *alike(fits, motion, mounted))
+    named = (fits[0], *others)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if every else ordered[: max(_SHOWN, len(named))]
     for inertial_set, sentence in _inconsistencies(shown):

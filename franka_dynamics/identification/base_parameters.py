@@ -340,14 +340,14 @@ class BaseParameters:
             columns=self.columns,
         )
 
-    def confirmed(self, seed: int = 1) -> tuple[int, float]:
+    def confirmed(self) -> tuple[int, float]:
         """
         Return the rank of the regressor at other states, and what regrouping changes of torques.
 
         Two checks that do not rest on the order of the columns: the count of singular values that
         are no rounding, and the largest entry that H loses for columns of unit length.
         """
-        _, stacked = _stacked_regressor(self.description, self.gravity, self.rotor_inertia, seed)
+        _, stacked = _stacked_regressor(self.description, self.gravity, self.rotor_inertia, 1)
         unit = _unit(self.description)
         scale = _scales(self.description, unit, rotor_inertia=self.rotor_inertia)
         matrix = self.matrix * scale / scale[list(self.columns)][:, None]

@@ -3,8 +3,13 @@
 """
 A motion within an arm's limits after which every parameter is known as well as can be.
 
-It is a Fourier series that starts and ends at rest (`fourier_trajectory`), the best of some random
-ones within the limits, improved by sequential quadratic programming.
+It is the best of some random Fourier series within the limits, improved by sequential quadratic
+programming:
+
+q_j(t) = s_j + sum over k of a_jk sin(k w t) + b_jk (cos(k w t) - 1), with w = 2 pi / period
+(Swevers et al. 1997, "Optimal robot excitation and identification", IEEE T-RA 13(5)). With
+sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s without velocity and
+acceleration at every full period; the free coefficients are those of an orthonormal basis.
 """
 
 from __future__ import annotations
@@ -17,15 +22,76 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .excitation_problem import ExcitationGradient, ExcitationProblem
-from .fourier_trajectory import basis, FourierTrajectory
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
+HARMONICS = 5  # sines and cosines per joint
 _SAMPLES = 100  # of one period, for regressor and limits while optimising
 _CHECK_SAMPLES = 2000  # of one period, for the last word on limits
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3  # of the amplitude that is tried first
 _CONVERGED = 1e-5  # where the optimisation stops, in the criterion
 _ROOM = 5e-4  # [rad, m or a part of a limit] kept at the samples for what lies between them
+
+
+@dataclass(frozen=True, eq=False)
+class FourierTrajectory:
+    """
+    One period of a motion of n joints.
+
+    Attributes
+    ----------
+    start : ndarray, shape (n,)
+        Pose at the beginning and end of each period [rad].
+    period : float
+        [s].
+    coefficients : ndarray, shape (n, 2 H - 2)
+        Free coefficients of each joint [rad]; there are H = 5 harmonics.
+
+    Raises
+    ------
+    IdentificationError
+        If the period is not positive and finite.
+
+    """
+
+    start: Array
+    period: float
+    coefficients: Array
+
+    def __post_init__(self) -> None:
+        """Refuse what is no trajectory."""
+        if not 0.0 < self.period < np.inf:
+            raise IdentificationError(f'The period is {self.period} s; it must be positive.')
+
+    def at(self, time: ArrayLike) -> tuple[Array, Array, Array]:
+        """
+        Return position, velocity and acceleration at some times [s].
+
+        Returns
+        -------
+        tuple of ndarray, each of shape (..., n)
+            [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
+
+        """
+        shapes = basis(self.period, np.asarray(time, dtype=float))
+        position, velocity, acceleration = (shape @ self.coefficients.T for shape in shapes)
+        return self.start + position, velocity, acceleration
+
+
+def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
+    """Return the free functions and their two derivatives at some times, (..., 2 H - 2) each."""
+    k = np.arange(1.0, HARMONICS + 1.0)
+    rate = 2.0 * np.pi / period * k
+    phase = np.multiply.outer(time, rate)
+    s, c = np.sin(phase), np.cos(phase)
+    values = (
+        np.concatenate([s, c - 1.0], axis=-1),
+        np.concatenate([rate * c, -rate * s], -1),
+        np.concatenate([-(rate**2) * s, -(rate**2) * c], axis=-1),
+    )
+    # An orthonormal basis of the coefficients that start at rest.
+    free = np.linalg.svd(np.kron(np.eye(2), np.stack([k, k**2]))[[0, 3]])[2][2:].T
+    return values[0] @ free, values[1] @ free, values[2] @ free
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +122,6 @@ def random_trajectory(
     problem: ExcitationProblem,
     start: Array,
     period: float,
-    harmonics: int,
     rng: np.random.Generator,
 ) -> FourierTrajectory:
     """
@@ -74,8 +139,7 @@ def random_trajectory(
             'The start pose is beyond a limit or too near to the table or to the arm itself; '
             'choose another with --start, or smaller margins.'
         )
-    # None at all for too few harmonics, which `basis` then refuses.
-    coefficients = rng.standard_normal((problem.arm.n, max(0, 2 * harmonics - 2)))
+    coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONICS - 2))
     trajectory = FourierTrajectory(start, period, coefficients)
     return within_limits(problem, trajectory, _SAMPLES)
 
@@ -117,10 +181,8 @@ def optimise(
     start: ArrayLike,
     *,
     period: float = 10.0,
-    harmonics: int = 5,
     draws: int = 100,
     iterations: int = 300,
-    seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Excitation:
     """
@@ -137,14 +199,10 @@ def optimise(
         Pose at the beginning and the end [rad].
     period : float
         Length of the motion [s].
-    harmonics : int
-        Sines and cosines per joint.
     draws : int
         Random trajectories to start from and to be compared with.
     iterations : int
         Most steps of the optimisation.
-    seed : int
-        Of the random trajectories.
     progress : callable, optional
         Called with steps done and steps to come.
 
@@ -157,11 +215,11 @@ def optimise(
 
     """
     pose = problem.arm.joint_vector(start, 'start')
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     time = np.arange(_SAMPLES) / _SAMPLES * period
     candidates, numbers, worst = [], [], []
     for k in range(draws):
-        candidates.append(random_trajectory(problem, pose, period, harmonics, rng))
+        candidates.append(random_trajectory(problem, pose, period, rng))
         states = candidates[-1].at(time)
         numbers.append(float(problem.criterion(*states)))
         worst.append(float(problem.left_open(*states).max()))
@@ -234,7 +292,7 @@ def _improve(
     with needing('Optimising a trajectory needs scipy', 'identify'):
         from scipy.optimize import minimize
     time = np.arange(_SAMPLES) / _SAMPLES * start.period
-    shapes = np.array(basis(start.harmonics, start.period, time))
+    shapes = np.array(basis(start.period, time))
     # In coefficients that make the same velocity: steps as large in slow as in fast harmonics
     # converge in fewer steps.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)

@@ -127,12 +127,7 @@ class _Trial:
     prior: Prior
     noise: Noise
     parts: list[QRFactors]
-    validation: CrossValidation | None
-
-    @property
-    def error(self) -> float:
-        """Root mean square of left-out torque vectors [N m]; infinite if none were left out."""
-        return np.inf if self.validation is None else self.validation.error
+    validation: CrossValidation
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,16 +176,14 @@ class Problem:
         prior = self.prior(model, scale)
         noise = find_noise(total(split), prior, self.inflation)
         asked = self.options.regularization
-        if asked is not None and len(split) < 2:
-            return _Trial(prior, noise, split, None)
         tried = REGULARIZATIONS if asked is None else (asked,)
         return _Trial(prior, noise, split, cross_validate(split, noise, prior, tried))
 
     def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
         """Return the usual reaches unless others predict clearly better."""
         usual, *others = (self._trial(model, given, scale) for model in self.choices)
-        best = min((usual, *others), key=lambda one: one.error)
-        return best if best.error < (1.0 - _CLEARLY) * usual.error else usual
+        best = min((usual, *others), key=lambda one: one.validation.error)
+        return best if best.validation.error < (1.0 - _CLEARLY) * usual.validation.error else usual
 
     def __call__(self, given: Sequence[Part]) -> Fit:
         """Fit everything to some parts."""
@@ -201,7 +194,6 @@ class Problem:
         samples = total(chosen.parts)
         validation, regularization = None, options.regularization
         if regularization is None:
-            assert chosen.validation is not None
             validation, regularization = chosen.validation, chosen.validation.chosen
         equations = samples.weighted(noise.weights)
         precision = shown_precision(equations, prior)
@@ -355,7 +347,6 @@ def identify(
     *,
     tests: Sequence[Bag | Recording | Motion] = (),
     hands: Sequence[ArmDescription] = (),
-    names: Sequence[str] = (),
     skip_failures: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -380,8 +371,6 @@ def identify(
     hands : sequence of ArmDescription
         Published sets bare and with each hand: where they tell that a hand is mounted that the
         starting set has not, or the other way round, the recording is refused.
-    names : sequence of str
-        Of the recordings, tests last.
     skip_failures : bool
         Go on without bags that cannot be used; otherwise the first of them ends it.
     executor : concurrent.futures.Executor, optional
@@ -406,7 +395,7 @@ def identify(
     model = asked.torque_model(start)
     asked.known_scale(model.n)  # refused before anything is read
     sources = [*recordings, *tests]
-    labels = list(names) or [
+    labels = [
         one.name if isinstance(one, Bag) else f'recording {k + 1}' for k, one in enumerate(sources)
     ]
     results, unseen, failures = gathered(

@@ -243,12 +243,12 @@ def _onto_last_link(arm: ArmDescription, model: TorqueModel) -> Array:
     return onto
 
 
-STILL_RAD_PER_S = 0.01
+STILL_RAD_PER_S = 0.01  # below this velocity of every joint it stands
 _SHORTEST_S = 0.5
 _SETTLING_S = 0.2  # after a stop the arm still rings
 
 
-def static_samples(recording: Recording, *, still: float = STILL_RAD_PER_S) -> Motion:
+def static_samples(recording: Recording) -> Motion:
     """
     Return one sample per stretch of rest: mean position and torque, no velocity.
 
@@ -256,8 +256,6 @@ def static_samples(recording: Recording, *, still: float = STILL_RAD_PER_S) -> M
     ----------
     recording : Recording
         Of an arm that is led to poses and held there.
-    still : float
-        Below this velocity of every joint it stands [rad/s].
 
     Raises
     ------
@@ -265,7 +263,7 @@ def static_samples(recording: Recording, *, still: float = STILL_RAD_PER_S) -> M
         If it never stood for half a second.
 
     """
-    resting = (np.abs(recording.dq) < still).all(axis=1)
+    resting = (np.abs(recording.dq) < STILL_RAD_PER_S).all(axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], resting, [False]]).astype(int)))
     time = recording.time
     q, effort, at = [], [], []
@@ -278,7 +276,7 @@ def static_samples(recording: Recording, *, still: float = STILL_RAD_PER_S) -> M
     if not q:
         raise IdentificationError(
             f'{recording.source}: the arm never stood still for {_SHORTEST_S} s (all joints '
-            f'below {still} rad/s); hold it longer in each pose.'
+            f'below {STILL_RAD_PER_S} rad/s); hold it longer in each pose.'
         )
     torque, zeros = np.array(effort), np.zeros((len(q), recording.q.shape[1]))
     return Motion(

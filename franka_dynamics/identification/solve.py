@@ -334,8 +334,8 @@ def cross_validate(
     Parameters
     ----------
     parts : sequence of QRFactors
-        Bags, or consecutive stretches; neighbours in time share the filter's noise, so that
-        single samples must not be left out.
+        Two or more bags, or consecutive stretches; neighbours in time share the filter's noise, so
+        that single samples must not be left out.
     noise : Noise
         The joints' weights.
     prior : Prior
@@ -343,14 +343,7 @@ def cross_validate(
     regularizations : sequence of float
         Of the prior on inertias, above zero, rising.
 
-    Raises
-    ------
-    IdentificationError
-        If there are fewer than two parts.
-
     """
-    if len(parts) < 2:
-        raise IdentificationError(f'Cross-validation needs at least two parts; got {len(parts)}.')
     model, b = prior.model, len(prior.model.base)
     squares, rigid = np.zeros((2, len(regularizations)))
     for k, part in enumerate(parts):

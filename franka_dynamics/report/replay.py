@@ -23,10 +23,11 @@ def replay_as_data(
     recording: Recording,
     motion: Motion,
     fits: Sequence[Fit],
+    others: Sequence[Fit],
     suspicions: Sequence[str],
     mounted: MountedVerdict,
 ) -> dict[str, Any]:
-    """Return all figures of a replay, for `json_text`; torques in N m, times in s."""
+    """Return all figures of a replay, for `json_text`; `others` are of `alike` [N m, s]."""
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -42,8 +43,8 @@ def replay_as_data(
         'arm_file': fits[0].arm.file,
         'fits': [_fit_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
-        'alike': [one.name for one in alike(fits, motion, mounted)],
-        'verdict': verdict(fits, motion, mounted),
+        'alike': [one.name for one in others],
+        'verdict': verdict(fits[0], others),
         'hand': mounted.sentence,
         'suspicions': suspicions,
         'remarks': motion.remarks,
@@ -75,9 +76,8 @@ def alike(fits: Sequence[Fit], motion: Motion, mounted: MountedVerdict) -> list[
     ]
 
 
-def verdict(fits: Sequence[Fit], motion: Motion, mounted: MountedVerdict) -> str:
-    """Return what fits best, or that this motion does not tell the best ones apart."""
-    best, others = fits[0], alike(fits, motion, mounted)
+def verdict(best: Fit, others: Sequence[Fit]) -> str:
+    """Return what fits best, or that a motion does not tell `others`, of `alike`, from it."""
     friction = (
         "with the arm file's friction"
         if best.arm.friction is not None

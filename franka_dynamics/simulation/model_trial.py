@@ -209,7 +209,7 @@ def _excitation(arm: ArmDescription, seed: int) -> TrajectoryRequest:
     home, period = arm.home, 10.0
     if home is None:
         raise SettingsError(f'{arm.name} has no home pose to move about.')
-    drawn = [random_trajectory(problem, home, period, 5, rng) for _ in range(DRAWS)]
+    drawn = [random_trajectory(problem, home, period, rng) for _ in range(DRAWS)]
     time = np.arange(100) / 100 * period
     best = min(drawn, key=lambda one: float(problem.condition_number(*one.at(time))))
     # Fifty points per second, which quintics join to far less than the noise of an encoder.

@@ -144,10 +144,10 @@ class ArmScene:
         self._drawn: dict[str, tuple[ArmMeshes, list[Any]]] = {}
         self._draw('links', links)
         self._draw('hand', hand)
-        self._centers = [self._add_center(i, link) for i, link in enumerate(description.links, 1)]
-        self._external = server.scene.add_frame('/external', show_axes=False)
+        for i, link in enumerate(description.links, 1):
+            self._add_center(i, link)
         self._arrows = server.scene.add_arrows(
-            '/external/arrows',
+            '/external',
             np.zeros((1, 2, 3)),
             _EXTERNAL_COLOUR,
             shaft_radius=_SHAFT_RADIUS,
@@ -157,7 +157,6 @@ class ArmScene:
         )
         server.initial_camera.position = (1.0, -1.0, 0.8)
         server.initial_camera.look_at = (0.2, 0.05, 0.42)
-        self._add_switches()
 
     def update(self, state: ViewState) -> None:
         """Show a state."""
@@ -219,23 +218,13 @@ class ArmScene:
                     if tuple(handle.color) != colour:
                         handle.color = colour
 
-    def _add_center(self, i: int, link: Any) -> Any:
-        return self._server.scene.add_icosphere(
+    def _add_center(self, i: int, link: Any) -> None:
+        self._server.scene.add_icosphere(
             f'/arm/{i}/center',
             radius=_CENTER_RADIUS * float(np.cbrt(max(link.mass, 0.0))),
             color=_CENTER_COLOUR,
             position=link.center_of_mass if link.mass else np.zeros(3),
         )
-
-    def _add_switches(self) -> None:
-        gui = self._server.gui
-        for label, handles, attribute in (
-            ('frames', self._frames, 'show_axes'),
-            ('centres of mass', self._centers, 'visible'),
-            ('external torque', [self._external], 'visible'),
-        ):
-            box = gui.add_checkbox(label, True)
-            box.on_update(_switch(box, handles, attribute))
 
 
 def _joint_axes(jacobian: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -243,14 +232,6 @@ def _joint_axes(jacobian: NDArray[np.float64]) -> NDArray[np.float64]:
     turning, sliding = jacobian[3:].T, jacobian[:3].T
     turns = np.linalg.norm(turning, axis=1, keepdims=True) > 0.5
     return np.where(turns, turning, sliding)
-
-
-def _switch(box: Any, handles: list[Any], attribute: str) -> Any:
-    def apply(_: Any) -> None:
-        for handle in handles:
-            setattr(handle, attribute, box.value)
-
-    return apply
 
 
 def _place(handle: Any, pose: NDArray[np.float64]) -> None:

@@ -264,12 +264,6 @@ def test_a_prior_whose_rigid_part_is_worse_is_no_candidate():
     assert found((0.3, 0.35, 0.4), (1.1, 1.2, 1.3)).chosen == 1000.0
 
 
-def test_given_one_fold_when_validated_then_it_is_refused(simulate):
-    folds = folds_of(simulate(FER, duration=10.0))
-    with pytest.raises(IdentificationError, match='needs at least two parts; got 1'):
-        cross_validate(folds[:1], EVEN, Prior.towards(FER, PLAIN, np.ones(7)))
-
-
 def test_published_friction_is_the_least_of_squares_and_prior():
     recording = slow_work(FR3, drawn_friction(FR3, 3), 3)
     model = IdentificationOptions().torque_model(FR3).with_reaches((0.004, 0.3))
