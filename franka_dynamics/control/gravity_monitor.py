@@ -67,7 +67,7 @@ def gravity_share(torque: Array, gravity: Array) -> float:
 
 
 def judge(
-    effort: Array | None, command: Array, gravity: Array, inertial: Array, missing: str = ''
+    effort: Array, command: Array, gravity: Array, inertial: Array, missing: str = ''
 ) -> GravityEvidence:
     """
     Return who carries the arm, from means over a short time, each of shape (n,) [N m].
@@ -76,27 +76,21 @@ def judge(
     pull is `effort - inertial`. Both are measured in shares of the model's gravity torque. Where
     no effort is measured, because it is `missing` as that says, only a fall shows anything.
     """
-    square = float(gravity @ gravity)
-    lever, idle = square >= _LEAST_GRAVITY**2, effort is None
-    if not lever:
+    square, idle = float(gravity @ gravity), bool(missing)
+    if square < _LEAST_GRAVITY**2:
         return GravityEvidence(
             GravityState.UNKNOWN, missing or 'gravity has no lever at this pose', idle=idle
         )
-    given = command if effort is None else effort
+    given = command if idle else effort
     commanded, added, acting = (
         float(torque @ gravity) / square for torque in (command, given - command, given - inertial)
     )
-    if effort is None:
-        if abs(commanded) < _NONE and acting > _ALL:
-            return GravityEvidence(
-                GravityState.UNCOMPENSATED,
-                f'{missing}, but the arm falls with {acting:.0%} of g(q)',
-                commanded,
-                0.0,
-                acting,
-                idle=True,
-            )
-        return GravityEvidence(GravityState.UNKNOWN, missing, idle=True)
+    if idle:
+        if not (abs(commanded) < _NONE and acting > _ALL):
+            return GravityEvidence(GravityState.UNKNOWN, missing, idle=True)
+        falls = f'{missing}, but the arm falls with {acting:.0%} of g(q)'
+        state = GravityState.UNCOMPENSATED
+        return GravityEvidence(state, falls, commanded, 0.0, acting, idle=True)
     shares = (
         f'our command carries {commanded:.0%} of g(q), something else adds {added:.0%}, '
         f'and {acting:.0%} of it is seen to pull'
@@ -225,16 +219,13 @@ class GravityGuard:
             return GravityEvidence(GravityState.UNKNOWN, 'the measured effort is not finite')
         began, dq_began = self._began
         acceleration = (dq - dq_began) / (stamp - began) if stamp > began else np.zeros_like(dq)
+        missing = ''
+        if not self._measured:
+            missing = 'the joint states carry no measured effort'
+        elif not samples[:, 0].any():
+            missing = 'the measured effort is exactly zero'
         effort, command, gravity = samples.mean(axis=0)
-        inertial = self._mass_matrix(q) @ acceleration
-        if self._measured and samples[:, 0].any():
-            return judge(effort, command, gravity, inertial)
-        missing = (
-            'the measured effort is exactly zero'
-            if self._measured
-            else 'the joint states carry no measured effort'
-        )
-        return judge(None, command, gravity, inertial, missing)
+        return judge(effort, command, gravity, self._mass_matrix(q) @ acceleration, missing)
 
     def first_torque(self) -> FirstTorque:
         """Return how to begin, from the evidence that was gathered while nothing was commanded."""

@@ -258,8 +258,8 @@ class FciNode(Node):
             self._robot_model,
             self._connection.state,
             PinocchioModel(known_to_robot(self._controller.description, settings), GRAVITY),
+            self._preflight.threshold,
             count=self._compared_states,
-            allowed=self._preflight.threshold,
         )
 
     def _note_model(self, difference: ModelDifference) -> None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops closed over old states: their delay margins by linearisation, and arms simulated so."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 from scipy.linalg import expm
@@ -10,8 +10,6 @@ import yaml
 
 from franka_dynamics.control.default_gains import home_pose
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.planning import follow_request
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.resources import share_directory
@@ -79,20 +77,14 @@ def hold_radius(linear, kp, kd, period, age=0.0):
     return float(np.abs(np.linalg.eigvals(closed)).max())
 
 
-class NeverCommandedError(Exception):
-    """The controller gave no torque at all."""
-
-
-def simulate(arm, gains, *, motion, seconds, delay=0.0, gaps=(), gap=0.2, disturbed=0.0):
+def simulate(arm, gains, *, seconds, delay=0.0, gaps=(), gap=0.2, disturbed=0.0):
     """
-    Return the largest error, that at the end [rad], and the stops.
+    Return the largest error, that at the end [rad], and the stops, of an arm that holds home.
 
     Parameters
     ----------
     arm, gains
         Whose, and with what.
-    motion : bool
-        Whether the player's motion is followed, from 0.2 s on; else home is held.
     seconds : float
         How long [s].
     delay : float
@@ -102,29 +94,18 @@ def simulate(arm, gains, *, motion, seconds, delay=0.0, gaps=(), gap=0.2, distur
     gap : float
         How long each time [s].
     disturbed : float
-        Distance of the start from home [rad].
-
-    Raises
-    ------
-    NeverCommandedError
-        If all states were too old, so that no torque was given.
+        By how much it is moved after a second [rad].
 
     """
     start = home_pose(arm)
-    controller = FeedforwardController(
-        arm,
-        Settings(
-            target='mujoco', kp=tuple(gains[0]), kd=tuple(gains[1]), max_tracking_error=(0.0,)
-        ),
-        LIMITS,
-    )
+    kp, kd = (tuple(values) for values in gains)
+    settings = Settings(target='mujoco', kp=kp, kd=kd, max_tracking_error=(0.0,))
+    controller = FeedforwardController(arm, settings, LIMITS)
     # As under use_sim_time: stamps and clock are one time.
     controller.supervisor.ages_are_delays = True
     controller.enable()
     simulation = ArmSimulation(arm, SimulationSettings(start=start, brake_release_after=0.0))
-    planned, command, errors = None, None, []
-    readings = []
-    late = round(delay / STEP_S)
+    command, errors, readings, late = None, [], [], round(delay / STEP_S)
     for k in range(round(seconds / STEP_S)):
         reading = simulation.read()
         readings.append((reading.position, reading.velocity, reading.effort))
@@ -136,17 +117,12 @@ def simulate(arm, gains, *, motion, seconds, delay=0.0, gaps=(), gap=0.2, distur
             )
             command = cycle.command if cycle.command is not None else command
             controller.update_monitors(cycle)
-            if planned is None and motion and now > 0.2 + delay:
-                request = multisine(arm, 12.0, 0.5)
-                planned = follow_request(controller, replace(request, times=1.0 + request.times))
         if (torque := controller.stop_step(STEP_S)) is not None:
             command = torque
-        if disturbed and k == 1000:
+        if k == 1000:
             simulation.data.qpos[:] += disturbed
         if command is not None:
             simulation.step(command)
-        desired = planned.sample(STEP_S * (k - late)).q if planned is not None else start
-        errors.append(float(np.abs(simulation.position - desired).max()))
-    if command is None:
-        raise NeverCommandedError(f'no state was taken: {controller.counters}')
+        errors.append(float(np.abs(simulation.position - start).max()))
+    assert command is not None
     return max(errors), errors[-1], controller.counters.stops

@@ -20,7 +20,7 @@ from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.resources import share_directory
 
-from .delayed_loops import hold_radius, NeverCommandedError, simulate
+from .delayed_loops import hold_radius, simulate
 
 pytest.importorskip('mujoco')
 
@@ -81,7 +81,6 @@ def test_old_states_with_gaps_as_long_as_allowed_calm_down():
     most, end, stops = simulate(
         arm,
         default_gains(arm),
-        motion=False,
         seconds=11.0,
         delay=0.05,
         gaps=np.arange(1.5, 11.0, 0.13),
@@ -90,24 +89,6 @@ def test_old_states_with_gaps_as_long_as_allowed_calm_down():
     )
     assert stops == 0
     assert end < most / 3.0  # 0.024 of 0.099 rad was seen
-
-
-def test_a_motion_goes_on_when_the_node_is_away_for_200_ms():
-    arm = load('fr3')
-    gains = default_gains(arm)
-    largest, last, stops = simulate(arm, gains, motion=True, seconds=6.0, gaps=(2.0,))
-    # 1.3 rad is the last joint of a bare fr3, the lightest; no end of the range is reached.
-    assert stops == 0
-    assert largest < 1.6
-    assert last < 0.05
-
-
-def test_states_older_than_allowed_are_not_commanded_on():
-    arm = load('fr3')
-    gains = default_gains(arm)
-    oldest, _ = limits('gz_ros2_control')
-    with pytest.raises(NeverCommandedError):
-        simulate(arm, gains, motion=False, seconds=1.0, delay=oldest + 2e-3)
 
 
 def test_default_gains_decay_one_joint_alone_at_the_stated_rate():

@@ -64,7 +64,7 @@ class LoadedModel:
 
 
 def test_the_same_arm_differs_by_rounding_alone():
-    difference = compare_models(LoadedModel(), read_state(), PinocchioModel(FR3), count=20)
+    difference = compare_models(LoadedModel(), read_state(), PinocchioModel(FR3), 2.0, count=20)
     for name, term in difference.terms.items():
         if name == 'Jacobian':
             continue
@@ -76,7 +76,7 @@ def test_the_same_arm_differs_by_rounding_alone():
 
 def test_only_a_large_inertia_error_refuses():
     small, large = (
-        compare_models(LoadedModel(extra), read_state(), PinocchioModel(FR3), count=20)
+        compare_models(LoadedModel(extra), read_state(), PinocchioModel(FR3), 2.0, count=20)
         for extra in (0.1, 5.0)
     )
     assert not small.refusal()
@@ -86,12 +86,12 @@ def test_only_a_large_inertia_error_refuses():
 def test_a_hand_the_robot_does_not_know_refuses_by_gravity():
     arm = load('fr3', hand='franka_hand')
     difference = compare_models(
-        LoadedModel(), read_state(), PinocchioModel(arm), count=20, allowed=np.full(7, 2.0)
+        LoadedModel(), read_state(), PinocchioModel(arm), np.full(7, 2.0), count=20
     )
     assert 'g differs by' in difference.refusal()
     assert '(2 allowed)' in difference.refusal()
     assert not compare_models(
-        LoadedModel(), read_state(), PinocchioModel(FR3), count=20, allowed=np.full(7, 2.0)
+        LoadedModel(), read_state(), PinocchioModel(FR3), np.full(7, 2.0), count=20
     ).refusal()
 
 
@@ -99,7 +99,7 @@ def test_another_flange_refuses_by_its_jacobian():
     other = TOOL.copy()
     other[2, 3] += 0.05
     difference = compare_models(
-        LoadedModel(tool=other), read_state(), PinocchioModel(FR3), count=20
+        LoadedModel(tool=other), read_state(), PinocchioModel(FR3), 2.0, count=20
     )
     np.testing.assert_allclose(difference.terms['Jacobian'].largest, 0.05, rtol=0.05)
     assert 'Jacobian differs by' in difference.refusal()
