@@ -62,7 +62,7 @@ class NamedArm(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ArmOptions(NamedArm):
-    """One arm: of one set, with one hand."""
+    """One arm: of one set, with one hand, repaired or as published."""
 
     hand: str = option(
         'a shipped hand (franka_hand, ...), the path of a hand file, none, or as_listed: the '
@@ -76,6 +76,12 @@ class ArmOptions(NamedArm):
         flags=('--set',),
         default=None,
     )
+    repair: str | None = option(
+        'replace links that no real body could be by the nearest physical ones within the '
+        "set's rounding",
+        choices=REPAIRS,
+        default=None,
+    )
 
     def load_arm(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
         """Return the arm with its payload, of the set and hand that were given if not these."""
@@ -87,7 +93,7 @@ class ArmOptions(NamedArm):
             'robot_type': self.arm,
             'hand': self.hand,
             'inertial_set': self.inertial_set,
-            'repair': getattr(self, 'repair', None),
+            'repair': self.repair,
             'arm_prefix': getattr(self, 'arm_prefix', None),
         }
         return {name: f'{value}' for name, value in given.items() if value}
@@ -99,18 +105,6 @@ class ArmOptions(NamedArm):
             if name in self.options_given and name not in without:
                 words += [self.spelled(name), f'{getattr(self, name)}']
         return shlex.join(words)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RepairableArm(ArmOptions):
-    """An arm whose links can be replaced by physical ones."""
-
-    repair: str | None = option(
-        'replace links that no real body could be by the nearest physical ones within the '
-        "set's rounding",
-        choices=REPAIRS,
-        default=None,
-    )
 
 
 def this_command() -> str:

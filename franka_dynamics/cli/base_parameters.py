@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from ._arm_options import MASS_OPTIONS, RepairableArm
+from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import json_option
 from ._say import say, terminal, write_json
 from ..options import option
@@ -28,7 +28,7 @@ _SAME_TORQUE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseParameterTable(RepairableArm):
+class BaseParameterTable(ArmOptions):
     """List the minimum inertial parameters of an arm, regrouped, with their values."""
 
     gravity: str = option(

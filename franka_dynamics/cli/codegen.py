@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from ._arm_options import RepairableArm
+from ._arm_options import ArmOptions
 from ._options import folder_option, gravity_option
 from ._say import say, terminal
 from ..arm import ArmDescription
@@ -44,7 +44,7 @@ _NOT_IN_A_PACKAGE = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Codegen(RepairableArm):
+class Codegen(ArmOptions):
     """Generate an arm's equations of motion as C or Python, and count their operations."""
 
     language: str = option(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._arm_options import MASS_OPTIONS, RepairableArm
+from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import gravity_option, json_option
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription, load
@@ -23,7 +23,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(RepairableArm):
+class Compare(ArmOptions):
     """Name every number in which another description, or a URDF, departs from an arm."""
 
     other: str = option(
@@ -50,9 +50,10 @@ class Compare(RepairableArm):
         first, second = _pair(self)
         found = compare(first, second, gravity=self.gravity)
         count = len(found.differences)
+        other = self.other if isinstance(second, ArmDescription) else second.source
         say(
             console,
-            f'{first.name} ({first.inertial_set}, hand {first.hand}) against {self.other}: '
+            f'{first.name} ({first.inertial_set}, hand {first.hand}) against {other}: '
             f'{count} {"difference" if count == 1 else "differences"}, {len(found.acting)} of '
             'them with an effect on torque.',
             'pass' if found.passed else 'MISMATCH',
@@ -102,9 +103,9 @@ def _what_a_node_says(first: ArmDescription, chain: SerialChain, arguments: Comp
 
     try:
         model = model_from_urdf(
-            read_urdf(Path(arguments.other)),
+            read_urdf(Path(chain.source)),
             first,
-            source=arguments.other,
+            source=chain.source,
             joint_names=chain.joint_names,
             gravity=arguments.gravity,
         )

@@ -9,14 +9,14 @@ from pathlib import Path
 import shlex
 import sys
 
-from ._arm_options import RepairableArm
+from ._arm_options import ArmOptions
 from ._options import file_option, gravity_option, json_option
 from ._say import say, terminal, write_json
 from ..options import option
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(RepairableArm):
+class Check(ArmOptions):
     """Compare four independent formulations of an arm with each other."""
 
     states: int = option('random states within the limits', 'N', least=1, default=1000)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 import sys
 
-from ._arm_options import MASS_OPTIONS, RepairableArm
+from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import file_option
 from ._say import terminal
 from ..arm import ArmDescription
@@ -18,7 +18,7 @@ from ..options import option
 
 
 @dataclass(frozen=True, kw_only=True)
-class Derive(RepairableArm):
+class Derive(ArmOptions):
     """Write an arm's kinematics or equations of motion in letters."""
 
     kinematics: bool = option(

@@ -12,7 +12,7 @@ from typing import Literal, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arm_options import RepairableArm
+from ._arm_options import ArmOptions
 from ._options import PRINTED, printed_json_option
 from ._say import say, terminal, write_json
 from ..arm import ArmDescription
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Show(RepairableArm):
+class Show(ArmOptions):
     """Print an arm's Denavit-Hartenberg and inertia tables."""
 
     frame: str = option(

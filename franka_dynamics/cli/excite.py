@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._arm_options import RepairableArm, this_command
+from ._arm_options import ArmOptions, this_command
 from ._options import file_option, folder_option, gravity_option, new_bag
 from ._recording_options import BagNames, progress_bar, reading
 from ._say import say, terminal
@@ -39,7 +39,7 @@ _FEWEST, _MOST = 10, 200  # repetitions, where their number is not given
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(ExcitationLimits, BagNames, RepairableArm):
+class Plan(ExcitationLimits, BagNames, ArmOptions):
     """Compute a trajectory for identification, within limits and above the table."""
 
     gravity: tuple[float, float, float] = gravity_option('base')

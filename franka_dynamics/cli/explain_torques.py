@@ -11,7 +11,7 @@ import zipfile
 
 import numpy as np
 
-from ._arm_options import RepairableArm
+from ._arm_options import ArmOptions
 from ._options import gravity_option, json_option
 from ._say import say, terminal, write_json
 from ..errors import RecordingError
@@ -25,7 +25,7 @@ _ARRAYS = ('q', 'dq', 'ddq', 'tau')
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(RepairableArm):
+class Explain(ArmOptions):
     """Find the one parameter of an arm that would explain the torques of a black box."""
 
     torques: Path = option(

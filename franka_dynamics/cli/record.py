@@ -13,7 +13,7 @@ from pathlib import Path
 import shlex
 from typing import TYPE_CHECKING
 
-from ._arm_options import RepairableArm, this_command
+from ._arm_options import ArmOptions, this_command
 from ._interrupts import until_interrupted
 from ._options import (
     absolute,
@@ -38,7 +38,7 @@ _DISCOVERY_S = 5.0  # who publishes may not be found sooner on a busy machine
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record(Topics, RepairableArm):
+class Record(Topics, ArmOptions):
     """Record joint states, commands and diagnostics of a running system; say if it is usable."""
 
     arm_prefix: str = arm_prefix_option()

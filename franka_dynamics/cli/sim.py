@@ -12,7 +12,7 @@ import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from ._arm_options import RepairableArm, this_command
+from ._arm_options import ArmOptions, this_command
 from ._interrupts import until_interrupted
 from ._options import folder_option
 from ._say import say, terminal
@@ -33,7 +33,7 @@ _STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if n
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sim(RepairableArm):
+class Sim(ArmOptions):
     """Run a simulated arm with the node that holds it and a view in the browser."""
 
     target: str = option(

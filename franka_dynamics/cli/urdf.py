@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._arm_options import RepairableArm
+from ._arm_options import ArmOptions
 from ._options import (
     arm_prefix_option,
     NewFile,
@@ -21,7 +21,7 @@ from ..urdf.xacro_writer import FORMATS, generated_files, robot_text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export(NewFile, RepairableArm):
+class Export(NewFile, ArmOptions):
     """Write an arm as URDF or MJCF."""
 
     arm_prefix: str = arm_prefix_option()

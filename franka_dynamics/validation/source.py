@@ -8,21 +8,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .alignment import STATED_LIMITS
 from .comparison import nearest_reading, TEXT
 from .published_inertials import identify, known_sets
 from ..arm import ArmDescription, load
 from ..errors import UnknownArmError
 from ..urdf.document import parse_urdf, read_urdf
-from ..urdf.importer import detect_arm, import_urdf, IMPORTED
+from ..urdf.importer import detect_arm, import_urdf
 from ..urdf.serial_chain import read_chain, SerialChain
 
 _SUFFIXES = ('.urdf', '.xml', '.xacro')
 
 
-def is_urdf(source: str | Path) -> bool:
-    """Return whether a file is a URDF or a xacro file by its name."""
-    return str(source).endswith(_SUFFIXES)
+def is_urdf(source: object) -> bool:
+    """Return whether what was given is the name of a URDF or a xacro file."""
+    return isinstance(source, (str, Path)) and str(source).endswith(_SUFFIXES)
 
 
 def read_pair(
@@ -34,7 +33,7 @@ def read_pair(
     hand: str | None = None,
 ) -> tuple[ArmDescription, ArmDescription | SerialChain]:
     """
-    Return two arms as `compare` takes them.
+    Return two arms as `compare` takes them: of an arm and a URDF, the arm first.
 
     Parameters
     ----------
@@ -54,14 +53,16 @@ def read_pair(
         If there is no such arm, or no published set with this hand.
 
     """
-    if isinstance(first, (str, Path)):
-        first = _imported(first) if is_urdf(first) else load(first)
-    if isinstance(second, ArmDescription) or not is_urdf(second):
+    if not is_urdf(second):
         if first is None:
             raise UnknownArmError('An arm file says of no other arm that it should be; name both.')
-        second = second if isinstance(second, ArmDescription) else load(second)
-        return (_completed(first, second) if first.inertial_set == IMPORTED else first), second
-    document = parse_urdf(read_urdf(Path(second)), str(second))
+        if is_urdf(first):
+            # What no URDF holds (friction, rotors) is the arm's.
+            return read_pair(second, first, prefix=prefix)
+        return _loaded(first), _loaded(second)
+    if first is not None:
+        first = _loaded(first)
+    document = parse_urdf(read_urdf(Path(f'{second}')), f'{second}')
     reference, names = detect_arm(document, arm=first, prefix=prefix)
     chain = read_chain(document, names)
     if first is None:
@@ -69,25 +70,12 @@ def read_pair(
     return _with_joint_names(reference, names), chain
 
 
-def _imported(path: str | Path) -> ArmDescription:
-    return import_urdf(read_urdf(Path(path)), source=str(path)).description
-
-
-def _completed(read: ArmDescription, arm: ArmDescription) -> ArmDescription:
-    """Return an arm of a URDF with what no URDF holds: friction, rotors, some of the limits."""
-    if read.n != arm.n:
-        return read
-    joints = tuple(
-        replace(
-            joint,
-            rotor_inertia=other.rotor_inertia,
-            limits=replace(
-                other.limits, **{name: getattr(joint.limits, name) for name in STATED_LIMITS}
-            ),
-        )
-        for joint, other in zip(read.joints, arm.joints)
-    )
-    return replace(read, joints=joints, friction=arm.friction)
+def _loaded(arm: str | Path | ArmDescription) -> ArmDescription:
+    if isinstance(arm, ArmDescription):
+        return arm
+    if is_urdf(arm):
+        return import_urdf(read_urdf(Path(arm)), source=str(arm)).description
+    return load(arm)
 
 
 def _with_joint_names(arm: ArmDescription, names: Sequence[str]) -> ArmDescription:
