@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two results agree to eps if |a - b| <= eps max(1, |b|) in every entry."""
+"""Results that agree to eps max(1, |b|) in every entry, and slopes by differences."""
 
 import numpy as np
 
@@ -15,3 +15,16 @@ def assert_near(actual, expected, tolerance, note=''):
         atol=tolerance,
         err_msg=note,
     )
+
+
+def differences(function, size, step):
+    """
+    Return the derivative of a function of a vector at zero, last axis by the vector.
+
+    Central differences of fourth order.
+    """
+    columns = []
+    for unit in step * np.eye(size):
+        values = [function(k * unit) for k in (-2, -1, 1, 2)]
+        columns.append((values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * step))
+    return np.stack(columns, axis=-1)

@@ -14,6 +14,7 @@ from franka_dynamics.dynamics.derivatives import tree_motion
 
 from .mechanisms import five_bar_meshes, spherical_five_bar
 from .trees import random_link
+from ..agreement import differences
 
 FIVE_BAR = spherical_five_bar()
 N, ACTIVE, PASSIVE = 5, [0, 3], [1, 2, 4]
@@ -21,15 +22,6 @@ STEP = 1e-3
 # Central differences of fourth order: truncation 1e-12 times fifth derivatives, rounding 1e-13;
 # 3e-13 measured for entries up to 3 N m.
 ATOL = 1e-11
-
-
-def difference(function, size):
-    """Return the derivative of a function of a vector at zero, last axis by the vector."""
-    columns = []
-    for unit in STEP * np.eye(size):
-        values = [function(k * unit) for k in (-2, -1, 1, 2)]
-        columns.append((values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * STEP))
-    return np.stack(columns, axis=-1)
 
 
 @pytest.fixture(scope='module')
@@ -52,7 +44,7 @@ def equation_13(motion):
         tau = tree_motion(tree, q, dq, ddq).tau
         return tau[ACTIVE] + chain.passive_jacobian(q).T @ tau[PASSIVE]
 
-    return difference(torque, 9 * N + 6)
+    return differences(torque, 9 * N + 6, STEP)
 
 
 def test_the_five_bars_torque_derivative_is_the_slope_of_13(motion, equation_13):
@@ -72,7 +64,7 @@ def motor_torque(motion, change, tree=FIVE_BAR.tree):
 
 
 def test_five_bar_motor_derivatives_agree_with_differences(motion):
-    expected = difference(lambda change: motor_torque(motion, change), 6)
+    expected = differences(lambda change: motor_torque(motion, change), 6, STEP)
     actual = motor_derivatives(FIVE_BAR, motion)
     np.testing.assert_allclose(
         np.hstack((actual.by_q, actual.by_dq, actual.by_ddq)), expected, rtol=0.0, atol=ATOL
@@ -87,7 +79,7 @@ def test_five_bar_derivatives_by_twists_agree_with_differences(motion):
         eta[:, 3:] = change.reshape(6, 3)
         return motor_torque(motion, np.zeros(6), FIVE_BAR.tree.with_twist_corrections(eta))
 
-    expected = difference(torque, 18).reshape(2, 6, 3)
+    expected = differences(torque, 18, STEP).reshape(2, 6, 3)
     actual = motor_derivatives(FIVE_BAR, motion).by_eta[..., 3:]
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
     assert np.abs(actual[:, :5]).max() > 0.1

@@ -5,8 +5,6 @@
 from pathlib import Path
 import re
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / 'examples' / 'cpp_controller'
 SOURCE = (EXAMPLE / 'src' / 'hold.cpp').read_text('utf-8')
@@ -18,13 +16,3 @@ def test_it_listens_to_topics_that_the_node_publishes():
     assert topics == ['mass_matrix', 'coriolis_matrix', 'gravity']
     for topic in topics:
         assert f'| `~/{topic}` | sensor_msgs/JointState |' in page
-
-
-def test_its_package_names_what_it_includes_and_finds():
-    catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
-    package = catkin.parse_package(EXAMPLE / 'package.xml')
-    declared = {one.name for one in package.build_depends}
-    included = set(re.findall(r'#include "(\w+)/', SOURCE))
-    cmake = (EXAMPLE / 'CMakeLists.txt').read_text('utf-8')
-    found = set(re.findall(r'find_package\((\w+)', cmake)) - {'ament_cmake'}
-    assert included == declared == found

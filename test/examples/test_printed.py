@@ -18,19 +18,6 @@ RUNS = {
 }
 
 
-def test_there_is_no_example_without_a_test():
-    # Named in a test, or after it.
-    tests = [
-        path.name + path.read_text('utf-8') for path in EXAMPLES.parent.glob('test/**/test_*.py')
-    ]
-    untested = [
-        path.name
-        for path in EXAMPLES.glob('*.py')
-        if not any(path.stem[3:] in text for text in tests)
-    ]
-    assert untested == []
-
-
 @pytest.mark.parametrize('name', RUNS)
 def test_an_example_prints_its_figure_and_draws(name, capsys, tmp_path, monkeypatch):
     for library in ('matplotlib', 'scipy'):

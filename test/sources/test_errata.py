@@ -327,17 +327,6 @@ GAZ = [
 ROUNDING = 5.0e-5  # four printed decimals; 4.92e-5 is the largest difference
 
 
-# What Exp[licit]'s page on the robot lists at q = 0, in {S}: centres of mass [m], the tensors that
-# S_I = R I R^T gives (xx, xy, xz, yy, yz, zz), and the joints' unit twists (v, omega).
-PUBLISHED_CENTERS = (
-    (0.0039, 0.0021, 0.2394),
-    (-0.0031, 0.0036, 0.3618),
-    (0.0275, 0.0392, 0.5825),
-    (0.0293, -0.0275, 0.7534),
-    (-0.0120, 0.0410, 0.9946),
-    (0.0601, 0.0105, 1.0189),
-    (0.0883, 0.0021, 0.9339),
-)
 PUBLISHED_TENSORS = (
     (0.7470, -0.0002, 0.0086, 0.7503, 0.0201, 0.0092),
     (0.0085, 0.0103, 0.0040, 0.0265, -0.0008, 0.0281),
