@@ -31,7 +31,7 @@ from .node_process import guest_node
 from .parameter_files import matches, read_sections
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
 from .statuses import read_statuses
-from ..errors import FrankaDynamicsError, SettingsError
+from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
 # A simulated arm on a busy machine may be slower than its own clock by this much.
@@ -41,19 +41,6 @@ _DISCOVERY_S = 0.3
 # What ends a motion, as ~/reference_state tells it.
 _FINISHED = 'finished'
 _ENDED = (_FINISHED, 'refused', 'interrupted')
-
-
-# What a parameter's type takes: each part, in words, and whether it is a list.
-_TYPES: dict[int, tuple[type, str, bool]] = {
-    ParameterType.PARAMETER_BOOL: (bool, 'true or false', False),
-    ParameterType.PARAMETER_INTEGER: (int, 'a whole number', False),
-    ParameterType.PARAMETER_DOUBLE: (float, 'a number', False),
-    ParameterType.PARAMETER_STRING: (str, 'a text', False),
-    ParameterType.PARAMETER_BOOL_ARRAY: (bool, 'a list of true or false', True),
-    ParameterType.PARAMETER_INTEGER_ARRAY: (int, 'a list of whole numbers', True),
-    ParameterType.PARAMETER_DOUBLE_ARRAY: (float, 'a list of numbers, such as [0.5, 1.0]', True),
-    ParameterType.PARAMETER_STRING_ARRAY: (str, 'a list of texts', True),
-}
 
 
 class NodeClientError(FrankaDynamicsError):
@@ -67,22 +54,13 @@ class Loaded(NamedTuple):
     unchanged: tuple[str, ...]
 
 
-def typed(descriptor: ParameterDescriptor, value: Any) -> Any:
-    """
-    Return a value read from YAML in a parameter's own type; 1 stands for 1.0.
-
-    Raises
-    ------
-    SettingsError
-        If it is of another type.
-
-    """
-    of, words, is_list = _TYPES[descriptor.type]
-    parts = value if is_list and isinstance(value, list) else [value]
-    parts = [float(part) if of is float and type(part) is int else part for part in parts]
-    if isinstance(value, list) is not is_list or any(type(part) is not of for part in parts):
-        raise SettingsError(f'{descriptor.name} takes {words}; {str(value)[:80]!r} is none.')
-    return parts if is_list else parts[0]
+def decimal(descriptor: ParameterDescriptor, value: Any) -> Any:
+    """Return a value read from YAML; where a parameter takes decimals, 1 stands for 1.0."""
+    if descriptor.type == ParameterType.PARAMETER_DOUBLE_ARRAY and isinstance(value, list):
+        return [float(one) if type(one) is int else one for one in value]
+    if descriptor.type == ParameterType.PARAMETER_DOUBLE and type(value) is int:
+        return float(value)
+    return value
 
 
 class NodeClient:
@@ -143,7 +121,7 @@ class NodeClient:
             raise SettingsError(
                 f'{text[:80]!r} is no value: {" ".join(str(error).split())[:120]}.'
             ) from error
-        value = typed(self.describe([parameter])[0], value)
+        value = decimal(self.describe([parameter])[0], value)
         self.set_all({parameter: value})
         return value
 
@@ -180,9 +158,14 @@ class NodeClient:
 
     def set_all(self, values: Mapping[str, Any]) -> None:
         """Set parameters to values, all of them or none."""
-        messages = [
-            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
-        ]
+        try:
+            messages = [
+                Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+            ]
+        except TypeError as error:  # a mapping, or a list of several kinds
+            raise SettingsError(
+                f'{shortened(str(dict(values)))}: a parameter takes a value or a list of one type.'
+            ) from error
         result = self.ask(
             SetParametersAtomically,
             'set_parameters_atomically',
@@ -201,7 +184,7 @@ class NodeClient:
         ------
         SettingsError
             If the file cannot be used for this node: it names a parameter that does not exist,
-            has a value of another type, or another value for one that is read-only.
+            has another value for one that is read-only, or one that the node refuses.
 
         """
         given: dict[str, Any] = {}
@@ -217,10 +200,7 @@ class NodeClient:
         changes = {}
         for descriptor, present in zip(self.describe(list(given)), self.values(list(given))):
             name = descriptor.name
-            try:
-                value = typed(descriptor, given[name])
-            except SettingsError as error:
-                raise SettingsError(f'{path}: {error} Nothing was set.') from error
+            value = decimal(descriptor, given[name])
             if value == present:
                 continue
             if descriptor.read_only:

@@ -129,10 +129,6 @@ class ServiceThread:
         self._thread = threading.Thread(target=self._serve, name='services', daemon=True)
         self._thread.start()
 
-    def wake(self) -> None:
-        """Look at the node's entities anew; some have come or gone."""
-        self._executor.wake()
-
     def close(self) -> None:
         """End the thread."""
         self._closing = True

@@ -142,7 +142,7 @@ def test_files_are_loaded_into_a_running_node_all_or_nothing(world, load_file):
     status, text = load_file({'/**': {'ros__parameters': {'scael': 0.5}}})
     assert (status, 'no parameter scael' in text) == (2, True), text
     status, text = load_file({'/**': {'ros__parameters': {'scale': 'half'}}})
-    assert (status, 'scale takes a number' in text) == (2, True), text
+    assert (status, 'Wrong parameter type' in text) == (2, True), text
     assert probe.set_parameters(NODE, scale=1.0, kp=[0.0]).successful
 
 

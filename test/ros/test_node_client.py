@@ -83,9 +83,10 @@ def test_a_value_of_another_type_is_refused_in_words(world):
         assert client.set('kp', '[1, 2, 3, 4, 5, 6, 7.5]') == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]
         assert client.get('kp')[-1] == 7.5
         for name, value, words in (
-            ('kp', 'stiff', "kp takes a list of numbers, such as .* 'stiff' is none"),
-            ('scale', 'true', "scale takes a number; 'True' is none"),
-            ('terms.coriolis', '1', "takes true or false; '1' is none"),
+            ('kp', 'stiff', "refused kp: .* expected 'Type.DOUBLE_ARRAY' got 'Type.STRING'"),
+            ('terms.coriolis', '1', "refused terms.coriolis: .* expected 'Type.BOOL'"),
+            ('kp', '[1, half]', 'a parameter takes a value or a list of one type'),
+            ('kp', '{a: 1}', 'a parameter takes a value or a list of one type'),
             ('skale', '1', "has no parameter 'skale'"),
             ('scale', '1.5', '/feedforward refused scale: '),
         ):

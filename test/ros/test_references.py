@@ -1,8 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""References over DDS: followed, refused with a reason, and passed on with efforts."""
+"""References over DDS: followed, and passed on with efforts."""
 
-from builtin_interfaces.msg import Duration
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -15,7 +14,6 @@ from franka_dynamics.ros.messages import request_message
 
 FER = load('fer')
 NAMES = list(FER.joint_names)
-COMMAND = 'feedforward: Command'
 
 
 @pytest.fixture(scope='module')
@@ -68,33 +66,3 @@ def test_a_trajectory_is_passed_on_with_inverse_dynamics(world):
     assert planned[0].header.stamp.sec > 0
     world.arm.until(lambda: inertia and np.abs(inertia[-1].effort).max() > 0.1, 'M ddq of it')
     world.arm.until(lambda: not np.any(inertia[-1].effort), 'its end')
-
-
-def trajectory(**changes):
-    points = [
-        JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7),
-        JointTrajectoryPoint(
-            positions=list(FER.home + 0.01), velocities=[0.0] * 7, time_from_start=Duration(sec=1)
-        ),
-    ]
-    return JointTrajectory(**{'joint_names': NAMES, 'points': points, **changes})
-
-
-def far_away():
-    message = trajectory()
-    message.points[1].positions = list(FER.home + 3.0)
-    return message
-
-
-def test_a_reference_at_fault_is_told_why_and_commands_go_on(world):
-    message = far_away()
-
-    def told():
-        world.references.publish(message)
-        world.arm.send(20)
-        return world.probe.says(COMMAND, 'takes fer_joint')
-
-    world.probe.until(told, 'diagnostics say why')
-    count = len(world.commands)
-    world.arm.until(lambda: len(world.commands) > count + 20, 'commands go on')
-    assert not np.any(world.commands[-1].data)
