@@ -169,9 +169,8 @@ def test_sigkill_where_nobody_carries_then_g_is_left(arm, probe, start_node, sta
     assert largest_step(heard[1:]) <= 1.0 + 1e-9
 
 
-@pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGKILL])
 def test_gravity_that_the_node_gave_up_is_not_brought_back(
-    arm, probe, start_node, start_keeper, heard, end
+    arm, probe, start_node, start_keeper, heard
 ):
     # Its target lets a stop end at g(q), but something else is seen to carry the arm.
     keeper = start_keeper()
@@ -193,7 +192,7 @@ def test_gravity_that_the_node_gave_up_is_not_brought_back(
     probe.until(given_up, 'zero')
     arm.until(lambda: probe.says(COMMANDS, 'something else adds 100%'), 'why')
     count = len(heard)
-    node.end(end)
+    node.end(signal.SIGKILL)
     wait(probe, 0.5)
     assert not np.any(torques(heard)[count - 1 :])
     assert 'publishing the stop sequence' not in keeper.text
