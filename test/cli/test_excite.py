@@ -69,28 +69,9 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
     names = tuple(f'axis{k}' for k in range(7))
     recording = replace(simulate(load('fer'), duration=10.0), joint_names=names)
     write_recording(replace(recording, topic='/measured'), tmp_path / 'bag')
-    assert (
-        main(
-            [
-                'identify',
-                'plan',
-                '--output',
-                str(tmp_path / 'excitation.yaml'),
-                *QUICK,
-                '--given',
-                str(tmp_path / 'bag'),
-                '--joint-names',
-                *names,
-                '--topic',
-                '/measured',
-                '--gravity',
-                '0',
-                '0',
-                '-9.81',
-            ]
-        )
-        == 0
-    )
+    command = ['identify', 'plan', '--output', str(tmp_path / 'excitation.yaml'), *QUICK]
+    given = ['--given', str(tmp_path / 'bag'), '--joint-names', *names, '--topic', '/measured']
+    assert main([*command, *given, '--gravity', '0', '0', '-9.81']) == 0
     assert '400 repetitions of 8 s (53.3 minutes), and the 1 given bags' in ' '.join(
         capsys.readouterr().out.split()
     )
@@ -109,17 +90,8 @@ def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, capsys):
     # Link 7 of the FR3 has 1e-4 kg m^2: no motion shows it beside the sensors' noise. A motion as
     # slow as this one is to be repeated more often than at least.
     out = tmp_path / 'excitation.yaml'
-    command = [
-        'identify',
-        'plan',
-        '--arm',
-        'fr3',
-        '--output',
-        str(out),
-        '--fraction',
-        '0.4',
-        *QUICK[:-2],
-    ]
+    command = 'identify plan --arm fr3 --fraction 0.4 --output'.split()
+    command += [str(out), *QUICK[:-2]]
     assert main(command) == 0
     printed = ' '.join(capsys.readouterr().out.split())
     count = int(printed.split('left open by ')[1].split(' repetitions of 8 s')[0])

@@ -81,12 +81,6 @@ def test_a_missed_bound_on_e_exits_with_1(bag, capsys):
     assert 'E is above the required 0.1 N m' in capsys.readouterr().out
 
 
-def test_a_set_that_is_not_physical_is_warned_of(bag, capsys):
-    assert main(['bag', 'replay', str(bag), '--set', 'franka_description', '--no-plots']) == 0
-    printed = ' '.join(capsys.readouterr().out.split())
-    assert 'warning: franka_description: the link behind fer_joint4 is not physical' in printed
-
-
 def cut_short(bag):
     file = bag / 'bag.mcap'
     file.write_bytes(file.read_bytes()[:-1000])

@@ -49,11 +49,7 @@ def currents(simulate, six):
         ),
     )
     recording = simulate(bounded, duration=60.0, friction=FRICTION, noise=0.1, rate=60.0)
-    torque = recording.effort
-    ddq = np.gradient(recording.dq, 1.0 / 60.0, axis=0)
-    if not any(joint.rotor_inertia for joint in bounded.joints):
-        torque = torque + 0.1 * ddq
-    return replace(recording, effort=torque / SCALE)
+    return replace(recording, effort=recording.effort / SCALE)
 
 
 def test_the_scale_of_every_joint_comes_back(currents, six):

@@ -45,11 +45,3 @@ def test_elements_without_amplitude_are_left_out_of_the_model():
     np.testing.assert_array_equal(model.reach, [0.004, 0.3])
     assert model.slip.shape == (2, 2)
     assert model.deviations.shape == (6, 2)
-
-
-def test_prior_of_friction_has_the_scale_of_the_joint():
-    terms = FrictionTerms(2, 0.01, reaches=(0.004,))
-    first, second = terms.deviations([87.0, 12.0], [2.0, np.inf]).reshape(2, -1)
-    # fv, fc, fo, fs, fz: 2 % of the limit, an offset a tenth of that.
-    np.testing.assert_allclose(first, [1.74, 1.74, 0.174, 1.74, 1.74], rtol=1e-12, atol=0.0)
-    np.testing.assert_allclose(second, [0.24, 0.24, 0.024, 0.24, 0.24], rtol=1e-12, atol=0.0)

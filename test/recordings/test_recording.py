@@ -283,28 +283,13 @@ def test_a_bag_cut_short_says_so(simulate, tmp_path, storage, kept, single_file)
         read_recording(file if single_file else bag, FER.joint_names)
 
 
-@pytest.mark.parametrize(
-    'metadata', [b'', b'rosbag2_bagfile_information:\n  version: 9\n', b'{', b'\xff\xfe']
-)
+@pytest.mark.parametrize('metadata', [b'', b'\xff\xfe'])
 def test_given_broken_metadata_when_read_then_it_says_so(simulate, tmp_path, metadata):
     bag = tmp_path / 'bag'
     write_recording(simulate(FER, duration=2.0), bag)
     (bag / 'metadata.yaml').write_bytes(metadata)
-    with pytest.raises(RecordingError, match=r'A recorder that was killed leaves such a file: '):
+    with pytest.raises(RecordingError, match=r'leaves such a file: .*record again\.$'):
         read_recording(bag, FER.joint_names)
-
-
-@pytest.mark.parametrize('there', [(), ('ros2',), ('ros2', 'mcap')])
-def test_only_tools_that_are_there_are_named(tmp_path, monkeypatch, there):
-    for name in there:
-        (tmp_path / name).write_text('#!/bin/sh\n')
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv('PATH', str(tmp_path))
-    (tmp_path / 'bag.mcap').write_bytes(b'no bag')
-    with pytest.raises(RecordingError, match=r'record again\.$') as caught:
-        read_recording(tmp_path / 'bag.mcap', FER.joint_names)
-    for name in ('ros2', 'mcap'):
-        assert (f'`{name} ' in str(caught.value)) is (name in there)
 
 
 @pytest.mark.parametrize(('kept', 'single_file'), [(0.4, True), (0.7, False), (1.0, False)])

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of `describe` against the published rows and the formulations."""
 
-import json
-
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.report.arm import as_json, dh_rows, inertia_rows, origins
+from franka_dynamics.report.arm import dh_rows, inertia_rows, origins
 
 from ..arms import FRANKA_ORIGINS_AT_ZERO
 
@@ -49,12 +47,3 @@ def test_steiner_relates_space_rows_about_each_reference_point(about):
             lever @ lever * np.eye(3) - np.outer(lever, lever)
         )
         np.testing.assert_allclose(tensor_from_six(row.inertia), expected, rtol=0.0, atol=1e-13)
-
-
-def test_tables_read_back_from_json_to_the_last_digit():
-    arm, q = load('fer', 'ledezma2021'), np.full(7, 0.1)
-    data = json.loads(json.dumps(as_json(arm, inertia_rows(arm, q), q, 'frame_origin')))
-    np.testing.assert_array_equal(data['links'][2]['inertia'], inertia_rows(arm, q)[2].inertia)
-    np.testing.assert_array_equal(data['origins'], origins(arm, q))
-    assert data['hand'] == 'hand_ledezma2021'
-    assert len(data['inconsistencies']) == 1
