@@ -12,10 +12,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from ._arm_options import (
-    ArmOptions,
-    this_command,
-)
+from ._arm_options import ArmOptions, this_command
 from ._interrupts import until_interrupted
 from ._options import folder_option
 from ._recording_options import progress_bar
@@ -38,16 +35,6 @@ class Demo(ArmOptions):
     arm: str = option(
         'a shipped arm', choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'), default='fer'
     )
-    # At most what the reference player's own parameters allow.
-    hold: float = option(
-        'how long to hold by feedforward alone [s]', 'S', default=10.0, least=1e-3, most=600.0
-    )
-    motion: float = option(
-        'length of the motion to follow [s]', 'S', default=10.0, least=1e-3, most=600.0
-    )
-    amplitude: float = option(
-        'largest deflection of a joint [rad]', 'RAD', default=0.5, least=1e-6, most=3.0
-    )
     lockstep: bool = option(
         'let the arm wait for each torque from the beginning, as it does by itself where '
         'the machine is too busy for a thousand a second',
@@ -67,14 +54,7 @@ class Demo(ArmOptions):
         from ..ros.demo import DemoError, DemoPlan, TooBusyError
 
         description = self.load_arm()
-        plan = DemoPlan(
-            description,
-            self.node_parameters(),
-            self.payload_parameter(),
-            self.hold,
-            self.motion,
-            self.amplitude,
-        )
+        plan = DemoPlan(description, self.node_parameters(), self.payload_parameter())
         folder = self.output / datetime.now().strftime('%Y%m%d-%H%M%S')
         try:
             folder.mkdir(parents=True)
@@ -133,7 +113,7 @@ def _run(arguments: Demo, plan: DemoPlan, folder: Path, unasked: Callable[[], bo
         )
         show('drawing', 0.8)
         draw(figures, arm.joint_names, folder / 'demo.png')
-        recording, columns = run_trial(arm, arguments.motion, arguments.amplitude, progress=show)
+        recording, columns = run_trial(arm, plan.motion, plan.amplitude, progress=show)
         write_recording(recording, folder / 'plant_bag')
         second = second_act_report({column.name: column.error for column in columns})
         draw_second_act(

@@ -19,6 +19,7 @@ from ..options import option
 # Diagnostics come once per second, and some things are known from the second on; a term may
 # never come, where there is no effort or no command.
 _PATIENCE_S = 3.0
+_PERIOD_S = 0.25  # of the pictures
 _SETTLE_S = 0.3  # the observer of external torque begins with its first listener
 
 
@@ -32,10 +33,6 @@ class Monitor(Action):
         'NS',
         default=(),
     )
-    no_torques: bool = option(
-        'diagnostics alone: the nodes need not publish their terms for it', default=False
-    )
-    rate: float = option('pictures per second', 'HZ', default=4.0, least=0.1, most=50.0)
     once: bool = option('show one picture and end', default=False)
     json: Path | None = printed_json_option('with --once: what is shown')
     timeout: float = option(
@@ -49,11 +46,11 @@ class Monitor(Action):
         from ..ros.monitor_feed import MonitorFeed
 
         namespaces = [namespace.strip('/') for namespace in self.namespace]
-        feed = MonitorFeed(namespaces, with_torques=not self.no_torques)
+        feed = MonitorFeed(namespaces)
         try:
             if self.once:
                 return _once(feed, namespaces, self)
-            return _live(feed, 1.0 / self.rate)
+            return _live(feed)
         finally:
             feed.close()
 
@@ -104,7 +101,7 @@ def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
         time.sleep(0.02)
 
 
-def _live(feed: Any, period: float) -> int:
+def _live(feed: Any) -> int:
     from rich.live import Live
 
     from ._monitor_view import monitor_view
@@ -120,5 +117,5 @@ def _live(feed: Any, period: float) -> int:
                 monitor_view(feed.nodes, time.monotonic()),
                 refresh=console.is_terminal,
             )
-            time.sleep(period)
+            time.sleep(_PERIOD_S)
     return 0

@@ -179,15 +179,13 @@ class MonitorFeed:
     ----------
     namespaces : collection of str
         Only nodes of these namespaces, without slashes at their ends; all if empty.
-    with_torques : bool
-        Whether to subscribe to torques; the nodes then compute and publish them.
 
     """
 
-    def __init__(self, namespaces: Collection[str] = (), *, with_torques: bool = True) -> None:
+    def __init__(self, namespaces: Collection[str] = ()) -> None:
         self._guest = guest_node('monitor')
         self._node, _ = self._guest.__enter__()
-        self._namespaces, self._with_torques = set(namespaces), with_torques
+        self._namespaces = set(namespaces)
         self._heard: dict[str, NodeView] = {}
         self._listened_to: set[str] = set()
         self._torque_topics: list[Subscription] = []
@@ -209,8 +207,7 @@ class MonitorFeed:
     def complete(self) -> bool:
         """Whether every arm heard has reported twice, and sent all that is listened to."""
         return bool(self.arms) and all(
-            math.isfinite(node.command_rate)
-            and (not self._with_torques or set(TORQUE_TERMS) <= node.torques.keys())
+            math.isfinite(node.command_rate) and set(TORQUE_TERMS) <= node.torques.keys()
             for node in self.arms
         )
 
@@ -233,7 +230,7 @@ class MonitorFeed:
                 continue
             view = self._heard.setdefault(status.node, view)
             view.take(status, now)
-            if self._with_torques and view.is_arm and view.name not in self._listened_to:
+            if view.is_arm and view.name not in self._listened_to:
                 self._listen_to(view)
 
     def _listen_to(self, view: NodeView) -> None:

@@ -12,9 +12,6 @@ OPTIONS = {
     '--arm': 'fr3',
     '--hand': 'none',
     '--payload': '0.3,0,0,0.05',
-    '--hold': '1',
-    '--motion': '2',
-    '--amplitude': '0.2',
 }
 
 
@@ -28,9 +25,6 @@ class Started(Exception):
             '--arm': arm.name,
             '--hand': (arm.hand, *plan.arm_parameters.items()),
             '--payload': plan.payload,
-            '--hold': plan.hold,
-            '--motion': plan.motion,
-            '--amplitude': plan.amplitude,
         }
 
 
