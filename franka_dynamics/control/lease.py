@@ -145,12 +145,7 @@ class LeaseFile:
                 f'the lease of {topic}, {self.path}, cannot be opened ({error}); make that '
                 'writable: without it no keeper could take the torque back.'
             ) from error
-        whole = np.frombuffer(self._bytes, dtype=_LAYOUT)
-        self.fields = whole[0]
-        self._time, self._joints = whole['time'], whole['joints']
-        self._torque, self._rest, self._rate = (
-            self.fields[name] for name in ('torque', 'rest', 'rate')
-        )
+        self.fields = np.frombuffer(self._bytes, dtype=_LAYOUT)[0]
 
     def close(self) -> None:
         """Let all locks go."""
@@ -198,8 +193,7 @@ class LeaseFile:
         fields = self.fields
         joints = int(fields['joints'])
         rows = [
-            row[: min(joints, _MOST_JOINTS)].copy()
-            for row in (self._torque, self._rest, self._rate)
+            fields[name][: min(joints, _MOST_JOINTS)].copy() for name in ('torque', 'rest', 'rate')
         ]
         if not (
             bytes(fields['magic']) in (b'', _MAGIC)
@@ -229,21 +223,20 @@ class LeaseFile:
 
     def note_alive(self) -> None:
         """Note a sign of life."""
-        self._time[0] = time.monotonic()
+        self.fields['time'] = time.monotonic()
 
     def note(self, torque: Array, rest: Array) -> None:
         """Note a torque that is to be published, where a stop would end, and a sign of life."""
-        n = len(torque)
-        self._torque[:n] = torque
-        self._rest[:n] = rest
-        self._joints[0] = n
-        self._time[0] = time.monotonic()
+        fields, n = self.fields, len(torque)
+        fields['torque'][:n], fields['rest'][:n] = torque, rest
+        fields['joints'] = n
+        self.note_alive()
 
     def begin(self, name: str, rate: Array) -> tuple[int, int]:
         """Note a new holder, this process; return state and generation."""
         fields = self.fields
         state = LeaseState.COMMANDING, (int(fields['generation']) + 1) % 2**32
-        self._rate[: len(rate)] = rate
+        fields['rate'][: len(rate)] = rate
         fields['magic'], fields['name'] = _MAGIC, name.encode()[:64]
         fields['process'], fields['namespace'] = os.getpid(), process_namespace()
         fields['joints'] = 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from .planning import TrajectoryRequest
+from .smoothing import spline_derivatives
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
@@ -15,8 +16,8 @@ from ..typing import Array
 _CYCLES = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
 _FADE = 0.2  # of the motion, at each end
 _ROOM = 0.8  # of every limit
-_CHECK_POINTS = 2001
 POINT_RATE_HZ = 25.0
+_FINE = 4  # times as many points, from which derivatives are told
 
 
 def multisine(description: ArmDescription, duration: float, amplitude: float) -> TrajectoryRequest:
@@ -46,56 +47,28 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
         raise SettingsError(
             f'duration and amplitude must be positive; got {duration} and {amplitude}.'
         )
-    unit = _unit_motion(description.n, np.linspace(0.0, 1.0, _CHECK_POINTS), duration)
-    scale = _largest_scale(description, pose, unit, amplitude)
     count = max(3, round(duration * POINT_RATE_HZ) + 1)
-    position, velocity, acceleration = (
-        scale * rows
-        for rows in _unit_motion(description.n, np.linspace(0.0, 1.0, count), duration)
-    )
+    time = np.linspace(0.0, duration, _FINE * (count - 1) + 1)
+    position = _unit_motion(description.n, time / duration)
+    still = np.zeros(description.n)
+    velocity, acceleration = spline_derivatives(time, position, still, still)
+    acceleration[[0, -1]] = 0.0
+    scale = _largest_scale(description, pose, (position, velocity, acceleration), amplitude)
     return TrajectoryRequest(
         description.joint_names,
-        np.linspace(0.0, duration, count),
-        pose + position,
-        velocity,
-        acceleration,
+        time[::_FINE],
+        pose + scale * position[::_FINE],
+        scale * velocity[::_FINE],
+        scale * acceleration[::_FINE],
     )
 
 
-def _unit_motion(n: int, s: Array, duration: float) -> tuple[Array, Array, Array]:
-    """Return position, velocity and acceleration of the undamped motion, each (len(s), n)."""
+def _unit_motion(n: int, s: Array) -> Array:
+    """Return the positions of the undamped motion at shares s of its time, (len(s), n)."""
     cycles = np.array([_CYCLES[i % len(_CYCLES)] for i in range(n)], dtype=float)
-    angle = 2.0 * np.pi * s[:, None, None] * cycles
-    w = 2.0 * np.pi * cycles
-    wave = np.stack(
-        [
-            0.5 * np.sin(angle).sum(-1),
-            0.5 * (w * np.cos(angle)).sum(-1),
-            -0.5 * (w**2 * np.sin(angle)).sum(-1),
-        ]
-    )
-    fade, fade1, fade2 = (rows[:, None] for rows in _fade(s))
-    return (
-        fade * wave[0],
-        (fade1 * wave[0] + fade * wave[1]) / duration,
-        (fade2 * wave[0] + 2.0 * fade1 * wave[1] + fade * wave[2]) / duration**2,
-    )
-
-
-def _fade(s: Array) -> tuple[Array, Array, Array]:
-    """Return a window with rest at both ends, and its first two derivatives by s."""
-
-    def rise(x: Array) -> tuple[Array, Array, Array]:
-        return (
-            x**3 * (10.0 - 15.0 * x + 6.0 * x**2),
-            30.0 * x**2 * (1.0 - x) ** 2 / _FADE,
-            60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / _FADE**2,
-        )
-
-    up, down = (rise(np.clip(edge / _FADE, 0.0, 1.0)) for edge in (s, 1.0 - s))
-    signed = (1.0, -1.0, 1.0)
-    rows = [np.where(s < 0.5, a, sign * b) for a, b, sign in zip(up, down, signed)]
-    return rows[0], rows[1], rows[2]
+    wave = 0.5 * np.sin(2.0 * np.pi * s[:, None, None] * cycles).sum(-1)
+    x = np.clip(np.minimum(s, 1.0 - s) / _FADE, 0.0, 1.0)[:, None]
+    return np.asarray(wave * x**3 * (10.0 - 15.0 * x + 6.0 * x**2))
 
 
 def _largest_scale(

@@ -315,34 +315,34 @@ def _endings(
     description: ArmDescription,
 ) -> list[_Knots]:
     """Return the motion that rests at the last point, and one that rests some way behind it."""
-    knots, q = np.concatenate(([now], times)), np.vstack((current.q, positions))
-    h, slopes = np.diff(knots), np.diff(q, axis=0) / np.diff(knots)[:, None]
-    end = slopes[-1]
-    if len(slopes) > 1:  # of the parabola through the last three
-        end = end + (slopes[-1] - slopes[-2]) * (h[-1] / (h[-1] + h[-2]))
-    motions = []
-    for velocity in (np.zeros_like(end), end):
-        velocities, accelerations = spline_derivatives(knots, q, current.dq, velocity)
-        accelerations[0] = current.ddq
-        motions.append(_Knots(knots, np.stack((q, velocities, accelerations), axis=1)))
-    at_rest, in_motion = motions
-    at_rest.states[-1, 2] = 0.0
-    return [at_rest, _with_rest(in_motion, description, float(h[-1]))]
+    knots, q = np.append(now, times), np.vstack((current.q, positions))
+    motions = _splines(knots, q, current.dq, description)
+    for motion in motions:
+        motion.states[0, 2] = current.ddq
+    return motions
 
 
 def _by_themselves(times: Array, positions: Array, description: ArmDescription) -> list[_Knots]:
     """Return the same for an arm that is on its way at the first of the points."""
     if len(times) < 2:
-        still = np.zeros_like(positions)
-        return [_Knots(times, np.stack((positions, still, still), axis=1))]
+        return [_Knots.at(float(times[0]), ReferencePoint.at_rest(positions[0]))]
     slopes = np.diff(positions[:3], axis=0) / np.diff(times[:3])[:, None]
     begin = slopes[0] if len(slopes) < 2 else 1.5 * slopes[0] - 0.5 * slopes[1]
-    start = ReferencePoint(positions[0], begin, np.zeros_like(begin))
-    motions = _endings(times[1:], positions[1:], float(times[0]), start, description)
-    for motion in motions:
-        _, bent = spline_derivatives(times[:2], positions[:2], begin, motion.states[1, 1])
-        motion.states[0, 2] = bent[0]
-    return motions
+    return _splines(times, positions, begin, description)
+
+
+def _splines(knots: Array, q: Array, begin: Array, description: ArmDescription) -> list[_Knots]:
+    """Return the splines from a velocity, (n,), to rest at the last knot and to rest behind it."""
+    h, slopes = np.diff(knots), np.diff(q, axis=0) / np.diff(knots)[:, None]
+    end = slopes[-1]
+    if len(slopes) > 1:  # of the parabola through the last three
+        end = end + (slopes[-1] - slopes[-2]) * (h[-1] / (h[-1] + h[-2]))
+    at_rest, in_motion = (
+        _Knots(knots, np.stack((q, *spline_derivatives(knots, q, begin, velocity)), axis=1))
+        for velocity in (np.zeros_like(end), end)
+    )
+    at_rest.states[-1, 2] = 0.0
+    return [at_rest, _with_rest(in_motion, description, float(h[-1]))]
 
 
 def spline_derivatives(

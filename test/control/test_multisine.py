@@ -21,17 +21,3 @@ def test_a_multisine_of_any_size_is_a_motion_the_arm_can_follow(name, duration, 
     np.testing.assert_allclose(motion.positions[[0, -1]], [arm.home, arm.home], rtol=0, atol=1e-15)
     np.testing.assert_allclose(motion.velocities[[0, -1]], 0.0, rtol=0, atol=1e-12)
     assert np.abs(motion.positions - arm.home).max() <= amplitude
-
-
-def test_a_multisines_derivatives_match_finite_differences():
-    arm = load('fer')
-    motion = multisine(arm, 10.0, 0.5)
-    trajectory = Trajectory(
-        motion.times, motion.positions, motion.velocities, motion.accelerations
-    )
-    step = 1e-5
-    for time in np.random.default_rng(0).uniform(0.1, 9.9, 50):
-        before, at, after = (trajectory.sample(time + k * step) for k in (-1, 0, 1))
-        # Central differences: truncation below 1e-7 of the third derivative, rounding 1e-10.
-        np.testing.assert_allclose((after.q - before.q) / (2 * step), at.dq, rtol=0, atol=1e-7)
-        np.testing.assert_allclose((after.dq - before.dq) / (2 * step), at.ddq, rtol=0, atol=1e-5)
