@@ -203,20 +203,6 @@ def adjoint_inverse(transform: ArrayLike) -> Array:
     return _block(back, -back @ hat(matrix[..., :3, 3]))
 
 
-def twists_seen_from(transform: Array, twists: Array) -> Array:
-    """
-    Return Ad(T)^-1 V for twists V of shape (..., k, 6), without forming the matrix.
-
-    `transform` is the pose T of the frame they are to be seen from, shape (..., 4, 4).
-    """
-    rotation, origin = transform[..., :3, :3], transform[..., None, :3, 3]
-    v, omega = twists[..., :3], twists[..., 3:]
-    moved = np.empty(np.broadcast_shapes(twists.shape, (*transform.shape[:-2], 1, 6)))
-    moved[..., :3] = (v + cross(omega, origin)) @ rotation
-    moved[..., 3:] = omega @ rotation
-    return moved
-
-
 def _block(rotation: Array, coupling: Array) -> Array:
     out = np.zeros((*rotation.shape[:-2], 6, 6))
     out[..., :3, :3] = out[..., 3:, 3:] = rotation

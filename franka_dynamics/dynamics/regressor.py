@@ -22,7 +22,7 @@ from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..errors import BaseParameterError, InertiaError
-from ..spatial import bracket, twists_seen_from
+from ..spatial import adjoint_inverse, bracket
 from ..typing import Array
 
 ROTOR_SYMBOL = 'Ia'
@@ -168,7 +168,9 @@ def torque_regressor(
 
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
     """Fill the bodies' columns of one block: `out` is (N, n, >= 10 n) and zero."""
-    count, steps = len(q), tree.transforms(q)
+    count = len(q)
+    # Behind a row that is a twist in the parent: the same twist in the body.
+    seen = np.swapaxes(adjoint_inverse(tree.transforms(q)), -1, -2)
     # A base that accelerates upwards feels like gravity.
     up = np.broadcast_to(np.concatenate((-gravity, np.zeros(3))), (count, 1, 6))
     # Of each body, in its frame: the joints that move it and their unit twists, its own twist
@@ -178,15 +180,15 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
     velocity = [np.zeros((count, 1, 6))] * (tree.n + 1)
     acceleration = [up] * (tree.n + 1)
     for i, parent in enumerate(tree.parents):
-        step, screw = steps[:, i], tree.twists[i]
+        step, screw = seen[:, i], tree.twists[i]
         rate = dq[:, i, None, None] * screw
-        before = twists_seen_from(step, carried[parent])
+        before = carried[parent] @ step
         own = np.broadcast_to(screw, (count, 1, 6))
         joints[i] = [*joints[parent], i]
         carried[i] = np.concatenate((before, own), axis=-2)
-        velocity[i] = twists_seen_from(step, velocity[parent]) + rate
+        velocity[i] = velocity[parent] @ step + rate
         acceleration[i] = (
-            twists_seen_from(step, acceleration[parent])
+            acceleration[parent] @ step
             + ddq[:, i, None, None] * screw
             + bracket(velocity[i], rate)
         )

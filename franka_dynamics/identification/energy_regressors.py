@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..arm import ArmDescription
 from ..dynamics.body_tree import joint_twists
 from ..dynamics.model import broadcast_states, GRAVITY, gravity_vector
-from ..spatial import twists_seen_from
+from ..spatial import adjoint_inverse
 from ..typing import Array
 
 
@@ -50,7 +50,8 @@ def energy_regressors(
     frame = np.asarray(description.base, dtype=float)
     kinetics, potentials = [], []
     for i, pose in enumerate(description.joint_transforms(position)):
-        twist = twists_seen_from(pose, twist) + velocity[..., i, None, None] * screws[i]
+        seen = np.swapaxes(adjoint_inverse(pose), -1, -2)
+        twist = twist @ seen + velocity[..., i, None, None] * screws[i]
         frame = frame @ pose
         v, w = twist[..., 0, :3], twist[..., 0, 3:]
         x, y, z = np.moveaxis(w, -1, 0)
