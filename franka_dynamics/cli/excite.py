@@ -100,7 +100,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 
 def _optimise(console: Console, arm: ArmDescription, arguments: Plan) -> tuple[Excitation, int]:
     """Return the motion, and how often it is to be recorded."""
-    from ..identification.excitation import optimise, repeated, repetitions_needed
+    from ..identification.excitation import optimise, repeated
 
     start = arguments.start or arm.home
     if start is None:
@@ -123,8 +123,7 @@ def _optimise(console: Console, arm: ArmDescription, arguments: Plan) -> tuple[E
         )
     if arguments.repetitions is not None:
         return found, arguments.repetitions
-    repetitions = repetitions_needed(problem, found.trajectory, _FEWEST, _MOST)
-    return repeated(problem, found, repetitions), repetitions
+    return repeated(problem, found, _FEWEST, _MOST)
 
 
 def _seconds(arm: ArmDescription, arguments: Plan) -> float:

@@ -81,7 +81,7 @@ class External(RecordingOptions, ArmOptions):
         from ..recordings.plausibility import suspicions
         from ..recordings.preprocessing import prepare
         from ..recordings.recording import Recording, Wrenches, write_bag
-        from ..recordings.replay import fit, friction_column
+        from ..recordings.replay import fit, replay_columns
 
         output, console, arm = self.output, terminal(), self.load_arm()
         if output.suffix.lower() not in ('', '.csv', '.h5'):
@@ -97,7 +97,7 @@ class External(RecordingOptions, ArmOptions):
                 recording = recording.scaled(self.effort_scale)
             warnings = suspicions(recording, arm, gravity=self.gravity)
             signal = self.signal
-            motion = prepare(recording, signal, columns=friction_column(arm.friction))
+            motion = prepare(recording, signal, columns=replay_columns(arm.friction))
             torque = motion.effort - fit(arm, motion, gravity=self.gravity).predicted
             wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
         stamp_ns = recording.stamp_ns[0] + np.round(motion.time * 1e9).astype(np.int64)

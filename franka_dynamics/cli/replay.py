@@ -83,10 +83,10 @@ class Replay(RecordingOptions):
 
     def run(self) -> int:
         """Print the table and the verdicts; exit 1 only if a required E is missed."""
-        from ..recordings.mounted import judge_mounted, replay_columns
+        from ..recordings.mounted import judge_mounted
         from ..recordings.plausibility import suspicions
         from ..recordings.preprocessing import prepare
-        from ..recordings.replay import fit_all
+        from ..recordings.replay import fit_all, replay_columns
         from ..report.replay import (
             alike,
             contact_as_data,

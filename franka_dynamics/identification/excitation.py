@@ -243,43 +243,37 @@ def optimise(
     )
 
 
-def repetitions_needed(
-    problem: ExcitationProblem, trajectory: FourierTrajectory, fewest: int, most: int
-) -> int:
+def repeated(
+    problem: ExcitationProblem, found: Excitation, fewest: int, most: int
+) -> tuple[Excitation, int]:
     """
-    Return how often a motion must be recorded until every base parameter that matters is known.
+    Return how often a motion is to be recorded until what matters is known, and what that leaves.
 
     Parameters
     ----------
     problem : ExcitationProblem
         Arm and noise; its own duration does not count.
-    trajectory : FourierTrajectory
+    found : Excitation
         The motion.
     fewest, most : int
-        What the answer lies between; `most` if that is not enough, either.
+        What the number lies between; `most` if that is not enough, either.
 
     """
-    states = trajectory.at(np.arange(_SAMPLES) / _SAMPLES * trajectory.period)
+    period = found.trajectory.period
+    states = found.trajectory.at(np.arange(_SAMPLES) / _SAMPLES * period)
 
-    def enough(count: int) -> bool:
-        recorded = replace(problem, duration=count * trajectory.period)
-        return not recorded.not_known(recorded.deviations(*states)).any()
+    def recorded(count: int) -> ExcitationProblem:
+        return replace(problem, duration=count * period)
 
     # More of the same motion never leaves more open.
     while fewest < most:
         middle = (fewest + most) // 2
-        fewest, most = (fewest, middle) if enough(middle) else (middle + 1, most)
-    return most
-
-
-def repeated(problem: ExcitationProblem, found: Excitation, count: int) -> Excitation:
-    """Return an excitation with what so many repetitions of it leave open."""
-    period = found.trajectory.period
-    states = found.trajectory.at(np.arange(_SAMPLES) / _SAMPLES * period)
-    recorded = replace(problem, duration=count * period)
-    return replace(
-        found, deviations=recorded.deviations(*states), left_open=recorded.left_open(*states)
-    )
+        one = recorded(middle)
+        enough = not one.not_known(one.deviations(*states)).any()
+        fewest, most = (fewest, middle) if enough else (middle + 1, most)
+    one = recorded(most)
+    left = one.left_open(*states)
+    return replace(found, deviations=one.deviations(*states), left_open=left), most
 
 
 def _improve(

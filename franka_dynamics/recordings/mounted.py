@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .preprocessing import Columns, Motion
-from .replay import Fit, friction_column, friction_terms, hand_in_words, predicted_torque
-from ..arm import ArmDescription, FrictionModel, LinkInertia
+from .preprocessing import Motion
+from .replay import Fit, hand_in_words, predicted_torque
+from ..arm import ArmDescription, LinkInertia
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..typing import Array
@@ -181,22 +181,6 @@ def weighed(
     return Weighing(arm, float(values[0]), without, explained)
 
 
-def replay_columns(friction: FrictionModel | None) -> Columns:
-    """
-    Return what `prepare` is to compute of the recorded states for `replay`.
-
-    The torque of an arm's friction (zero without any), then the terms of friction that
-    `judge_mounted` fits beside a load.
-    """
-    own = friction_column(friction)
-
-    def columns(q: Array, dq: Array) -> Array:
-        torque = np.zeros((*dq.shape, 1)) if own is None else own(q, dq)
-        return np.concatenate([torque, friction_terms(dq)], axis=-1)
-
-    return columns
-
-
 def judge_mounted(
     fits: Sequence[Fit], motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> MountedVerdict:
@@ -208,7 +192,7 @@ def judge_mounted(
     fits : sequence of Fit
         To the motion.
     motion : Motion
-        Prepared with `replay_columns`.
+        Prepared with `replay.replay_columns`.
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .recording import Recording, require_effort
-from .replay import friction_terms, recorded_terms
+from .replay import friction_terms
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
+from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
 # A driver clips at the limit or just below it; a joint there for longer was not free to move.
@@ -202,7 +203,7 @@ def _about_gravity(
 ) -> Iterator[str]:
     """Yield a sentence where effort lacks gravity or is of another unit or sign."""
     chosen = slice(None, None, max(1, len(recording) // _STATES_LOOKED_AT))
-    g = recorded_terms(arm, recording.part(chosen), gravity=gravity).gravity
+    g = NewtonEulerModel(arm, gravity).gravity(recording.q[chosen])
     effort = recording.effort[chosen]
     sound = _most(
         np.ones(len(effort), dtype=np.bool_),

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .preprocessing import Columns, Motion
-from .recording import Recording
 from ..arm import ArmDescription, FrictionModel
 from ..arm.friction import COULOMB_WIDTH, friction_along
 from ..arm.hand_file import NO_HAND
@@ -21,29 +20,6 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
 _ALIKE, _BLOCK_S = 1.01, 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class ModelTerms:
-    """Gravity g and Coriolis C dq for every row of a recording, each of shape (N, n) [N m]."""
-
-    gravity: Array
-    coriolis: Array
-
-
-def recorded_terms(
-    description: ArmDescription, recording: Recording, *, gravity: ArrayLike = GRAVITY
-) -> ModelTerms:
-    """
-    Return the model's gravity and Coriolis torques at every message, as it was recorded.
-
-    The states are neither filtered nor resampled: row i is what a node that hears message i
-    computes from it. `gravity` [m/s^2] is in the space frame.
-    """
-    model = PinocchioModel(description, gravity)
-    held = np.array([model.gravity(row) for row in recording.q])
-    both = [model.nonlinear_effects(*rows) for rows in zip(recording.q, recording.dq)]
-    return ModelTerms(held, np.array(both) - held)
 
 
 def predicted_torque(
@@ -103,21 +79,20 @@ def friction_terms(dq: Array) -> Array:
     return np.stack([dq, np.tanh(dq / COULOMB_WIDTH)], axis=-1)
 
 
-def friction_column(friction: FrictionModel | None) -> Columns | None:
+def replay_columns(friction: FrictionModel | None) -> Columns:
     """
-    Return what `prepare` is to compute of the recorded states for an arm's friction.
+    Return what `prepare` is to compute of the recorded states for a comparison with an arm.
 
-    The friction torque is computed from the states as they were recorded and filtered like the
-    measured torque: a filtered velocity would smear its turns, and a model with a state follows
-    every recorded position.
+    The torque of the arm's friction (zero without any), then `friction_terms`, which are fitted
+    beside a load. From the states as they were recorded, and filtered like the measured torque: a
+    filtered velocity would smear its turns, and a model with a state follows every position.
     """
-    if friction is None:
-        return None
 
-    def column(q: Array, dq: Array) -> Array:
-        return friction_along(friction, q, dq)[..., None]
+    def columns(q: Array, dq: Array) -> Array:
+        torque = np.zeros_like(dq) if friction is None else friction_along(friction, q, dq)
+        return np.concatenate([torque[..., None], friction_terms(dq)], axis=-1)
 
-    return column
+    return columns
 
 
 def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> Fit:
@@ -129,7 +104,7 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
     arm : ArmDescription
         The arm with its hand, and with the friction that counts.
     motion : Motion
-        Prepared from a recording, with the `friction_column` of the arm's friction; without it
+        Prepared from a recording, with the `replay_columns` of the arm's friction; without it
         friction is taken at the filtered velocities.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].

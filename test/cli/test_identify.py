@@ -19,7 +19,7 @@ from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.recording import read_recording, write_recording
-from franka_dynamics.recordings.replay import fit, friction_column
+from franka_dynamics.recordings.replay import fit, replay_columns
 from franka_dynamics.report.identification_page import recording_figure
 
 from ..arms import drawn_around
@@ -65,7 +65,7 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     arm = load(out)
     assert arm.inertial_set == 'identified'
     assert arm.inconsistencies() == ()
-    motion = prepare(fer_recording, columns=friction_column(arm.friction))
+    motion = prepare(fer_recording, columns=replay_columns(arm.friction))
     # Ten digits are written.
     assert fit(arm, motion).whole.whole == pytest.approx(
         scores['consistent']['train']['E'], rel=1e-8

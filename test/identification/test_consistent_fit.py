@@ -11,8 +11,7 @@ from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.hand_file import load_hand
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import consistent_fit
-from franka_dynamics.identification.consistent_fit import fit_consistent
-from franka_dynamics.identification.link_room import link_rooms
+from franka_dynamics.identification.consistent_fit import fit_consistent, link_rooms
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.samples import QRFactors
 from franka_dynamics.identification.torque_model import TorqueModel

@@ -15,8 +15,8 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.consistent_fit import link_rooms
 from franka_dynamics.identification.identify import identify
-from franka_dynamics.identification.link_room import link_rooms
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import fit

@@ -11,9 +11,9 @@ from franka_dynamics.arm import available_hands, LinkInertia, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.identify import identify
-from franka_dynamics.recordings.mounted import judge_mounted, replay_columns
+from franka_dynamics.recordings.mounted import judge_mounted
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.replay import fit_all, tied
+from franka_dynamics.recordings.replay import fit_all, replay_columns, tied
 from franka_dynamics.report.replay import alike
 
 FER = load('fer')

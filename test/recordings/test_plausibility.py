@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import faults, suspicions
-from franka_dynamics.recordings.replay import recorded_terms
 
 FER = load('fer')
 
@@ -41,7 +41,7 @@ def with_entry(values, rows, joint, value):
 ODD = {
     'degrees': (lambda r: {'q': np.degrees(r.q)}, 'positions reach ', 'look like degrees'),
     'no gravity': (
-        lambda r: {'effort': r.effort - recorded_terms(FER, r).gravity},
+        lambda r: {'effort': r.effort - NewtonEulerModel(FER).gravity(r.q)},
         'effort looks like torque without gravity',
         '',
     ),

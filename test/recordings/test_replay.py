@@ -8,18 +8,14 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import (
     fit,
     fit_all,
     predicted_torque,
-    recorded_terms,
     ResidualRms,
     tied,
 )
-
-TERMS_ATOL = 1e-12  # N m; the crosscheck's own bound between Pinocchio and Newton-Euler
 
 
 # The figures were published with the recording's description of Metric E, to three decimals.
@@ -103,20 +99,3 @@ def test_given_another_mass_when_compared_then_it_is_no_tie(simulate):
     motion = prepare(simulate(arm, friction=arm.friction, noise=0.5))
     fits = fit_all([arm, load('fer', 'franka_description')], motion)
     assert [one.name for one in tied(fits, motion)] == ['gaz2019 bare']
-
-
-@pytest.mark.parametrize('gravity', [(0.0, 0.0, -9.81), (3.0, -4.0, 5.0)])
-@pytest.mark.parametrize('hand', ['none', 'franka_hand'])
-def test_terms_of_recorded_states_agree_with_the_dh_recursion(simulate, gravity, hand):
-    arm = load('fer', hand=hand)
-    recording = simulate(arm)
-    terms = recorded_terms(arm, recording, gravity=gravity)
-    independent = NewtonEulerModel(arm, gravity)
-    np.testing.assert_allclose(
-        terms.gravity, independent.gravity(recording.q), rtol=0.0, atol=TERMS_ATOL
-    )
-    np.testing.assert_allclose(
-        terms.coriolis, independent.coriolis(recording.q, recording.dq), rtol=0.0, atol=TERMS_ATOL
-    )
-    alone = recorded_terms(arm, recording.part(slice(5, 6)), gravity=gravity)
-    np.testing.assert_array_equal(alone.coriolis[0], terms.coriolis[5])
