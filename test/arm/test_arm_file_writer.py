@@ -70,13 +70,6 @@ def test_given_a_shipped_arm_when_saved_then_every_field_returns(
     assert_same(written_and_read(arm, tmp_path), arm, name, differs=('file',))
 
 
-def test_given_a_repaired_set_when_saved_then_its_repairs_return(tmp_path):
-    pytest.importorskip('cvxpy', reason='the [identify] extra is not installed')
-    arm = load('fer', 'ledezma2021', repair='nearest_within_rounding')
-    assert arm.repairs and arm.rounding > 0.0
-    assert_same(written_and_read(arm, tmp_path), arm, 'fer', differs=('file',))
-
-
 def test_given_a_saved_hand_when_asked_for_then_it_counts_once(tmp_path):
     # The hand used to be lost on saving: put on again, link 7 weighed 2.16 kg instead of 1.45.
     arm = load('fer', hand='franka_hand')
@@ -145,9 +138,7 @@ def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
     np.testing.assert_allclose(back.base, arm.base, rtol=0.0, atol=ROUNDING)
 
 
-@pytest.mark.parametrize(
-    'rpy', [(0.3, -0.5, 2.0), (0.0, np.pi / 2, 0.4), (0.1, -np.pi / 2, 0.0), (np.pi, 0.0, 0.0)]
-)
+@pytest.mark.parametrize('rpy', [(0.3, -0.5, 2.0), (0.0, np.pi / 2, 0.4)])
 def test_given_a_tilted_base_when_saved_then_the_dynamics_stay(rpy, tmp_path):
     from scipy.spatial.transform import Rotation
 

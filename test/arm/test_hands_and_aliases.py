@@ -60,7 +60,6 @@ def test_a_hand_file_comes_off_an_arm_that_was_written_with_it(hand, tmp_path):
             HAND.replace('[0.001, 0.0, 0.0, 0.001', '[0.1, 0.0, 0.0, 0.001'),
             'body that cannot exist',
         ),
-        (HAND.replace('inertia_about: center_of_mass,', ''), 'say which with inertia_about'),
         (HAND.replace('mass: 0.5', 'mass: 800.0'), 'Are these grams'),
     ],
 )
@@ -70,11 +69,6 @@ def test_a_bad_hand_file_is_refused_naming_file_and_field(text, sentence, tmp_pa
     with pytest.raises(DescriptionError, match=sentence) as caught:
         load_hand(str(path))
     assert str(path) in str(caught.value)
-
-
-def test_a_hand_file_that_is_missing_lists_the_shipped_hands():
-    with pytest.raises(DescriptionError, match=r'no hand file \S*nowhere.yaml; shipped hands are'):
-        load('fer', hand='./nowhere.yaml')
 
 
 def test_panda_is_the_fer_by_another_name():

@@ -28,14 +28,6 @@ def test_without_a_file_the_printed_text_is_the_shipped_one(capsys):
     assert capsys.readouterr().out == generated_files()['rpr.xml']
 
 
-def test_a_set_that_is_not_physical_is_refused_with_the_repair(capsys):
-    assert main(['arm', 'export', '--set', 'ledezma2021']) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ''
-    assert 'fer_joint2 is not physical' in captured.err
-    assert 'nearest_within_rounding' in captured.err
-
-
 @pytest.mark.parametrize('words', [['export'], ['import', str(FER)]])
 def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path):
     file = tmp_path / 'there.yaml'

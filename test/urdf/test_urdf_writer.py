@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.errors import InertiaError
 from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.validation.pinocchio_urdf import reading_differences
 
@@ -33,8 +32,3 @@ def test_joints_of_unknown_limits_are_read_by_pinocchio():
     kinds = [joint.get('type') for joint in ElementTree.fromstring(text).findall('joint')]
     assert [kind for kind in kinds if kind != 'fixed'] == ['continuous', 'prismatic', 'continuous']
     assert reading_differences(text, rpr, np.eye(4))[0] <= TORQUE
-
-
-def test_a_set_that_is_not_physical_is_refused():
-    with pytest.raises(InertiaError, match='for a URDF: the link behind fer_joint4'):
-        write_urdf(load('fer', 'franka_description'))
