@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 import os
 from pathlib import Path
 import shlex
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 from ._arm_options import ArmOptions, this_command
@@ -65,45 +68,46 @@ class Record(Topics, ArmOptions):
         """Record until interrupted; exit 1 if the recording cannot be used."""
         if self.motion is not None:
             self.refuse('--with MOTION: it ends with the motion', 'duration')
-        from ..ros.node_client import NodeClientError, PlayedBeside
         from ..ros.recording_session import record
         from ..ros.trajectories import read_trajectory_file
 
-        motion = None if self.motion is None else read_trajectory_file(self.motion)
+        if self.motion is not None:
+            read_trajectory_file(self.motion)  # which refuses what is none, before anything begins
         arm = self.load_arm()
         bag = self.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
         console = terminal()
         refused = ''
+        player: subprocess.Popen[str] | None = None
         # A bag that is not closed has no index: whatever ends this, the loop ends first.
-        with (
-            until_interrupted() as unasked,
-            _progress_line(console) as show,
-            ExitStack() as playing,
-        ):
-            played: PlayedBeside | None = None
+        with until_interrupted() as unasked, _progress_line(console) as show:
 
             def go_on(progress: Progress) -> bool:
-                nonlocal played
+                nonlocal player
                 show(f'recording {bag}: {progress}; Ctrl-C ends')
-                if motion is not None and played is None and progress.states:
-                    played = playing.enter_context(PlayedBeside(self.node, motion))
-                if played is not None and played.ended:
+                if self.motion is not None and player is None and progress.states:
+                    player = _playing(self.motion, self.node)
+                if player is not None and player.poll() is not None:
                     return False
                 return unasked() and not _long_enough(self.duration, progress)
 
-            progress = record(
-                bag,
-                arm.joint_names,
-                absolute(self.topic),
-                absolute(self.command),
-                absolute(self.node),
-                go_on,
-            )
-            if played is not None:
-                try:
-                    say(console, f'{self.motion}: {played.result()}')
-                except NodeClientError as error:
-                    refused = str(error)
+            told: list[str] = []
+            try:
+                progress = record(
+                    bag,
+                    arm.joint_names,
+                    absolute(self.topic),
+                    absolute(self.command),
+                    absolute(self.node),
+                    go_on,
+                )
+            finally:
+                if player is not None:
+                    player.send_signal(signal.SIGINT)  # a motion that goes on comes to rest
+                    told = player.communicate()[0].splitlines()[1:]
+        if player is not None and player.returncode:
+            refused = ' '.join(told[-2:]).replace('franka-dynamics: ', '') or 'it said nothing'
+        elif player is not None:
+            say(console, f'{self.motion}: {told[-1]}')
         say(
             console,
             f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
@@ -114,6 +118,17 @@ class Record(Topics, ArmOptions):
             say(console, f'{self.motion} was not played to its end: {refused}', 'error')
             return 1
         return status
+
+
+def _playing(motion: Path, node: str) -> subprocess.Popen[str]:
+    """Return `node play` as a process: the recorder keeps this one's time to itself."""
+    return subprocess.Popen(
+        [sys.executable, '-m', 'franka_dynamics', 'node', 'play', str(motion), '--node', node],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,  # Ctrl-C reaches it from here
+    )
 
 
 def _long_enough(wanted: float | None, progress: Progress) -> bool:

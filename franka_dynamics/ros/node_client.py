@@ -5,9 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
 import time
 from typing import Any, NamedTuple
 import uuid
@@ -312,49 +310,3 @@ class NodeClient:
             raise NodeClientError(f'{self._name} has {service} but gives no answer.')
         finally:
             self._node.destroy_client(client)
-
-
-class PlayedBeside:
-    """
-    A motion that a node plays while this thread does something else; use as a context manager.
-
-    Leaving it before the motion's end brings the arm to rest where it is.
-
-    Parameters
-    ----------
-    name : str
-        The node.
-    motion : JointTrajectory
-        What it is to follow.
-
-    """
-
-    def __init__(self, name: str, motion: JointTrajectory) -> None:
-        self._left = Event()
-        self._pool = ThreadPoolExecutor(1)
-        self._playing = self._pool.submit(self._play, name, motion)
-
-    def __enter__(self) -> PlayedBeside:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._left.set()
-        self._pool.shutdown()
-
-    @property
-    def ended(self) -> bool:
-        """Whether it is known how the motion ended."""
-        return self._playing.done()
-
-    def result(self) -> str:
-        """Return how the motion ended, or raise NodeClientError as `NodeClient.play` does."""
-        self._left.set()
-        return self._playing.result()
-
-    def _play(self, name: str, motion: JointTrajectory) -> str:
-        with NodeClient(name, meanwhile=self._require_stay) as client:
-            return client.play(motion)
-
-    def _require_stay(self) -> None:
-        if self._left.is_set():
-            raise NodeClientError('it was ended before; the arm comes to rest where it is')

@@ -33,7 +33,7 @@ FER = load('fer')
 COMMAND = [sys.executable, '-m', 'franka_dynamics', 'bag', 'record', '--arm', 'fer']
 
 
-def motion_file(path):
+def motion_file(path, joint_names=FER.joint_names):
     request = multisine(FER, 2.0, 0.2)
     points = [
         {
@@ -42,7 +42,7 @@ def motion_file(path):
         }
         for t, position in zip(request.times, request.positions)
     ]
-    path.write_text(yaml.safe_dump({'joint_names': list(FER.joint_names), 'points': points}))
+    path.write_text(yaml.safe_dump({'joint_names': list(joint_names), 'points': points}))
     return path
 
 
@@ -120,6 +120,19 @@ def test_a_recording_with_a_motion_ends_with_it(holding, tmp_path):
     moved = read_recording(bag, FER.joint_names)
     assert moved.duration > 2.0
     assert (abs(moved.dq).max(axis=0) > 0.02).all()
+
+
+def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path):
+    names = [f'other_{name}' for name in FER.joint_names]
+    motion = motion_file(tmp_path / 'motion.yaml', names)
+    done = subprocess.run(
+        [*COMMAND, '--with', str(motion), '--output', str(tmp_path / 'bag')],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 1
+    assert 'was not played to its end: the motion was refused' in ' '.join(done.stdout.split())
 
 
 def test_in_a_shells_background_no_line_is_written_over_and_it_says_how_it_ends(holding, tmp_path):
