@@ -21,7 +21,7 @@ import math
 import sympy as sp
 
 from ..arm import ArmDescription, Convention, DHRow, JointKind
-from ..errors import FrameError
+from ..dynamics.model import require_reference_frame
 
 
 @dataclass(frozen=True)
@@ -185,9 +185,6 @@ def _letter(name: str, value: float, values: dict[sp.Symbol, float]) -> sp.Expr:
     return letter
 
 
-REFERENCE_FRAMES = ('LOCAL_WORLD_ALIGNED', 'WORLD', 'LOCAL')
-
-
 class Kinematics:
     """
     T_i, r_i, omega_i, xi_i, J_i and J_mi of an arm in letters.
@@ -260,20 +257,14 @@ class Kinematics:
             If there is no such reference frame.
 
         """
-        if reference_frame == 'LOCAL_WORLD_ALIGNED':
-            return self._jacobian_of(sp.zeros(3, 1), frame)
-        if reference_frame == 'WORLD':
+        if require_reference_frame(reference_frame) == 'WORLD':
             return sp.Matrix.hstack(
                 *(
                     self.joint_twist(j) if j <= frame else sp.zeros(6, 1)
                     for j in range(1, self.chain.n + 1)
                 )
             )
-        if reference_frame == 'LOCAL':
-            return self._jacobian_of(sp.zeros(3, 1), frame, local=True)
-        raise FrameError(
-            f'{reference_frame!r} is no reference frame; there are {", ".join(REFERENCE_FRAMES)}.'
-        )
+        return self._jacobian_of(sp.zeros(3, 1), frame, local=reference_frame == 'LOCAL')
 
     def center_of_mass(self, link: int) -> sp.Matrix:
         """Return r_mi, link i's centre of mass (xc_i, yc_i, zc_i) in {S}, (3, 1) (cell 12)."""

@@ -19,6 +19,7 @@ from ..codegen.equations import outputs_of, parameter_names, parameter_values, Q
 from ..codegen.expression import Graph
 from ..codegen.plan import plain_plan
 from ..codegen.program import write_program
+from ..dynamics.model import require_reference_frame
 from ..rpr import symbolic as rpr
 
 _OF_WHAT = {
@@ -48,6 +49,7 @@ def kinematics(
         If there is no such reference frame.
 
     """
+    require_reference_frame(reference_frame)
     chain = chain_of(description)
     forms = Kinematics(chain)
     sections = [

@@ -10,8 +10,10 @@ import pytest
 
 from franka_dynamics.arm import Convention, load
 from franka_dynamics.arm.sampling import random_arm
+from franka_dynamics.dynamics.model import REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.errors import FrameError
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
@@ -19,8 +21,8 @@ from franka_dynamics.symbolic.chain import (  # noqa: E402
     chain_of,
     Kinematics,
     position,
-    REFERENCE_FRAMES,
 )
+from franka_dynamics.symbolic.derivations import kinematics  # noqa: E402
 
 ATOL = 1e-14  # lengths below 2 m, some twenty products
 FER = load('fer')
@@ -141,3 +143,8 @@ def test_frames_of_standard_rows_are_the_rows_own():
         jacobian = evaluated(forms.center_of_mass_jacobian(link), chain, q, description=arm)
         expected = ExponentialsModel(arm).center_of_mass_jacobians(q)[link - 1]
         np.testing.assert_allclose(jacobian, exchanged(expected), rtol=0.0, atol=ATOL)
+
+
+def test_an_unknown_reference_frame_lists_the_choices():
+    with pytest.raises(FrameError, match="no reference frame 'BODY'; the choices are LOCAL"):
+        kinematics(load('rpr'), 'BODY')
