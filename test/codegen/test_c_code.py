@@ -3,21 +3,24 @@
 """The generated C header, compiled by a C compiler, against Pinocchio on 1,000 states."""
 
 import ctypes
+import shutil
+import subprocess
 
 import numpy as np
+import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
-from .c_core import needs_compiler, run_function
-
 STATES = 1000
 ATOL = 1e-11  # N m; measured 7e-14
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
 
-pytestmark = needs_compiler
+COMPILER = shutil.which('cc') or shutil.which('gcc')
+STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Werror')
+pytestmark = pytest.mark.skipif(COMPILER is None, reason='no C compiler (cc or gcc) on the path')
 
 BAKED = """
 #include "fer_dynamics.h"
@@ -52,7 +55,10 @@ def compiled(folder, source, *options):
         main(['codegen', '--arm', 'fer', '--language', 'c', '--output', str(folder), *options])
         == 0
     )
-    return run_function(folder, source)
+    (folder / 'run.c').write_text(source)
+    command = [COMPILER, *STRICT, '-O1', '-fPIC', '-shared', '-o', 'run.so', 'run.c', '-lm']
+    subprocess.run(command, check=True, cwd=folder)
+    return ctypes.CDLL(str(folder / 'run.so')).run
 
 
 def test_a_compiled_baked_header_gives_all_pinocchios_quantities(tmp_path):

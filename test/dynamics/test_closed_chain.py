@@ -8,12 +8,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import LinkInertia
-from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop, SPATIAL, SPHERICAL
+from franka_dynamics.dynamics.body_tree import BASE, BodyTree
+from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop, PLANAR_XY, SPATIAL, SPHERICAL
 from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia
 from franka_dynamics.errors import LoopError, TreeError
 
-from .mechanisms import five_bar_axes, planar_four_bar, spherical_five_bar
+from .mechanisms import five_bar_axes, spherical_five_bar
 
 FIVE_BAR = spherical_five_bar()
 AXES = five_bar_axes()
@@ -27,6 +27,29 @@ def rod(mass, length):
     return LinkInertia.from_center_of_mass(
         mass, (length / 2, 0, 0), np.diag([1e-9, 1.0, 1.0]) * mass * length**2 / 12
     )
+
+
+def planar_four_bar(lengths, inertias, gravity=(0.0, -9.81, 0.0)):
+    """
+    Return a four-bar in the x-y plane, driven at its crank, of crank, coupler, rocker, ground [m].
+
+    At q = 0 crank and coupler lie along x and the rocker along -x. The coupler's far end is cut:
+    joint 4 there moves a body without mass that must coincide with the coupler's frame.
+    """
+    crank, coupler, rocker, ground = (float(length) for length in lengths)
+    placements = np.broadcast_to(np.eye(4), (4, 4, 4)).copy()
+    placements[:, 0, 3] = 0.0, crank, ground, rocker
+    # Joint 4 turns about the rocker's end; the coupler's end must be there.
+    coupler_end = np.eye(4)
+    coupler_end[0, 3] = coupler
+    tree = BodyTree(
+        parents=(BASE, 0, BASE, 2),
+        placements=placements,
+        twists=np.tile((0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (4, 1)),
+        inertias=(*inertias, LinkInertia.zero()),
+        names=('crank', 'coupler', 'rocker', 'pin'),
+    )
+    return ClosedChain(tree, (0,), [Loop(1, 3, PLANAR_XY, first_frame=coupler_end)], gravity)
 
 
 def four_bar():
