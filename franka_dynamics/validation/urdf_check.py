@@ -93,7 +93,6 @@ _TILTED = (3.0, -5.0, -7.9)
 # pi/2 written as 1.5708 is 3.7e-6 rad off. On a FER this much in a joint axis changes no torque
 # by more than 8e-4 N m, and 1e-6 m none by more than 3e-4 N m.
 _ROUNDED_ANGLE = 1e-5
-_HAND_WORDS = ('hand', 'finger')
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,14 +320,14 @@ def _plural(word: str, names: Sequence[str]) -> str:
 
 
 def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
-    """Return the names behind the last joint that speak of a hand and have no mass."""
-    names = (*chain.tool_frames, *chain.held_joints)
-    return tuple(
-        name
-        for name in names
-        if name.endswith(_HAND_WORDS[:1])
-        or (_HAND_WORDS[1] in name and name not in chain.joints[-1].bodies)
-    )
+    """Return the names behind the last joint that speak of a hand, if none of them has mass."""
+
+    def of_hand(name: str) -> bool:
+        return name.endswith('hand') or 'finger' in name
+
+    if any(of_hand(body) for body in chain.joints[-1].bodies):
+        return ()
+    return tuple(name for name in (*chain.tool_frames, *chain.held_joints) if of_hand(name))
 
 
 def _mount_note(chain: SerialChain) -> tuple[str, ...]:

@@ -192,6 +192,10 @@ def test_a_hand_link_without_mass_is_said_to_miss_its_mass():
     text = write_urdf(load('fr3'), tool=('fr3_hand', LinkInertia.zero()))
     with pytest.raises(UrdfMismatchError, match=r'a hand \(fr3_hand\), but its mass is missing'):
         model_from_urdf(text, load('fr3'))
+    light = LinkInertia.from_center_of_mass(0.3, (0.01, 0.02, 0.08), 0.002 * np.eye(3))
+    with pytest.raises(UrdfMismatchError) as raised:
+        model_from_urdf(write_urdf(load('fr3'), tool=('fr3_hand', light)), load('fr3'))
+    assert 'a tool of 0.3 kg' in str(raised.value)
 
 
 def test_the_inertials_of_another_arm_name_that_arm():
