@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+import sys
 from typing import Any, TYPE_CHECKING
 
 from ._arm_options import ArmOptions, MASS_OPTIONS
@@ -59,6 +60,8 @@ class BaseParameterTable(ArmOptions):
         from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
         if self.letters:
+            from ..identification.regrouping_letters import regrouping_in_letters
+
             self.refuse('--letters: the relations hold for any masses', *MASS_OPTIONS)
             self.refuse('--letters, which writes the relations alone', 'json')
         gravity = np.array(
@@ -66,12 +69,13 @@ class BaseParameterTable(ArmOptions):
         )
         description = self.load_arm()
         name = self.title(description)
+        rotors = True if self.rotors else None
         if self.letters:
-            description = _in_modified_rows(description)
-        found = base_parameters(description, gravity, rotor_inertia=True if self.rotors else None)
-        if self.letters:
-            _write_letters(self, found)
+            arm = _in_modified_rows(description)
+            letters = regrouping_in_letters(arm, gravity, rotor_inertia=rotors)
+            sys.stdout.write(getattr(letters, f'as_{self.letters}')())
             return 0
+        found = base_parameters(description, gravity, rotor_inertia=rotors)
         rank, lost = found.confirmed()
         agree = rank == len(found) and lost < _SAME_TORQUE
         console = terminal()
@@ -85,8 +89,6 @@ class BaseParameterTable(ArmOptions):
 
 def _in_modified_rows(description: ArmDescription) -> ArmDescription:
     """Return the arm in the frames that the paper's relations are for."""
-    import sys
-
     from ..arm import Convention, DHRow
     from ..arm.dh_conversion import in_modified_convention
 
@@ -98,20 +100,6 @@ def _in_modified_rows(description: ArmDescription) -> ArmDescription:
         file=sys.stderr,
     )
     return in_modified_convention(replace(description, flange=DHRow()))
-
-
-def _write_letters(arguments: BaseParameterTable, found: BaseParameters) -> None:
-    import sys
-
-    from ..identification.regrouping_letters import regrouping_in_letters
-
-    letters = regrouping_in_letters(
-        found.description,
-        found.gravity,
-        rotor_inertia=found.rotor_inertia,
-    )
-    text = getattr(letters, f'as_{arguments.letters}')()
-    sys.stdout.write(text)
 
 
 def _print_table(console: Console, found: BaseParameters, title: str) -> None:

@@ -101,8 +101,6 @@ class Fit:
         The starting set, then the published ones, with friction fitted alike.
     scale : EffortScale
         By which recorded efforts become torques [N m per unit].
-    filter_inflation : float
-        Samples that the filter alone makes one; the noise has what the residuals do.
     precision : ShownPrecision
         How good the samples show the starting set to be, at least; deviations rest on it.
 
@@ -116,7 +114,6 @@ class Fit:
     consistent: ConsistentFit
     published: tuple[PublishedFit, ...]
     scale: EffortScale
-    filter_inflation: float
     precision: ShownPrecision
 
 
@@ -138,7 +135,6 @@ class Problem:
     start: ArmDescription
     published: tuple[ArmDescription, ...]
     options: IdentificationOptions
-    filter_inflation: float
     inflation: Array
     strongest: Array
 
@@ -223,7 +219,6 @@ class Problem:
             consistent,
             tuple(published),
             scale,
-            self.filter_inflation,
             precision,
         )
 
@@ -418,7 +413,6 @@ def identify(
         start,
         tuple(published),
         asked,
-        filter_inflation(signal),
         np.full(model.n, filter_inflation(signal)),
         np.max([one.strongest for one in learnt], axis=0),
     )

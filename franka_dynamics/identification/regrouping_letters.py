@@ -5,10 +5,10 @@ Base parameters in letters, as section 9 of Gautier and Khalil 1990 writes them.
 
     XXR_3 = XX_3 - YY_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)
 
-The lengths of the rows are letters: D3 for the paper's d_3 (`a` of row 3), RL4 for its r_4 (`d`),
-and B5 for a tree's b_5. A length as large as an earlier one takes its letter, with its sign, so
+The lengths of the rows are letters: D3 for the paper's d_3 (`a` of row 3), RL4 for its r_4 (`d`).
+A length as large as an earlier one takes its letter, with its sign, so
 that what cancels on the arm cancels in letters. Quarter turns are whole numbers; of another angle
-the cosine and sine are letters, CA2 and SA2 for alpha_2, CT and ST for theta, CG and SG for gamma.
+the cosine and sine are letters, CA2 and SA2 for alpha_2, CT and ST for theta.
 A factor near the base that is none of these, of an arm that moves in special ways, is a number.
 Needs sympy.
 """
@@ -25,10 +25,9 @@ from numpy.typing import ArrayLike
 
 from .base_parameters import base_parameters
 from ..arm import ArmDescription
-from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
-from ..dynamics.tree_rows import cos_sin, serial_rows, tree_rows, TreeRow
+from ..dynamics.tree_rows import cos_sin, serial_rows, TreeRow
 from ..errors import needing
 
 with needing('Base parameters in letters need sympy', 'symbolic'):
@@ -36,7 +35,7 @@ with needing('Base parameters in letters need sympy', 'symbolic'):
 
 # Lengths that agree to this part are one letter, and so are numbers of order one.
 _SAME, _SAME_NUMBER = 1e-12, 1e-12
-# cos and sin of gamma, b, those of alpha, a, those of theta, d: numbers or letters.
+# cos and sin of alpha, a, those of theta, d: numbers or letters.
 _Row = tuple[sp.Expr, ...]
 _NEW_LINE = '\n'
 
@@ -127,10 +126,10 @@ class RegroupingInLetters:
 
 
 def regrouping_in_letters(
-    arm: ArmDescription | BodyTree, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool = False
+    arm: ArmDescription, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
 ) -> RegroupingInLetters:
     """
-    Return the base parameters of an arm or a tree in letters.
+    Return the base parameters of an arm in letters.
 
     Which parameters go, and what of their own body goes with them, is taken from the numeric map;
     what the body before gains is how the same body reads there, held at position zero: equations
@@ -138,28 +137,28 @@ def regrouping_in_letters(
 
     Parameters
     ----------
-    arm : ArmDescription or BodyTree
-        In modified rows, or with joints along their frames' z.
+    arm : ArmDescription
+        In modified rows.
     gravity : array_like, shape (3,) or (k, 3)
         As in `base_parameters`.
-    rotor_inertia : bool
-        Whether each joint's rotor is a parameter, Ia_j.
+    rotor_inertia : bool, optional
+        Whether each joint's rotor is a parameter, Ia_j. If not given: if there are any.
 
     Raises
     ------
     TreeError
-        If the arm has standard rows, or a joint of the tree is not along its frame's z.
+        If the arm has standard rows.
 
     """
     numbers = base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
-    rows = tree_rows(arm) if isinstance(arm, BodyTree) else serial_rows(arm)
+    rows = serial_rows(arm)
     letters, values = _letters(rows)
     n, names = len(rows), numbers.standard_names
     # Row by row: which multiple of which standard parameter stands at each place.
     stands: list[dict[int, sp.Expr]] = [{k: sp.Integer(1)} for k in range(len(names))]
     for i in reversed(range(n)):
         places = list(range(PER_LINK * i, PER_LINK * (i + 1)))
-        if rotor_inertia:
+        if numbers.rotor_inertia:
             places.append(PER_LINK * n + i)
         going = [place for place in places if place not in numbers.columns]
         within = sp.eye(len(places), len(going)) * 0
@@ -174,8 +173,8 @@ def regrouping_in_letters(
             stands[place] = _sum(stands[place], zip(-within[k, :], moved))
         for place in going:
             stands[place] = {}
-        if rows[i].parent != BASE:
-            first = PER_LINK * rows[i].parent
+        if i:
+            first = PER_LINK * (i - 1)
             for k in range(PER_LINK):
                 stands[first + k] = _sum(stands[first + k], zip(onto[k, :], moved))
     found = tuple(
@@ -206,11 +205,9 @@ def _in_antecedent(row: _Row) -> sp.Matrix:
 
     h' = R h + m P and J' = R J R' + 2 (R h . P) 1 - R h P' - P (R h)' + m (P' P 1 - P P').
     """
-    cg, sg, b, ca, sa, a, ct, st, d = row
-    turn = sp.Matrix([[cg, -sg, 0], [sg, cg, 0], [0, 0, 1]]) * sp.Matrix(
-        [[1, 0, 0], [0, ca, -sa], [0, sa, ca]]
-    )
-    way = turn * sp.Matrix([a, 0, d]) + sp.Matrix([0, 0, b])
+    ca, sa, a, ct, st, d = row
+    turn = sp.Matrix([[1, 0, 0], [0, ca, -sa], [0, sa, ca]])
+    way = turn * sp.Matrix([a, 0, d])
     turn = turn * sp.Matrix([[ct, -st, 0], [st, ct, 0], [0, 0, 1]])
     columns = []
     for unit in range(PER_LINK):
@@ -298,8 +295,6 @@ def _letters(rows: Sequence[TreeRow]) -> tuple[list[_Row], dict[sp.Symbol, float
     for i, row in enumerate(rows, start=1):
         found.append(
             (
-                *turn(f'G{i}', row.gamma),
-                length(f'B{i}', row.b),
                 *turn(f'A{i}', row.row.alpha),
                 length(f'D{i}', row.row.a),
                 *turn(f'T{i}', row.row.theta),

@@ -40,7 +40,6 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         'noise': {
             'deviation': fit.noise.deviation,
             'samples_per_independent_one': fit.noise.inflation,
-            'of_which_the_filter': fit.filter_inflation,
         },
         'prior': {
             'strength': result.base.regularization,

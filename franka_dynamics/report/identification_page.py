@@ -24,6 +24,7 @@ from .elements import (
 from .identification import headline, parameter_table, tables, verdict, warning_lines
 from .table import Head, Table
 from ..identification.identify import Identification
+from ..identification.samples import filter_inflation
 from ..recordings.preprocessing import Motion
 
 
@@ -87,8 +88,8 @@ def identification_page(result: Identification, motions: Iterable[Motion] = ()) 
     """
     fit = result.fit
     noise = Table(
-        f'the filter alone makes {fit.filter_inflation:.1f} samples one; more means that the '
-        'model, not only the sensor, is off for longer',
+        f'the filter alone makes {filter_inflation(result.recorded.signal):.1f} samples one; more '
+        'means that the model, not only the sensor, is off for longer',
         [
             'joint',
             Head('residual', 'N m', '.3f'),

@@ -14,8 +14,6 @@ from franka_dynamics.identification.base_parameters import (
 )
 from franka_dynamics.identification.regrouping_letters import regrouping_in_letters
 
-from .trees import random_tree_of_rows
-
 sp = pytest.importorskip('sympy')
 
 # Section 9 of the paper as corrected, in its own letters, transcribed by hand.
@@ -86,16 +84,6 @@ def test_letters_with_numbers_are_a_random_arms_eliminations(random_arm, seed):
         np.testing.assert_allclose(
             matrix_of(letters, found.standard_names), found.matrix, rtol=0.0, atol=ATOL_MAP
         )
-
-
-@pytest.mark.parametrize('seed', [3, 8, 11])
-def test_letters_with_numbers_are_a_random_trees_eliminations(seed):
-    tree = random_tree_of_rows(seed, special=0.7)
-    found = base_parameters(tree, rotor_inertia=False)
-    letters = regrouping_in_letters(tree)
-    np.testing.assert_allclose(
-        matrix_of(letters, found.standard_names), found.matrix, rtol=0.0, atol=ATOL_MAP
-    )
 
 
 def test_the_python_form_gives_the_arms_values():
