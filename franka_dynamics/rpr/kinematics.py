@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -221,18 +222,7 @@ class RprKinematics:
 
         Busellato 2023, section 1.5, with the signs of columns 1 and 3 corrected.
         """
-        (s1, c1), (s3, c3), extension = self._parts(q)
-        reach = extension + self.a3 * c3
-        return stacked(
-            [
-                [reach * c1 - self.a1 * s1, s1, -self.a3 * s1 * s3],
-                [reach * s1 + self.a1 * c1, -c1, self.a3 * c1 * s3],
-                [0.0, 0.0, self.a3 * c3],
-                [0.0, 0.0, -c1],
-                [0.0, 0.0, -s1],
-                [1.0, 0.0, 0.0],
-            ]
-        )
+        return stacked(jacobian_rows(self, *self._parts(q)))
 
     def _parts(self, q: ArrayLike) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
         """Return (S1, C1), (S3, C3) and D = d2bar + d2."""
@@ -242,6 +232,22 @@ class RprKinematics:
             (np.sin(theta3), np.cos(theta3)),
             self.d2bar + d2,
         )
+
+
+def jacobian_rows(
+    lengths: RprKinematics, turn1: tuple[Any, Any], turn3: tuple[Any, Any], extension: Any
+) -> list[list[Any]]:
+    """Return J_G by rows for (S1, C1), (S3, C3) and D: numbers, arrays or letters."""
+    (s1, c1), (s3, c3), a1, a3 = turn1, turn3, lengths.a1, lengths.a3
+    reach = extension + a3 * c3
+    return [
+        [reach * c1 - a1 * s1, s1, -a3 * s1 * s3],
+        [reach * s1 + a1 * c1, -c1, a3 * c1 * s3],
+        [0, 0, a3 * c3],
+        [0, 0, -c1],
+        [0, 0, -s1],
+        [1, 0, 0],
+    ]
 
 
 def finite_triples(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Array:

@@ -15,10 +15,11 @@ from typing import Any
 import sympy as sp
 
 from .dynamics import coriolis_rows, mass_rows, Place, RprMasses
-from .kinematics import RprKinematics
+from .kinematics import jacobian_rows, RprKinematics
 
 S1, C1, S3, C3, D = sp.symbols('S1 C1 S3 C3 D', real=True)
 D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
+LENGTHS: Any = RprKinematics(D0, A1, 0.0, A3)
 M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
 H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
 I2X = sp.Symbol('I2x', positive=True)  # the box about x2: what depends on its convention
@@ -39,33 +40,6 @@ class EquationsOfMotion:
     potential: sp.Expr
 
 
-def reduced(expression: sp.Expr) -> sp.Expr:
-    """Return an expression expanded with C_i^2 = 1 - S_i^2: equal ones become the same."""
-    result = sp.expand(expression)
-    for sine, cosine in ((S1, C1), (S3, C3)):
-        polynomial = sp.Poly(result, cosine)
-        result = sp.expand(
-            sum(
-                coefficient * cosine ** (power % 2) * (1 - sine**2) ** (power // 2)
-                for (power,), coefficient in polynomial.terms()
-            )
-        )
-    return result
-
-
-def by_joint(expression: sp.Expr) -> sp.Matrix:
-    """Return the derivatives by theta1, d2 and theta3, (1, 3)."""
-    return sp.Matrix(
-        [
-            [
-                sp.diff(expression, S1) * C1 - sp.diff(expression, C1) * S1,
-                sp.diff(expression, D),
-                sp.diff(expression, S3) * C3 - sp.diff(expression, C3) * S3,
-            ]
-        ]
-    )
-
-
 def steps() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """Return T_0^1, T_1^2 and T_2^3, (4, 4) (section 1.1)."""
     first = sp.Matrix([[C1, 0, S1, A1 * C1], [S1, 0, -C1, A1 * S1], [0, 1, 0, 0], [0, 0, 0, 1]])
@@ -84,28 +58,9 @@ def poses() -> list[sp.Matrix]:
     return chain
 
 
-def analytical_jacobian() -> sp.Matrix:
-    """Return J_A = dp_3/dq, (3, 3) (section 1.4)."""
-    return sp.Matrix.vstack(*(by_joint(part) for part in poses()[3][:3, 3])).applyfunc(sp.expand)
-
-
 def geometric_jacobian() -> sp.Matrix:
-    """Return J_G, rows (v, omega), (6, 3) (section 1.5)."""
-    linear, angular = partial_jacobians(poses()[3][:3, 3], 3)
-    return linear.col_join(angular)
-
-
-def partial_jacobians(point: sp.Matrix, link: int) -> tuple[sp.Matrix, sp.Matrix]:
-    """Return J_P and J_O of a point of link 1..3, each (3, 3) (section 2.1)."""
-    linear, angular = sp.zeros(3, 3), sp.zeros(3, 3)
-    for j, frame in enumerate(poses()[:link]):
-        axis, foot = frame[:3, 2], frame[:3, 3]
-        if j == 1:
-            linear[:, j] = axis
-        else:
-            linear[:, j] = axis.cross(point - foot).applyfunc(reduced)
-            angular[:, j] = axis
-    return linear, angular
+    """Return J_G, rows (v, omega), (6, 3), whose first three are J_A (sections 1.4 and 1.5)."""
+    return sp.Matrix(jacobian_rows(LENGTHS, (S1, C1), (S3, C3), D))
 
 
 _CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0)))
@@ -136,14 +91,13 @@ def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 def closed_forms() -> EquationsOfMotion:
     """Return the corrected forms of sections 2 and 3: those of `rpr.dynamics` in letters."""
     first, _, third = central_tensors()
-    lengths: Any = RprKinematics(D0, A1, 0.0, A3)
     masses: Any = RprMasses(
         *(M1, M2, M3, H1 / 2, A2 / 2, H3 / 2, first[2, 2], I2X),
         *(third[i, i] for i in range(3)),
     )
-    at = Place.of(lengths, masses, D, S3, C3)
-    inertia = sp.Matrix(mass_rows(lengths, masses, at))
-    coriolis = sp.Matrix(coriolis_rows(lengths, masses, at, list(RATES)))
+    at = Place.of(LENGTHS, masses, D, S3, C3)
+    inertia = sp.Matrix(mass_rows(LENGTHS, masses, at))
+    coriolis = sp.Matrix(coriolis_rows(LENGTHS, masses, at, list(RATES)))
     kinetic = sp.Add(
         *(
             (sp.Rational(1, 2) if i == j else 1) * inertia[i, j] * RATES[i] * RATES[j]

@@ -235,7 +235,10 @@ def _rpr_kinematics() -> list[Section]:
         Section(
             '1.4 and 1.5 Jacobians',
             ('Rows of J_G are (v, omega).',),
-            (Formula('J_A', rpr.analytical_jacobian()), Formula('J_G', rpr.geometric_jacobian())),
+            (
+                Formula('J_A', rpr.geometric_jacobian()[:3, :]),
+                Formula('J_G', rpr.geometric_jacobian()),
+            ),
         ),
     ]
 
