@@ -224,8 +224,12 @@ def detect_arm(
             f'{document.source}: holds more than one arm ({first}); say which by '
             'its prefix (--arm-prefix) or name (--arm).'
         )
-    if arm is not None and prefix is None:
-        return _by_chain(document, arm if isinstance(arm, ArmDescription) else load(arm))
+    if arm is not None:
+        description = arm if isinstance(arm, ArmDescription) else load(arm)
+        if prefix is None:
+            return _by_chain(document, description)
+        # `read_chain` says which of them is not there.
+        return description, tuple(prefix + name for name in description.joint_names)
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise UrdfError(
         f'{document.source}: holds no arm that is known by name; its moving joints are '

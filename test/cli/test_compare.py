@@ -95,3 +95,5 @@ def test_a_missing_urdf_file_or_a_set_of_another_arm_exits_with_2(tmp_path, caps
     assert main(['arm', 'compare', str(tmp_path / 'none.urdf')]) == 2
     assert run(tmp_path, write_urdf(load('fr3')), '--set', 'gaz2019') == 2
     assert 'fr3 has no published set gaz2019' in capsys.readouterr().err
+    assert run(tmp_path, write_urdf(load('fr3')), '--arm', 'fr3', '--arm-prefix', 'x_') == 2
+    assert "has no joint 'x_fr3_joint1'" in capsys.readouterr().err
