@@ -21,7 +21,7 @@ GOOD, NOTE, BAD = 'good', 'note', 'to do'
 SIMULATED = 'simulated arm'
 Line = tuple[str, str, str]  # subject, level, sentence
 
-_JOINT_STATE, _COMMAND_TYPE = 'sensor_msgs/msg/JointState', 'std_msgs/msg/Float64MultiArray'
+_JOINT_STATE = 'sensor_msgs/msg/JointState'
 _LEAST_RATE_HZ = 200.0  # below it the feedforward node commands nothing
 _OLD_S = 0.1
 _PATIENCE_S = 10.0
@@ -38,7 +38,6 @@ class _Heard:
     last: float = 0.0
     ages: list[float] = field(default_factory=list)
     stamps: list[float] = field(default_factory=list)
-    names: tuple[str, ...] = ()
     effort: bool = False
 
     def take(self, message: JointState) -> None:
@@ -48,7 +47,6 @@ class _Heard:
         stamp = seconds(message.header.stamp)
         self.ages.append(time.time() - stamp)
         self.stamps.append(stamp)
-        self.names = tuple(message.name)
         self.effort |= any(message.effort)
 
     @property
@@ -149,14 +147,10 @@ def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) ->
         rate = heard.stamped_rate
         who += f', {rate:.0f} Hz of simulated time'
     if rate < _LEAST_RATE_HZ:
-        yield (
-            'joint states',
-            BAD,
-            f'{who}; a command needs {_LEAST_RATE_HZ:g} Hz: with '
-            'franka_ros2 take franka/joint_states',
+        who += (
+            f'; a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
         )
-    else:
-        yield 'joint states', GOOD, who
+    yield 'joint states', BAD if rate < _LEAST_RATE_HZ else GOOD, who
     if len(publishers) > 1:
         yield (
             'joint states',

@@ -44,9 +44,7 @@ def heard(count=300, rate=1000.0, start=None, effort=True):
     now = time.time()
     age = 1e-3 if start is None else now - start
     stamps = [now - age + k / rate for k in range(count)]
-    return system._Heard(
-        count, 0.0, (count - 1) / rate, [age] * count, stamps, ('fer_joint1',), effort
-    )
+    return system._Heard(count, 0.0, (count - 1) / rate, [age] * count, stamps, effort)
 
 
 def statuses(*told):

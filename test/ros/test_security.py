@@ -30,7 +30,7 @@ POLICIES = share_directory() / 'security' / 'policies'
 NODES = sorted([*NAMES, 'gazebo_direct'])
 SIMULATED = {'use_sim_time': True}
 CONFIGURATIONS = {
-    'feedforward': [SIMULATED, {'model_source': 'robot_description'}],
+    'feedforward': [{**SIMULATED, 'model_source': 'robot_description'}],
     'fci': [{'control': 'command', **SIMULATED}, {'control': 'feedforward'}],
     'gazebo_direct': [SIMULATED],
     'keeper': [SIMULATED],
