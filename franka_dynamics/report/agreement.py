@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def link_figure(agreement: Agreement) -> Any:
     figure = figure_of_size((12.0, 3.6))
     panels = figure.subplots(1, 3, sharey=True)
     for axes, aspect in zip(panels, LINK_ASPECTS):
-        for fault, color in zip(agreement.faults, _colors(agreement)):
+        for fault, color in zip(agreement.faults, cycle(_COLORS)):
             values = np.maximum(getattr(fault, aspect), _LEAST)
             axes.semilogy(
                 np.arange(1, len(values) + 1),
@@ -145,10 +146,6 @@ def link_figure(agreement: Agreement) -> Any:
     panels[0].set_ylabel('largest difference')
     panels[0].legend(fontsize=8)
     return figure
-
-
-def _colors(agreement: Agreement) -> list[str]:
-    return [_COLORS[i % len(_COLORS)] for i in range(len(agreement.formulations))]
 
 
 def agreement_page(agreement: Agreement, arm: ArmDescription, command: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.identification.bar_model import _bar_distance, bar_ends, heights
+from franka_dynamics.identification.excitation_problem import _bar_distance, bar_ends, heights
 
 FER = load('fer')
 

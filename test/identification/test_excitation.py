@@ -11,13 +11,15 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.bar_model import bar_ends, clearances, heights
 from franka_dynamics.identification.excitation import basis, optimise, random_trajectory
 from franka_dynamics.identification.excitation_problem import (
     bag_information,
+    bar_ends,
+    clearances,
     ExcitationGradient,
     ExcitationLimits,
     ExcitationProblem,
+    heights,
 )
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.samples import QRFactors
