@@ -100,7 +100,7 @@ def _torques(node: NodeView) -> Table:
     for heading in ('limit', *(_HEADINGS[term] for term in terms)):
         table.add_column(heading, justify='right', no_wrap=True)
     for joint, limit in node.torque_limits.items():
-        torques = [dict(zip(of.joints, of.effort)) for of in map(node.torques.get, terms) if of]
+        torques = [dict(zip(of.name, of.effort)) for of in map(node.torques.get, terms) if of]
         table.add_row(joint, f'{limit:g}', *(_torque(of.get(joint), limit) for of in torques))
     return table
 

@@ -27,27 +27,18 @@ _LIMIT = 'torque limit, '
 _DIAGNOSTICS_DEPTH = 50
 
 
-@dataclass(frozen=True)
-class Torques:
-    """One torque term: the stamp [s] of its joint state, joint names and torques [N m]."""
-
-    stamp: float
-    joints: tuple[str, ...]
-    effort: tuple[float, ...]
-
-
 @dataclass
 class NodeView:
     """
     What has been heard of one node.
 
-    `name` is its full name without the leading slash, `statuses` go by subject, `torques` by
-    term. `heard` is the steady-clock time of its latest diagnostics [s].
+    `name` is its full name without the leading slash, `statuses` go by subject, `torques` (in
+    the messages' effort) by term. `heard` is the steady-clock time of its latest diagnostics [s].
     """
 
     name: str
     statuses: dict[str, Status] = field(default_factory=dict)
-    torques: dict[str, Torques] = field(default_factory=dict)
+    torques: dict[str, JointState] = field(default_factory=dict)
     heard: float = 0.0
     command_rate: float = float('nan')
     _published: tuple[float, int] | None = None
@@ -125,13 +116,10 @@ class NodeView:
             },
             'torques': {
                 term: {
-                    'stamp': torques.stamp,
-                    'effort': {
-                        joint: finite(value)
-                        for joint, value in zip(torques.joints, torques.effort)
-                    },
+                    'stamp': seconds(message.header.stamp),
+                    'effort': dict(zip(message.name, map(finite, message.effort))),
                 }
-                for term, torques in self.torques.items()
+                for term, message in self.torques.items()
             },
         }
 
@@ -240,15 +228,10 @@ class MonitorFeed:
                 self._node.create_subscription(
                     JointState,
                     f'/{view.name}/{term}',
-                    partial(self._on_torques, view, term),
+                    partial(view.torques.__setitem__, term),
                     STATE_QOS,
                 )
             )
-
-    def _on_torques(self, view: NodeView, term: str, message: JointState) -> None:
-        view.torques[term] = Torques(
-            seconds(message.header.stamp), tuple(message.name), tuple(message.effort)
-        )
 
 
 def _take(subscription: Subscription) -> bool:

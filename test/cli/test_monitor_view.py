@@ -9,8 +9,10 @@ from rich.console import Console
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from sensor_msgs.msg import JointState
+
 from franka_dynamics.cli._monitor_view import monitor_view
-from franka_dynamics.ros.monitor_feed import NodeView, TORQUE_TERMS, Torques
+from franka_dynamics.ros.monitor_feed import NodeView, TORQUE_TERMS
 from franka_dynamics.ros.statuses import Status
 
 JOINTS = tuple(f'left_fer_joint{i}' for i in range(1, 8))
@@ -53,7 +55,7 @@ def arm(age='0.31'):
         10.0,
     )
     for term in TORQUE_TERMS:
-        view.torques[term] = Torques(3.25, JOINTS, EFFORT)
+        view.torques[term] = JointState(name=JOINTS, effort=EFFORT)
     return view
 
 

@@ -9,7 +9,10 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from franka_dynamics.ros.monitor_feed import at_fault, NodeView, Torques
+from builtin_interfaces.msg import Time
+from sensor_msgs.msg import JointState
+
+from franka_dynamics.ros.monitor_feed import at_fault, NodeView
 from franka_dynamics.ros.statuses import Status
 
 
@@ -31,7 +34,9 @@ def arm(now=10.0):
         told('Arm', 'OK', 'fer', {'torque limit, a [N m]': '87', 'torque limit, b [N m]': '12'}),
         now,
     )
-    view.torques['gravity'] = Torques(3.25, ('a', 'b'), (1.5, float('nan')))
+    torques = JointState(name=('a', 'b'), effort=(1.5, float('nan')))
+    torques.header.stamp = Time(sec=3, nanosec=250_000_000)
+    view.torques['gravity'] = torques
     return view
 
 
