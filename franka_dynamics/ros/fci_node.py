@@ -30,7 +30,7 @@ from .fci_diagnostics import FciDiagnostics
 from .messages import effort_message, stamp_from_seconds, state_message, taken
 from .model_source import checked_controller
 from .node_process import REFUSED, run_node, StopRequest
-from .node_settings import collision_thresholds_from, load_arm, settings_from
+from .node_settings import load_arm, made_of, settings_from
 from .parameter_tables import live_table, table
 from .parameters import declare, LiveParameters
 from .qos import PUBLISHER_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
@@ -51,7 +51,7 @@ from ..errors import (
     SettingsError,
     shortened,
 )
-from ..fci.connection import FciConnection, FciReading, positive, StampClock
+from ..fci.connection import CollisionThresholds, FciConnection, FciReading, positive, StampClock
 from ..fci.model_difference import compare_models, ModelDifference
 from ..fci.preflight import known_to_robot, Preflight
 from ..fci.sources import CommandSource, FeedforwardSource
@@ -109,7 +109,7 @@ class FciNode(Node):
             ),
             parameters,
         )
-        collision = collision_thresholds_from(parameters)
+        collision = made_of(CollisionThresholds, parameters, '{}_thresholds')
         threshold = positive('preflight_torque', parameters['preflight_torque'], 7)
         self._names = list(description.joint_names)
         self._mode = parameters['control']

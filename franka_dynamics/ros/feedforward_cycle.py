@@ -15,13 +15,14 @@ from trajectory_msgs.msg import JointTrajectory
 from .diagnostics import FeedforwardDiagnostics
 from .external_watch import ExternalWatch
 from .messages import effort_message, JointReading, trajectory_message
-from .node_settings import contact_limits_from
+from .node_settings import made_of
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .rivals import CommandWatch, StateWatch
 from .serialized import command_bytes, JointStateReader
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from .trajectories import read_trajectory, trajectory_mark
+from ..control.contact import ContactLimits
 from ..control.cycle_result import Cycle, Durations, Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
@@ -82,7 +83,7 @@ class FeedforwardCycle:
         frame = int(frame) if frame.isdigit() else frame
         self._external = ExternalWatch(
             controller,
-            contact_limits_from(parameters),
+            made_of(ContactLimits, parameters, 'contact.{}'),
             parameters['effort_friction'],
             frame,
             parameters['tool_center'],

@@ -21,12 +21,12 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from .feedforward_cycle import FeedforwardCycle
-from .model_source import DESCRIPTION_QOS, make_controller, resolve_model, ResolvedModel
+from .model_source import make_controller, resolve_model, ResolvedModel
 from .node_process import run_lifecycle_node
 from .node_settings import ROBOT_DESCRIPTION, settings_from
 from .parameter_tables import live_table, table
 from .parameters import declare, LiveParameters, values
-from .qos import qos_overriding_options, REFERENCE_QOS, STATE_QOS
+from .qos import DESCRIPTION_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .two_threads import CycleCalls, NodePart
 from ..control.braking import LONGEST_BRAKING_S
 from ..control.cycle_result import Mode

@@ -9,13 +9,12 @@ import time
 from typing import Any
 
 import numpy as np
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from .messages import JointReading
 from .node_process import guest_node
-from .qos import STATE_QOS
+from .qos import DESCRIPTION_QOS, STATE_QOS
 from .serialized import JointStateReader
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -32,8 +31,6 @@ TERM_TOPICS = {
     COMMANDED: 'feedforward',
     EXTERNAL: 'external_torque',
 }
-# As robot_state_publisher publishes it: kept for those who come later.
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _STALE_S = 0.5  # a term that has not come for so long is not shown
 _MOST_CALLBACKS = 16  # per picture; there are seven topics, each with its newest message alone
 
@@ -76,7 +73,7 @@ class LiveView:
         self._guest = guest_node('view', args=args)
         own, self._executor = self._guest.__enter__()
         own.create_subscription(JointState, joint_states, self._on_state, STATE_QOS, raw=True)
-        own.create_subscription(String, 'robot_description', self._on_urdf, _LATCHED)
+        own.create_subscription(String, 'robot_description', self._on_urdf, DESCRIPTION_QOS)
         for column, topic in TERM_TOPICS.items():
             own.create_subscription(JointState, f'{node}/{topic}', self._take(column), STATE_QOS)
 

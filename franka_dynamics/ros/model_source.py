@@ -15,18 +15,18 @@ import time
 from typing import Any
 
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
 
 from .node_settings import (
     DESCRIPTION,
     load_arm,
+    made_of,
     ROBOT_DESCRIPTION,
     settings_from,
-    supervision_from,
     URDF_FILE,
 )
+from .qos import DESCRIPTION_QOS
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
@@ -39,10 +39,6 @@ from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck, CrosscheckReport, TOLERANCE
 from ..validation.urdf_check import model_from_urdf
 
-# As robot_state_publisher offers it: the last one is kept for who comes later.
-DESCRIPTION_QOS = QoSProfile(
-    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
-)
 _SLICE_S = 1.0  # between looks at whether to go on waiting
 
 
@@ -173,7 +169,7 @@ def make_controller(
     controller, report = checked_controller(
         description,
         settings_from(parameters),
-        supervision_from(parameters),
+        made_of(SupervisionLimits, parameters),
         parameters,
         take_over=parameters['take_over'],
     )

@@ -9,11 +9,8 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from ..arm import ArmDescription, load
-from ..control.contact import ContactLimits
 from ..control.settings import Settings, StateSource, Terms
-from ..control.supervision import SupervisionLimits
 from ..errors import SettingsError
-from ..fci.connection import CollisionThresholds
 
 # Where a model comes from.
 DESCRIPTION, URDF_FILE, ROBOT_DESCRIPTION = 'description', 'urdf_file', 'robot_description'
@@ -56,30 +53,15 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
 
 def settings_from(values: dict[str, Any]) -> Settings:
     """Return the live settings that parameter values stand for."""
-    settings = _of(Settings, values)
+    settings = made_of(Settings, values)
     return replace(
         settings,
-        terms=_of(Terms, values, 'terms.{}'),
+        terms=made_of(Terms, values, 'terms.{}'),
         state_source=StateSource(settings.state_source),
     )
 
 
-def supervision_from(values: dict[str, Any]) -> SupervisionLimits:
-    """Return the supervision limits that parameter values stand for."""
-    return _of(SupervisionLimits, values)
-
-
-def contact_limits_from(values: dict[str, Any]) -> ContactLimits:
-    """Return the contact limits that parameter values stand for."""
-    return _of(ContactLimits, values, 'contact.{}')
-
-
-def collision_thresholds_from(values: dict[str, Any]) -> CollisionThresholds:
-    """Return what the robot is to be told about collisions; SettingsError if it is malformed."""
-    return _of(CollisionThresholds, values, '{}_thresholds')
-
-
-def _of(kind: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
+def made_of(kind: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
     """Return a dataclass made of the parameters of its fields' names; the rest are defaults."""
     given = {field.name: name.format(field.name) for field in fields(kind)}  # type: ignore[arg-type]
     found = {field: values[parameter] for field, parameter in given.items() if parameter in values}

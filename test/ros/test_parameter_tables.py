@@ -23,9 +23,8 @@ from franka_dynamics.resources import share_directory  # noqa: E402
 from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
 from franka_dynamics.ros.keeper_node import KeeperNode  # noqa: E402
 from franka_dynamics.ros.node_settings import (  # noqa: E402
-    contact_limits_from,
+    made_of,
     settings_from,
-    supervision_from,
 )
 from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
 from franka_dynamics.ros.parameter_tables import generated_files, table  # noqa: E402
@@ -98,8 +97,8 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
     given = {spec.name: spec.default for spec in table('feedforward')}
     for made, own in (
         (settings_from(given), Settings()),
-        (supervision_from(given), SupervisionLimits()),
-        (contact_limits_from(given), ContactLimits()),
+        (made_of(SupervisionLimits, given), SupervisionLimits()),
+        (made_of(ContactLimits, given, 'contact.{}'), ContactLimits()),
     ):
         assert dataclasses.asdict(made) == dataclasses.asdict(own)
     choices = {spec.name: spec.choices for spec in table('feedforward')}
