@@ -20,7 +20,6 @@ Number = Union['Expression', float, int]
 
 CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
 ADD, SUBTRACT, MULTIPLY = '+', '-', '*'
-OPERATIONS = (ADD, SUBTRACT, MULTIPLY)
 SIN, COS = 'sin', 'cos'
 RECIPROCAL = '1/'
 
