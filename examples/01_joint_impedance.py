@@ -34,21 +34,40 @@ FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5  # rad/s; standing still before the m
 PATIENCE_S, REPORT_S = 2.0, 2.5  # until it says what it waits for; between two reports
 
 
-class JointImpedance(Node):
+class Controller(Node):
+    """Publishes torques of an arm's joints, and fades them out at the end."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self._joints = self.declare_parameter(
+            'joints', [f'fer_joint{i}' for i in range(1, 8)]
+        ).value
+        self._command = self.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
+        self._start, self._torque = None, np.zeros(len(self._joints))
+
+    def command(self, torque):
+        """Publish torques [N m]."""
+        self._torque = torque
+        self._command.publish(Float64MultiArray(data=torque.tolist()))
+
+    def stop(self):
+        """Fade the torque out within 0.1 s, because receivers hold the last one for ever."""
+        last = self._torque
+        for share in np.linspace(1.0, 0.0, 101):
+            self.command(share * last)
+            time.sleep(1e-3)
+
+
+class JointImpedance(Controller):
     """Follows a motion about the pose of the first joint state."""
 
     def __init__(self):
         super().__init__('joint_impedance')
-        self._joints = self.declare_parameter(
-            'joints', [f'fer_joint{i}' for i in range(1, 8)]
-        ).value
         topics = {'state': 'joint_states'}
         if self.declare_parameter('terms', True).value:
             topics |= {name: f'feedforward/{name}' for name in ('mass_matrix', 'coriolis')}
         self.report = Report('joint positions', 'mrad', topics.values())
-        self._command = self.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
         self._desired = self.create_publisher(JointState, '~/desired', 1)
-        self._start, self._torque = None, np.zeros(len(self._joints))
         self._matcher = StampMatcher(
             self, {name: (JointState, topic) for name, topic in topics.items()}, self._answer
         )
@@ -60,12 +79,12 @@ class JointImpedance(Node):
         self._start = self._start or (stamp + HOLD_S, q)
         offset, dq_d, ddq_d = (AMPLITUDE * wave for wave in smooth_wave(stamp - self._start[0]))
         q_d = self._start[1] + offset
-        self._torque = STIFFNESS * (q_d - q) + DAMPING * (dq_d - dq)
+        torque = STIFFNESS * (q_d - q) + DAMPING * (dq_d - dq)
         if 'mass_matrix' in messages:
             mass_matrix = np.reshape(messages['mass_matrix'].effort, (len(q), len(q)))
-            self._torque += mass_matrix @ ddq_d + messages['coriolis'].effort
-        self._command.publish(Float64MultiArray(data=self._torque.tolist()))
-        self.report.add(stamp - self._start[0], q_d - q, self._torque)
+            torque += mass_matrix @ ddq_d + messages['coriolis'].effort
+        self.command(torque)
+        self.report.add(stamp - self._start[0], q_d - q, torque)
         self._desired.publish(
             JointState(
                 header=state.header,
@@ -74,12 +93,6 @@ class JointImpedance(Node):
                 velocity=dq_d.tolist(),
             )
         )
-
-    def stop(self):
-        """Fade the torque out within 0.1 s, because receivers hold the last one for ever."""
-        for share in np.linspace(1.0, 0.0, 101):
-            self._command.publish(Float64MultiArray(data=(share * self._torque).tolist()))
-            time.sleep(1e-3)
 
 
 def smooth_wave(since):

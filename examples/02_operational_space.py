@@ -12,13 +12,10 @@ torque out and ends it; `--plot FILE` then draws how far off it was.
 
 from importlib import import_module
 import sys
-import time
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.ros.stamp_matcher import StampMatcher
 
@@ -42,14 +39,11 @@ def pose_arrays(pose):
     return np.array([place.x, place.y, place.z]), np.array([turn.x, turn.y, turn.z, turn.w])
 
 
-class OperationalSpace(Node):
+class OperationalSpace(shared.Controller):
     """Leads the flange along a line from the pose of the first joint state, orientation held."""
 
     def __init__(self):
         super().__init__('operational_space')
-        self._joints = self.declare_parameter(
-            'joints', [f'fer_joint{i}' for i in range(1, 8)]
-        ).value
         topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
         # Without the terms it is the same impedance by kinematics alone.
         terms = self.declare_parameter('terms', True).value
@@ -58,10 +52,8 @@ class OperationalSpace(Node):
         self.report = shared.Report(
             'flange positions', 'mm', [topic for _, topic in topics.values()]
         )
-        self._command = self.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
         self._desired = self.create_publisher(PoseStamped, '~/desired', 1)
-        self._start = self._last = None
-        self._torque = np.zeros(len(self._joints))
+        self._last = None
         self._matcher = StampMatcher(self, topics, self._answer)
 
     def _answer(self, stamp, messages):
@@ -87,9 +79,9 @@ class OperationalSpace(Node):
             elbow += messages['coriolis'].effort
         else:
             elbow -= jacobian.T @ np.linalg.lstsq(jacobian.T, elbow, rcond=None)[0]
-        self._torque = jacobian.T @ force + elbow
-        self._command.publish(Float64MultiArray(data=self._torque.tolist()))
-        self.report.add(stamp - begin, x_d - x, self._torque)
+        torque = jacobian.T @ force + elbow
+        self.command(torque)
+        self.report.add(stamp - begin, x_d - x, torque)
         self._publish_desired(messages['pose'], x_d)
 
     def _jacobian_rate(self, stamp, jacobian):
@@ -103,12 +95,6 @@ class OperationalSpace(Node):
         place = desired.pose.position
         place.x, place.y, place.z = x_d.tolist()
         self._desired.publish(desired)
-
-    def stop(self):
-        """Fade the torque out within 0.1 s, because receivers hold the last one for ever."""
-        for share in np.linspace(1.0, 0.0, 101):
-            self._command.publish(Float64MultiArray(data=(share * self._torque).tolist()))
-            time.sleep(1e-3)
 
 
 if __name__ == '__main__':
