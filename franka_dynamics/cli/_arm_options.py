@@ -37,14 +37,16 @@ class NamedArm(Action):
         default=None,
     )
 
-    def load_arm(self, inertial_set: str | None = None, hand: str = AS_LISTED) -> ArmDescription:
+    def load_arm(
+        self, inertial_set: str | None = None, hand: str = AS_LISTED, repair: str | None = None
+    ) -> ArmDescription:
         """Return the arm with its payload, of a set and with a hand."""
         arm = load(
             self.arm,
             inertial_set,
             hand=hand,
             prefix=getattr(self, 'arm_prefix', ''),
-            repair=getattr(self, 'repair', None),
+            repair=repair,
         )
         return arm if self.payload is None else arm.with_payload(read_payload(self.payload))
 
@@ -83,9 +85,13 @@ class ArmOptions(NamedArm):
         default=None,
     )
 
-    def load_arm(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
-        """Return the arm with its payload, of the set and hand that were given if not these."""
-        return super().load_arm(inertial_set or self.inertial_set, hand or self.hand)
+    def load_arm(
+        self, inertial_set: str | None = None, hand: str = '', repair: str | None = None
+    ) -> ArmDescription:
+        """Return the arm as it was given, or of another set as published, or another hand."""
+        if inertial_set is None:
+            inertial_set, repair = self.inertial_set, self.repair
+        return super().load_arm(inertial_set, hand or self.hand, repair)
 
     def node_parameters(self) -> dict[str, str]:
         """Return the ROS parameters that tell every node of this package the arm."""

@@ -44,17 +44,14 @@ class Check(NamedTuple):
     text: str
 
 
-def machine_checks(
-    environment: Mapping[str, str] | None = None, *, simulated: bool = False
-) -> Iterator[Check]:
+def machine_checks(*, simulated: bool) -> Iterator[Check]:
     """Yield what can be said without ROS; a simulated arm needs less than a real one."""
-    variables = os.environ if environment is None else environment
     yield _python()
     yield _realtime(simulated=simulated)
     yield _kernel()
     yield from _processor()
     yield _buffers()
-    yield from dds_settings(variables)
+    yield from dds_settings(os.environ)
 
 
 def _python() -> Check:
@@ -67,7 +64,7 @@ def _python() -> Check:
     )
 
 
-def _realtime(*, simulated: bool = False) -> Check:
+def _realtime(*, simulated: bool) -> Check:
     soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
     if os.geteuid() == 0 or soft in (-1, resource.RLIM_INFINITY) or soft >= _PRIORITY:
         return Check('real-time permission', GOOD, 'SCHED_FIFO is allowed')
