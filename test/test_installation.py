@@ -123,9 +123,7 @@ def test_an_installed_verb_uses_the_installed_files(installed):
     assert printed == (SOURCE / 'config/feedforward/default.yaml').read_text(encoding='utf-8')
 
 
-def test_installed_nodes_give_the_arm_its_gravity_torque(
-    installed,
-):
+def test_nodes_that_colcon_built_give_the_arm_its_gravity_torque(colcon):
     # Given a simulated arm and the node, both started from where the installation put them.
     rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from rclpy.context import Context
@@ -136,7 +134,8 @@ def test_installed_nodes_give_the_arm_its_gravity_torque(
     from franka_dynamics.arm import load
     from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-    prefix, environment, folder = installed
+    prefix, environment = colcon
+    folder = prefix / 'lib/franka_dynamics'
     parameters = prefix / 'share/franka_dynamics/config/feedforward/mujoco.yaml'
     processes = [
         subprocess.Popen(
