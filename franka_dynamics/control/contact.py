@@ -34,6 +34,9 @@ PERIOD_S = 0.004
 # default limits; and one that is worth a warning, because it is more than the best published
 # model errs by on a real arm (0.28 kg). docs/theory/contact.md holds the measurements.
 LARGEST_LOAD_KG, LOAD_WARNING_KG = 0.2, 0.5
+# A joint has felt a contact if it had this share of its threshold, within so many seconds after
+# the flag: later the arm swings, and the model's errors are felt by all joints.
+LINK_SHARE, LINK_WINDOW_S = 0.5, 0.1
 # With less lever than this [N m/kg] a pose shows no mass.
 _LEAST_LEVER = 0.5
 
@@ -94,12 +97,29 @@ class Contact:
     A contact: at which stamp [s] and joint it was flagged, and how strong it has been.
 
     `peak` is that joint's largest torque [N m], `share` the most that it had of its threshold.
+    `shares` are what each joint had of its own, at most, from the flag on for LINK_WINDOW_S: the
+    pattern that tells the link.
+
     """
 
     stamp: float
     joint: int
     peak: float
     share: float
+    shares: tuple[float, ...] = ()
+
+    @property
+    def link(self) -> int:
+        """
+        The link that was touched, 1 to n, as far as the joints tell.
+
+        Joints beyond the touched link feel nothing, so it is that of the last joint that felt
+        more than LINK_SHARE of its threshold (De Luca et al. 2006; Haddadin, De Luca and
+        Albu-Schaeffer 2017, section on isolation). It may be a link further out, where the force
+        has no lever on the last joints.
+        """
+        felt = [place for place, share in enumerate(self.shares) if share >= LINK_SHARE]
+        return 1 + max(felt, default=self.joint)
 
 
 class ContactMonitor:
@@ -237,13 +257,19 @@ class ContactMonitor:
                 return False
             self.in_contact, self._quiet = True, 0.0
             self.contacts += 1
-            self.latest = Contact(stamp, joint, peak, share)
+            self.latest = Contact(stamp, joint, peak, share, tuple(shares.tolist()))
             return True
         if self.latest is not None:
             joint = self.latest.joint
             peak, own = abs(float(self.fast[joint])), float(shares[joint])
+            felt = self.latest.shares
+            if stamp - self.latest.stamp <= LINK_WINDOW_S:
+                felt = tuple(np.maximum(felt, shares).tolist())
             self.latest = replace(
-                self.latest, peak=max(self.latest.peak, peak), share=max(self.latest.share, own)
+                self.latest,
+                peak=max(self.latest.peak, peak),
+                share=max(self.latest.share, own),
+                shares=felt,
             )
         self._quiet = self._quiet + elapsed if share < limits.release else 0.0
         self.in_contact = self._quiet < limits.hold

@@ -187,7 +187,7 @@ def contact_lines(
     for contact in found.contacts:
         yield (
             f'  {contact.stamp:9.3f} s  {joint_names[contact.joint]}  {contact.peak:.2f} N m, '
-            f'{contact.share:.0%} of its threshold'
+            f'{contact.share:.0%} of its threshold, link {contact.link} or beyond'
         )
 
 
@@ -203,6 +203,7 @@ def contact_as_data(found: ContactReplay, joint_names: Sequence[str]) -> dict[st
                 'joint': joint_names[contact.joint],
                 'peak': contact.peak,
                 'share': contact.share,
+                'link': contact.link,
             }
             for contact in found.contacts
         ],

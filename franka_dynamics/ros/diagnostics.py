@@ -280,7 +280,10 @@ class FeedforwardDiagnostics(StatusPublisher):
             message = 'not known yet: too few joint states'
         elif monitor.in_contact and monitor.latest is not None:
             level = WARN
-            message = f'contact, felt first at {names[monitor.latest.joint]}'
+            message = (
+                f'contact, felt first at {names[monitor.latest.joint]}, at link '
+                f'{monitor.latest.link} or beyond'
+            )
         elif abs(mass) > LOAD_WARNING_KG:
             level = WARN
             message = (
@@ -303,6 +306,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                     'latest began at [s]': f'{monitor.latest.stamp:.6f}',
                     'latest felt first at': names[monitor.latest.joint],
                     'latest peak [N m]': monitor.latest.peak,
+                    'latest at link, or beyond': monitor.latest.link,
                 }
             )
         return self.status('Contact', level, message, pairs)

@@ -19,6 +19,8 @@ from ..typing import Array
 
 _ELASTIC_SUBSTEPS = 2  # of a step, for resonances of up to 200 Hz
 _CHORD = 1e-6  # [rad/s] below which the chord of friction is its slope at rest
+# Where recordings of a real FER vibrate [Hz].
+VIBRATION_BANDS = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
 # [s] Commands that come later than this after one another are no stream that opens the brakes.
 _COMMAND_GAP_S = 0.02
 
@@ -28,13 +30,16 @@ class Push:
     """
     A wrench in the world frame on the arm, from `start` for `duration` seconds.
 
-    `force` [N] and `moment` [N m] act at the flange.
+    `force` [N] and `moment` [N m] act at the flange, or at a `point` [m] in the frame of `link`,
+    1 to n, where one is given.
     """
 
     force: tuple[float, float, float] = (0.0, 0.0, 0.0)
     start: float = 0.0
     duration: float = 0.0
     moment: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    link: int = 0
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def active(self, time: float) -> bool:
         """Return whether it pushes at a time [s]."""
@@ -52,10 +57,12 @@ class SimulationSettings:
     arm's home unless given; `gravity` is in the space frame [m/s^2].
     `sensor_delay` is how late positions, velocities and efforts are read [s].
     `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s, N
-    m], drawn from `seed`. `push` is a wrench on the arm. `gravity_compensation` adds g(q) of the
-    arm without `payload` inside the arm, as FCI's robot does. `brake_release_after` is how long
-    commands must have come without a gap before the brakes open [s]; 0 opens them with the first
-    command.
+    m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is a torque between drives
+    and links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints,
+    less on others in proportion to their torque limits; the effort sensors see it.
+    `gravity_compensation` adds g(q) of the arm without `payload` inside the arm, as FCI's robot
+    does. `brake_release_after` is how long commands must have come without a gap before the
+    brakes open [s]; 0 opens them with the first command.
     """
 
     start: Array | None = None
@@ -68,6 +75,7 @@ class SimulationSettings:
     velocity_noise: float = 0.0
     effort_noise: float = 0.0
     sensor_delay: float = 0.0
+    vibration: float = 0.0
     push: Push = field(default_factory=Push)
     brake_release_after: float = 0.5
     seed: int = 0
@@ -129,6 +137,7 @@ class ArmSimulation:
         self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
         self._still = np.zeros(description.n)
         self._rng = np.random.default_rng(settings.seed)
+        self._tones = self._draw_tones()
         self._flange = self.model.site(FLANGE_SITE).id
         self._flange_body = self.model.site_bodyid[self._flange]
         warnings = self._mujoco.mjtWarning
@@ -209,7 +218,7 @@ class ArmSimulation:
         if command is not None and fresh:
             self._note_command()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
-        self._drive = torque + self._own_compensation()
+        self._drive = torque + self._own_compensation() + self._vibration()
         self._effort = self._drive
         self._steps += 1
         if self.braked:
@@ -272,6 +281,27 @@ class ArmSimulation:
         speed = self.data.qvel if self._elastic is None else self._elastic.velocity
         self._readings.append((self.data.qpos.copy(), speed.copy(), self._effort))
 
+    def _draw_tones(self) -> tuple[Array, Array, Array]:
+        """Return angular frequency [rad/s], phase and amplitude of each band's tone, (5, n)."""
+        n, limit = self.description.n, self.description.limit('effort')
+        bands = np.array(VIBRATION_BANDS)
+        # A generator of its own, so that the sensors' noise is the same without vibration.
+        rng = np.random.default_rng([self.settings.seed, 1])
+        frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
+        largest = max(limit[np.isfinite(limit)], default=1.0)
+        share = np.where(np.isfinite(limit), limit / largest, 1.0)
+        return (
+            2.0 * np.pi * frequency,
+            rng.uniform(0.0, 2.0 * np.pi, frequency.shape),
+            np.broadcast_to(np.sqrt(2.0) * self.settings.vibration * share, frequency.shape),
+        )
+
+    def _vibration(self) -> Array | float:
+        if not self.settings.vibration:
+            return 0.0
+        frequency, phase, amplitude = self._tones
+        return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
+
     def _note_command(self) -> None:
         """Open the brakes once commands have come without a gap for long enough."""
         if not self.braked or self.ran_away:
@@ -326,12 +356,17 @@ class ArmSimulation:
         self.data.qfrc_applied[:] = 0.0
         push = self.push
         if push.active(self.time):
+            body, place = self._flange_body, self.data.site_xpos[self._flange]
+            if push.link:
+                body = self.model.body(f'link{push.link}').id
+                turn = self.data.xmat[body].reshape(3, 3)
+                place = self.data.xpos[body] + turn @ np.array(push.point)
             self._mujoco.mj_applyFT(
                 self.model,
                 self.data,
                 np.array(push.force, dtype=float),
                 np.array(push.moment, dtype=float),
-                self.data.site_xpos[self._flange],
-                self._flange_body,
+                place,
+                body,
                 self.data.qfrc_applied,
             )

@@ -8,7 +8,7 @@ set's whole model, and with a model identified from a recording of this very pla
 controller is the one inside the node, one cycle per millisecond, without ROS and without waiting
 for a clock, so that the figures are the same on every machine up to rounding.
 
-The plant has other inertias than the model, friction, elastic gears, noise and a load.
+The plant has other inertias than the model, friction, vibration, noise and a load.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ _VISCOUS = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
 _COULOMB = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
 _OFFSET = (-0.13, -0.02, 0.09, -0.09, -0.01, 0.08, -0.002)
 _LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
+# Of that arm's joint 2 between 15 and 40 Hz, per band of 5 Hz [N m rms].
+_VIBRATION = 0.5
 _FRANKA_JOINTS = 7  # of the arms whose gears are known
 # Of sensors [rad, rad/s, N m], standard deviations.
 _POSITION_NOISE, _VELOCITY_NOISE, _EFFORT_NOISE = 1e-5, 1e-3, 0.2
@@ -56,7 +58,7 @@ class Plant:
     An arm in simulation that no published set describes.
 
     `arm` is what MuJoCo is given, its friction included; the settings hold the load that nobody
-    declares, elastic joints and sensor noise.
+    declares, elastic joints, vibration and sensor noise.
     """
 
     arm: ArmDescription
@@ -79,7 +81,7 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
     published : ArmDescription
         The model that a user starts from; it must be physical.
     seed : int
-        Of the links and the noise.
+        Of the links, the vibration and the noise.
     deviation : float
         Relative.
 
@@ -98,6 +100,7 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
     settings = SimulationSettings(
         payload=_LOAD,
         friction=True,
+        vibration=_VIBRATION,
         elasticity=franka_elasticity(published) if n == _FRANKA_JOINTS else None,
         position_noise=_POSITION_NOISE,
         velocity_noise=_VELOCITY_NOISE,

@@ -7,6 +7,11 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.simulation import model_trial
+from franka_dynamics.simulation.arm_simulation import (
+    ArmSimulation,
+    SimulationSettings,
+    VIBRATION_BANDS,
+)
 from franka_dynamics.simulation.model_trial import draw_plant, run_trial
 
 from ..installed import needs
@@ -25,6 +30,24 @@ def test_drawn_links_are_physical_and_off_by_the_deviation():
     spread = np.std(masses / published)
     assert 0.05 < spread < 0.12
     assert draw_plant(fer, 3).arm.links[2].mass == draw_plant(fer, 3).arm.links[2].mass
+
+
+def test_vibration_has_its_rms_in_every_band():
+    arm = load('fer')
+    simulation = ArmSimulation(arm, SimulationSettings(vibration=0.5))
+    samples = []
+    for _ in range(4000):  # behind closed brakes the sensors see the drives and the vibration
+        simulation.step(np.zeros(7))
+        simulation.braked = True
+        samples.append(simulation.read().effort)
+    spectrum = np.abs(np.fft.rfft(np.array(samples), axis=0)) ** 2 * 2.0 / len(samples) ** 2
+    frequency = np.fft.rfftfreq(len(samples), 1e-3)
+    for low, high in VIBRATION_BANDS:
+        # A tone near a band's edge leaks over it: half a hertz of room.
+        inside = (frequency > low - 0.5) & (frequency < high + 0.5)
+        rms = np.sqrt(spectrum[inside].sum(axis=0))
+        assert (rms[:4] > 0.45).all()
+        assert (rms[4:] < 0.15).all()  # 12 of 87 N m
 
 
 @pytest.mark.long
