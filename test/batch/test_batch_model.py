@@ -311,6 +311,33 @@ def test_slopes_are_central_differences(quantity, engine):
         close(found[..., k], difference / (2.0 * step), 1e-7)
 
 
+# Of each state's largest value: some 500 operations that each round by 6e-8, and cancel.
+SINGLE = {
+    'inverse_dynamics': 3e-6,
+    'coriolis': 1e-4,  # of small sums of large terms, at rest nearly nothing
+    'gravity': 3e-6,
+    'mass_matrix': 3e-6,
+    'forward_dynamics': 1e-2,  # times the condition of M, up to 2000
+}
+SINGLE_ARGUMENTS = {'gravity': 1, 'mass_matrix': 1, 'coriolis': 2}
+
+
+@pytest.mark.parametrize('name', SINGLE)
+def test_float32_stays_float32_within_the_stated_error(name):
+    given = [
+        array.astype(np.float32)
+        for array in sample_states(ARMS['fer'], 1003, seed=0)[: SINGLE_ARGUMENTS.get(name, 3)]
+    ]
+    found = getattr(BatchModel(ARMS['fer']), name)(*given)
+    assert found.dtype == np.float32
+    expected = getattr(PinocchioModel(ARMS['fer']), name)(*(x.astype(float) for x in given))
+    error = np.abs(found - expected).reshape(len(given[0]), -1).max(axis=1)
+    scale = np.abs(expected).reshape(len(given[0]), -1).max(axis=1)
+    assert (error < SINGLE[name] * scale).all(), (error / scale).max()
+    # Not the float64 kernel rounded once, whose error is half a unit in the last place.
+    assert (error / scale).max() > 6.1e-8
+
+
 CACHED = """
 import sys, numpy as np, franka_dynamics as fd
 from franka_dynamics.batch import compiled

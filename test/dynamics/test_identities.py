@@ -99,16 +99,6 @@ def test_jacobians_are_the_slopes_of_the_poses(formulation, case):
 
 @every_formulation
 @every_case
-def test_the_slope_of_the_center_of_mass_carries_the_weight(formulation, case):
-    # The weight's torque is the mass times gravity through the centre of mass's slope.
-    arm, gravity, q, _, _ = case
-    model = formulation(arm, gravity)
-    mass = sum(link.mass for link in arm.links)
-    assert_near(model.gravity(q), -mass * gradient(model.center_of_mass, q) @ gravity, DIFFERENCES)
-
-
-@every_formulation
-@every_case
 def test_forward_dynamics_returns_the_acceleration_of_its_torque(formulation, case):
     arm, gravity, q, dq, ddq = case
     model, wrench = formulation(arm, gravity), np.arange(1.0, 7.0)
@@ -127,14 +117,6 @@ def test_a_wrenchs_torque_is_by_the_transposed_jacobian(formulation, case):
         q, dq, ddq, wrench=wrench
     )
     assert_near(from_wrench, model.jacobian(q).T @ wrench, CLOSED_FORM)
-
-
-@every_formulation
-@every_case
-def test_kinetic_energy_is_the_mass_matrixs_quadratic_form(formulation, case):
-    arm, gravity, q, dq, _ = case
-    model = formulation(arm, gravity)
-    assert_near(model.kinetic_energy(q, dq), 0.5 * dq @ model.mass_matrix(q) @ dq, CLOSED_FORM)
 
 
 @every_formulation
