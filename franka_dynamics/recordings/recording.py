@@ -127,7 +127,7 @@ def read_recording(
     progress: Progress | None = None,
 ) -> Recording:
     """
-    Read the joint states of one arm from a rosbag2.
+    Read the joint states of one arm from a rosbag2, or from a bag of ROS 1.
 
     Joints are found by name, in any order and among others. Messages without any of the arm's
     joints, such as a gripper's own on the same topic, are passed over and counted.
@@ -135,7 +135,7 @@ def read_recording(
     Parameters
     ----------
     path : str or Path
-        A bag's folder, or a single .mcap or .db3 file.
+        A bag's folder, or a single .mcap, .db3 or (ROS 1) .bag file.
     joints : ArmDescription or sequence of str
         The arm, or the names of its joints from base to tip.
     topic : str, optional

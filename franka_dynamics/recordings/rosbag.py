@@ -18,7 +18,7 @@ from ..errors import MissingDependencyError, needing, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 DEFAULT_TOPIC = '/joint_states'
-_FILES = ('.mcap', '.db3')
+_FILES = ('.mcap', '.db3', '.bag')
 _MENDERS = {'ros2': '`ros2 bag reindex`', 'mcap': '`mcap recover`'}
 
 
@@ -32,7 +32,7 @@ def what_to_do() -> str:
 @contextmanager
 def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     """
-    Yield the reader of a rosbag2 (folder, .mcap or .db3) and its deserializer.
+    Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
     JointState is taken as every release of ROS has it, so that no definition of another type in
     the bag, which may be broken or unknown, can keep it from being read.
@@ -46,7 +46,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
 
     """
     with needing('Reading bags needs rosbags', 'replay'):
-        from rosbags import rosbag2
+        from rosbags import rosbag1, rosbag2
         from rosbags.typesys import get_typestore, Stores
     if not bag.exists():
         raise RecordingError(
@@ -66,10 +66,13 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     if bag.is_file() and bag.suffix not in _FILES:
         raise RecordingError(
             f'{bag} is none of {", ".join(_FILES)}; give the folder of a rosbag2, or a single '
-            'file of those kinds (`bag import` reads other logs, `rosbags-convert` turns a .bag '
-            'of ROS 1 into a rosbag2).'
+            'file of those kinds (`bag import` reads logs of other kinds).'
         )
     try:
+        if bag.suffix == '.bag':
+            with rosbag1.Reader(bag) as reader:
+                yield reader, get_typestore(Stores.ROS1_NOETIC).deserialize_ros1
+            return
         with (
             nullcontext(bag) if unclosed is None else closed_copy(unclosed) as path,
             rosbag2.Reader(path) as reader,

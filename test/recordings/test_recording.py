@@ -212,6 +212,26 @@ def test_a_faulty_message_is_named_with_its_value(messages, write_joint_states, 
     assert str(bag) in str(raised.value)
 
 
+def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
+    rosbag1 = pytest.importorskip('rosbags.rosbag1')
+    from rosbags.typesys import get_typestore, Stores
+
+    types = get_typestore(Stores.ROS1_NOETIC)
+    recording = simulate(FER, duration=2.0)
+    kind, stamp = 'sensor_msgs/msg/JointState', types.types['builtin_interfaces/msg/Time']
+    with rosbag1.Writer(tmp_path / 'old.bag') as writer:
+        connection = writer.add_connection('/joint_states', kind, typestore=types)
+        for i, (ns, *state) in enumerate(
+            zip(recording.stamp_ns.tolist(), recording.q, recording.dq, recording.effort)
+        ):
+            header = types.types['std_msgs/msg/Header'](
+                seq=i, stamp=stamp(sec=ns // 10**9, nanosec=ns % 10**9), frame_id=''
+            )
+            message = types.types[kind](header, list(recording.joint_names), *state)
+            writer.write(connection, ns, types.serialize_ros1(message, kind))
+    assert_same_states(read_recording(tmp_path / 'old.bag', FER.joint_names), recording)
+
+
 def test_a_topic_not_there_lists_those_with_joint_states(messages, write_joint_states, tmp_path):
     bag = write_joint_states(tmp_path / 'bag', messages, topic='/left/joint_states')
     assert read_recording(bag, FER.joint_names).topic == '/left/joint_states'
