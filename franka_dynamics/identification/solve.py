@@ -77,8 +77,6 @@ class Estimate:
         The triangle of the fitted parameters' weighted equations, prior included.
     kept : ndarray of int, shape (a,)
         Which of the p parameters are fitted.
-    regularization : float
-        Weight of the prior about the starting set; 0 is plain weighted least squares.
     misfit : PriorMisfit, optional
         Of a starting set that is only as good as the samples show.
 
@@ -87,7 +85,6 @@ class Estimate:
     theta: Array
     factor: Array
     kept: NDArray[np.intp]
-    regularization: float = 0.0
     misfit: PriorMisfit | None = None
 
     @cached_property
@@ -120,11 +117,7 @@ class Estimate:
         return float(np.sum(np.linalg.solve(self.factor.T, rows.T) ** 2))
 
 
-def solve(
-    equations: Sequence[Equations],
-    kept: NDArray[np.intp] | None = None,
-    regularization: float = 0.0,
-) -> Estimate:
+def solve(equations: Sequence[Equations], kept: NDArray[np.intp] | None = None) -> Estimate:
     """
     Return the least squares of some equations, of the samples and of a prior, put together.
 
@@ -134,8 +127,6 @@ def solve(
         Together of full column rank for the parameters in `kept`.
     kept : ndarray of int, optional
         Which of the p parameters are fitted; all by default.
-    regularization : float
-        What the estimate is to say of its prior.
 
     """
     rows = np.concatenate([one for one, _ in equations])
@@ -145,7 +136,7 @@ def solve(
     theta = np.zeros(rows.shape[1])
     a = len(chosen)
     theta[chosen] = np.linalg.solve(triangle[:a, :a], triangle[:a, a])
-    return Estimate(theta, triangle[:a, :a], chosen, regularization)
+    return Estimate(theta, triangle[:a, :a], chosen)
 
 
 def estimate(
@@ -170,7 +161,7 @@ def estimate(
 
     """
     kept = None if fitted is None else _kept(prior, fitted)
-    return solve([equations, prior.rows(regularization)], kept, regularization)
+    return solve([equations, prior.rows(regularization)], kept)
 
 
 def _kept(prior: Prior, fitted: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -42,7 +42,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'samples_per_independent_one': fit.noise.inflation,
         },
         'prior': {
-            'strength': result.base.regularization,
+            'strength': result.consistent.regularization,
             'shown_precision': fit.precision,
             'cross_validation': fit.validation,
         },
@@ -251,7 +251,7 @@ def warning_lines(result: Identification) -> list[str]:
 
 
 def _about_the_prior(result: Identification) -> list[str]:
-    regularization, start = result.base.regularization, result.start.inertial_set
+    regularization, start = result.consistent.regularization, result.start.inertial_set
     precision = result.fit.precision
     chosen = 'by cross-validation' if result.options.regularization is None else 'by hand'
     free = result.unregularised

@@ -100,21 +100,3 @@ def test_columns_mixed_up_are_warned_of(log, columns, sentence, tmp_path, capsys
     out = ' '.join(capsys.readouterr().out.split())
     assert sentence in out
     assert ('warning' in out) == bool(sentence)
-
-
-def test_a_real_recording_returns_from_csv_to_the_bit(fer_recording, tmp_path):
-    real = fer_recording
-    np.savetxt(
-        tmp_path / 'real.csv',
-        np.column_stack([real.stamp_ns, np.degrees(real.q), real.dq, real.effort]),
-        delimiter=';',
-        header=HEADER.replace(',', ';'),
-        comments='',
-        fmt='%.17e',
-    )
-    command = ['bag', 'import', str(tmp_path / 'real.csv'), *COLUMNS, '--stamp-unit', 'ns']
-    assert main([*command, '--position-unit', 'deg']) == 0
-    back = read_recording(tmp_path / 'real', FER.joint_names)
-    np.testing.assert_array_equal(back.stamp_ns, real.stamp_ns)
-    np.testing.assert_allclose(back.q, real.q, rtol=1e-15)
-    np.testing.assert_array_equal(back.effort, real.effort)
