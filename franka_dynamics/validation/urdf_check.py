@@ -163,7 +163,7 @@ def model_from_urdf(
     geometry = tuple(one for one in found.differences if one in found.geometry)
     if differences := tuple(one for one in geometry if not _rounded(one)):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
-    different = _different(nearest, found, massless_hand)
+    different = _different(nearest, found, chain, massless_hand)
     same, findings, notes = _judged(nearest, found, different, reference, accept_unknown_inertials)
     joints, limit_notes = _joints(chain, reference)
     verdict = UrdfVerdict(
@@ -201,7 +201,7 @@ def _rounded(one: Difference) -> bool:
 
 
 def _different(
-    nearest: NearestSet, found: Comparison, massless_hand: Sequence[str]
+    nearest: NearestSet, found: Comparison, chain: SerialChain, massless_hand: Sequence[str]
 ) -> list[Difference]:
     """Return where links are others than the published ones by more than rounding."""
     matches = dict(zip(found.first.joint_names, nearest.matches))
@@ -216,15 +216,12 @@ def _different(
         cause = f'the URDF has a hand ({", ".join(massless_hand)}), but its mass is missing'
         different = [replace(one, cause=cause, certain=False) for one in different]
     if not all(one.has_effect for one in different):
-        second = replace(found.first, links=found.second.links)
-        tilted = compare(found.first, second, gravity=_TILTED).links
+        tilted = compare(found.first, chain, gravity=_TILTED).links
         effects = {(one.place, one.parameter): one.torque_effect for one in tilted}
         different = [
             one
             if one.has_effect
-            else replace(
-                one, torque_effect=effects.get((one.place, one.parameter), 0.0), tilted=True
-            )
+            else replace(one, torque_effect=effects[one.place, one.parameter], tilted=True)
             for one in different
         ]
     return sorted(different, key=lambda one: -one.torque_effect)
@@ -248,8 +245,8 @@ def _judged(
     notes = [f'{one} Accepted.' for one in findings if one not in refused]
     notes += [f'{one} Passed.' for one in different if one not in findings]
     if not refused and nearest.worst is not Match.EXACT:
-        upright = effect_between(found.first, second)
-        notes.append(f'The difference to {nearest.known} acts on torques: {upright}.')
+        together = found.together
+        notes.append(f'The difference to {nearest.known} acts on torques: {together}.')
     return same, refused, tuple(notes)
 
 
