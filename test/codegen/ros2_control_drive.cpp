@@ -5,8 +5,9 @@
 // Rows of numbers come in on standard input, rows go out on standard output.
 //
 // drive controller JOINT...   time, q, dq and 3 n references a row -> effort (chained controller)
-// drive behind JOINT... URDF  a motion -> position, velocity, effort in each cycle of a whole
-//                             controller_manager: trajectory -> feedforward -> mock hardware
+// drive alone JOINT... URDF   a motion -> position, velocity, effort in each cycle of a whole
+//                             controller_manager: feedforward -> mock hardware
+// drive behind JOINT... URDF  the same of trajectory controller -> feedforward -> mock hardware
 // drive solver JOINT...       q, dq a row -> C dq, g, friction, M
 #include <algorithm>
 #include <atomic>
@@ -26,6 +27,7 @@
 #include "lifecycle_msgs/msg/state.hpp"
 #include "pluginlib/class_loader.hpp"
 #include "rclcpp/rclcpp.hpp"
+#include "std_msgs/msg/float64_multi_array.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 #ifdef WITH_SOLVER
 #include "inverse_dynamics_solver/inverse_dynamics_solver.h"
@@ -153,7 +155,7 @@ public:
         throw std::runtime_error("configure");
       }
     }
-    activate(controllers);
+    switch_to(controllers, {});
     for (const char * kind : {"position", "velocity", "effort"}) {
       for (const auto & joint : joints) {
         measured.push_back(hardware->claim_state_interface(joint + "/" + kind));
@@ -178,11 +180,11 @@ public:
   }
 
   // A switch is done by the cycle while another thread waits for it.
-  void activate(const std::vector<std::string> & names)
+  void switch_to(const std::vector<std::string> & on, const std::vector<std::string> & off)
   {
     std::atomic<bool> ended = false, switched = false;
     std::thread asking([&]() {
-        switched = cm->switch_controller(names, {}, 2, true, rclcpp::Duration::from_seconds(5.0)) ==
+        switched = cm->switch_controller(on, off, 2, true, rclcpp::Duration::from_seconds(5.0)) ==
           controller_interface::return_type::OK;
         ended = true;
       });
@@ -230,6 +232,31 @@ public:
 private:
   int64_t now_ = 1'000'000'000;
 };
+
+int alone(const std::vector<std::string> & joints, const std::string & urdf)
+{
+  Manager manager(joints, urdf, {"feedforward"});
+  const auto publisher = manager.cm->create_publisher<std_msgs::msg::Float64MultiArray>(
+    "/feedforward/reference", 1);
+  manager.wait_for_listener(publisher);
+  std_msgs::msg::Float64MultiArray message;
+  message.data.resize(3 * joints.size());
+  if (!read_row(message.data)) {return fail("input");}
+  manager.say_controllers();
+  // 0.3 s without a reference, 0.6 s with one in every cycle, and 0.6 s without; then no controller.
+  for (int k = 0; k < 1500; ++k) {
+    if (k >= 300 && k < 900) {publisher->publish(message);}
+    manager.executor->spin_some();
+    manager.cycle();
+    manager.print_states();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  manager.switch_to({}, {"feedforward"});
+  manager.cycle();
+  manager.print_states();
+  manager.say_controllers();
+  return 0;
+}
 
 int behind(const std::vector<std::string> & joints, const std::string & urdf)
 {
@@ -313,10 +340,10 @@ int main(int argc, char ** argv)
   try {
     if (what == "controller") {
       code = controller(joints);
-    } else if (what == "behind") {
+    } else if (what == "alone" || what == "behind") {
       const std::string urdf = joints.back();
       joints.pop_back();
-      code = behind(joints, urdf);
+      code = what == "alone" ? alone(joints, urdf) : behind(joints, urdf);
 #ifdef WITH_SOLVER
     } else if (what == "solver") {
       code = solver(joints);

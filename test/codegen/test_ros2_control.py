@@ -33,13 +33,14 @@ project(drive CXX)
 set(CMAKE_CXX_STANDARD 17)
 find_package(controller_manager REQUIRED)
 find_package(pluginlib REQUIRED)
+find_package(std_msgs REQUIRED)
 find_package(trajectory_msgs REQUIRED)
 find_package(my_arm REQUIRED)
 find_package(inverse_dynamics_solver QUIET)
 find_package(Eigen3 QUIET)
 add_executable(drive drive.cpp)
 target_link_libraries(drive controller_manager::controller_manager pluginlib::pluginlib
-  ${trajectory_msgs_TARGETS} my_arm::core)
+  ${std_msgs_TARGETS} ${trajectory_msgs_TARGETS} my_arm::core)
 if(inverse_dynamics_solver_FOUND)
   target_compile_definitions(drive PRIVATE WITH_SOLVER)
   target_include_directories(drive PRIVATE ${inverse_dynamics_solver_INCLUDE_DIRS})
@@ -222,6 +223,30 @@ MANAGED = """
     state_interfaces: [position, velocity]
     allow_nonzero_velocity_at_trajectory_end: false
 """
+
+
+def test_alone_in_a_controller_manager_it_follows_its_topic(drive):
+    # The mock hardware stands still: what the controller commands is what the terms say there.
+    arm, run = drive
+    ddq = np.linspace(-2.0, 2.0, arm.n)
+    row = [*arm.home, *np.zeros(arm.n), *ddq]
+    parameters = of_feedforward(PLAIN) + (
+        '/controller_manager:\n  ros__parameters:\n    update_rate: 1000\n'
+        '    feedforward.type: my_arm/FeedforwardController\n'
+    )
+    found, said = run('alone', mock_urdf(arm), rows=[row], parameters=parameters)
+    assert 'feedforward is active' in said and 'feedforward is inactive' in said
+    position, velocity, effort = np.split(found, 3, axis=1)
+    np.testing.assert_array_equal(position, np.tile(arm.home, (len(found), 1)))
+    assert not velocity.any()
+    model = PinocchioModel(arm.with_payload(PLAIN.payload_inertia()), PLAIN.gravity_vector)
+    held = model.gravity(arm.home)
+    moved = held + model.mass_matrix(arm.home) @ ddq
+    # Held before a motion comes, with its inertia torque while it comes, held again after it.
+    np.testing.assert_allclose(effort[:300], np.tile(held, (300, 1)), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(effort[600:900], np.tile(moved, (300, 1)), rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(effort[1300:], np.tile(held, (201, 1)), rtol=0.0, atol=ATOL)
+    assert np.abs(np.diff(effort, axis=0)).max() <= 1.0 + ATOL
 
 
 def test_behind_a_trajectory_controller_it_adds_the_terms(drive):

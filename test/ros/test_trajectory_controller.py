@@ -17,19 +17,21 @@ pytest.importorskip('controller_manager_msgs', reason='controller_manager_msgs i
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
 from controller_manager_msgs.srv import ConfigureController, LoadController, SwitchController
 import numpy as np
 from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.arm import load
+from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
 
-from ..ros2_control_prefix import environment, mock_urdf, PREFIXES
+from ..ros2_control_prefix import environment, made, mock_urdf, PREFIXES
 
 pytestmark = pytest.mark.skipif(
     not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control'
@@ -38,12 +40,15 @@ pytestmark = pytest.mark.skipif(
 ARM = load('fr3')
 NAMES = list(ARM.joint_names)
 WEIGHT = NewtonEulerModel(ARM).gravity(ARM.home)
+Result = FollowJointTrajectory.Result
 PARAMETERS = f"""
 /controller_manager:
   ros__parameters:
     update_rate: 200
     joint_state_broadcaster.type: joint_state_broadcaster/JointStateBroadcaster
     trajectory.type: joint_trajectory_controller/JointTrajectoryController
+    feedforward.type: my_arm/FeedforwardController
+    forward.type: forward_command_controller/ForwardCommandController
     effort_controller.type: forward_command_controller/ForwardCommandController
 /trajectory:
   ros__parameters:
@@ -54,13 +59,21 @@ PARAMETERS = f"""
   ros__parameters:
     joints: {NAMES}
     interface_name: effort
+/feedforward:
+  ros__parameters:
+    target: mujoco
+    reference: torque
+/forward:
+  ros__parameters:
+    joints: {[f'feedforward/{name}' for name in NAMES]}
+    interface_name: effort
 """
 
 
 class Stack:
     """A running ros2_control_node, and a probe beside it."""
 
-    def __init__(self, probe, folder):
+    def __init__(self, probe, folder, *prefixes):
         self.probe = probe
         self.log = folder / 'ros2_control_node.log'
         (folder / 'parameters.yaml').write_text(PARAMETERS)
@@ -74,7 +87,7 @@ class Stack:
                 [node, '--ros-args', '--params-file', str(folder / 'parameters.yaml')],
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=environment(),
+                env=environment(*prefixes),
             )
         latched = QoSProfile(
             depth=1,
@@ -175,12 +188,19 @@ def client(stack, launch):
 MOTION = multisine(ARM, 3.0, 0.2)
 
 
-def goal():
-    return FollowJointTrajectory.Goal(
+def goal(stretch=1.0, tolerance=None):
+    message = FollowJointTrajectory.Goal(
         trajectory=trajectory_message(
-            NAMES, MOTION.times, MOTION.positions, MOTION.velocities, MOTION.accelerations
+            NAMES,
+            MOTION.times * stretch,
+            MOTION.positions,
+            MOTION.velocities / stretch,
+            MOTION.accelerations / stretch**2,
         )
     )
+    if tolerance is not None:
+        message.path_tolerance = [JointTolerance(name=name, position=tolerance) for name in NAMES]
+    return message
 
 
 def away_from_lines(efforts, corners):
@@ -208,6 +228,50 @@ def test_a_goal_is_followed_with_our_torques(client):
     assert np.ptp(followed, axis=0).max() > 1.0
 
 
+def braking_goal():
+    """Return a goal as MoveIt's time parametrisation ends one: at rest, still decelerating."""
+    t = np.linspace(0.0, 1.0, 11)
+    away = np.full(7, 0.2)
+    s = np.where(t < 0.5, 2.0 * t**2, 1.0 - 2.0 * (1.0 - t) ** 2)
+    ds = np.where(t < 0.5, 4.0 * t, 4.0 * (1.0 - t))
+    dds = np.where(t < 0.5, 4.0, -4.0)
+    return FollowJointTrajectory.Goal(
+        trajectory=trajectory_message(
+            NAMES, t, ARM.home + np.outer(s, away), np.outer(ds, away), np.outer(dds, away)
+        )
+    )
+
+
+def test_what_the_controller_holds_the_arm_with(client):
+    # The controller's own rules, on which our last point and the pages rely.
+    stack = client.stack
+
+    def held():
+        before = len(stack.states)
+        stack.until(lambda: len(stack.states) > before + 40, 'more states')
+        efforts = stack.efforts(before + 20)
+        np.testing.assert_array_equal(efforts, np.tile(efforts[0], (len(efforts), 1)))
+        return efforts[0]
+
+    def cancelled():
+        seen = len(client.feedback)
+        handle = client.send(goal(stretch=20.0))
+        stack.until(lambda: len(client.feedback) > seen + 2, 'feedback')
+        stack.until(handle.cancel_goal_async().done, 'an answer to the wish')
+        assert client.end(handle).status == GoalStatus.STATUS_CANCELED
+
+    np.testing.assert_array_equal(held(), np.zeros(7))
+    cancelled()
+    np.testing.assert_array_equal(held(), np.zeros(7))
+    braking = braking_goal()
+    assert client.end(client.send(braking)).status == GoalStatus.STATUS_SUCCEEDED
+    weight = NewtonEulerModel(ARM).gravity(np.array(braking.trajectory.points[-1].positions))
+    np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
+    # Cancelled later, it holds with the effort of the last success, wherever the arm is.
+    cancelled()
+    np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
+
+
 def test_the_nodes_torques_reach_the_joints(stack, start_node):
     stack.activate('effort_controller')
     np.testing.assert_array_equal(stack.efforts(-1), np.zeros((1, 7)))
@@ -226,3 +290,45 @@ def test_the_nodes_torques_reach_the_joints(stack, start_node):
     # The controller keeps the last command, which holds the arm.
     efforts = stack.efforts(before + 10)
     np.testing.assert_allclose(efforts, np.tile(WEIGHT, (len(efforts), 1)), atol=1e-12)
+
+
+@pytest.fixture(scope='module')
+def package(tmp_path_factory):
+    """Return where the generated package of the arm is installed."""
+    folder = tmp_path_factory.mktemp('my_arm')
+    for path, text in cpp_package(ARM, 'my_arm').items():
+        (folder / 'source' / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / 'source' / path).write_text(text)
+    made(folder / 'source', folder / 'build', folder / 'install')
+    return folder / 'install'
+
+
+def test_the_generated_controller_runs_behind_another(probe, tmp_path, package):
+    stack = Stack(probe, tmp_path, package)
+    try:
+        stack.load('feedforward', 'forward')
+        stack.switch(on=['feedforward', 'forward'])
+        commands = probe.create_publisher(Float64MultiArray, 'forward/commands', 1)
+        wish = np.linspace(1.0, 4.0, 7)
+
+        def commanded():
+            commands.publish(Float64MultiArray(data=wish.tolist()))
+            return np.abs(stack.efforts(-1) - WEIGHT - wish).max() < 1e-12
+
+        # A newton metre a millisecond at most; then upstream's torque and the arm's weight.
+        stack.until(commanded, 'torque from upstream and gravity')
+        stack.switch(off=['forward'])
+        # Nobody upstream: back to what holds the arm, by the rate limit, and there it stays.
+        stack.until(
+            lambda: np.abs(stack.efforts(-1) - WEIGHT).max() < 1e-12,
+            'the end of the stop sequence',
+        )
+        before = len(stack.states)
+        stack.until(lambda: len(stack.states) > before + 50, 'more states')
+        np.testing.assert_allclose(
+            stack.efforts(before), np.tile(WEIGHT, (len(stack.efforts(before)), 1)), atol=1e-12
+        )
+        stack.switch(on=['forward'])
+        stack.until(commanded, 'torque from upstream again')
+    finally:
+        stack.close()
