@@ -214,9 +214,9 @@ class ContactMonitor:
         """Where the arm was when it was evaluated last, shape (n,) [rad]."""
         return self._q
 
-    def load_mass(self) -> tuple[float, float]:
+    def load_mass(self) -> float:
         """
-        Return the load as a point mass at the flange [kg], and what that leaves open [N m].
+        Return the load as a point mass at the flange [kg].
 
         The mass fits the slow part of the external torque best; NaN while it is not known, or
         where gravity has no lever on the flange.
@@ -225,9 +225,8 @@ class ContactMonitor:
         lever = -jacobian.T @ self._model.model.gravity.linear
         square = float(lever @ lever)
         if not self.settled or square < _LEAST_LEVER**2:
-            return float('nan'), float('nan')
-        mass = float(lever @ self.load) / square
-        return mass, float(np.linalg.norm(self.load - mass * lever))
+            return float('nan')
+        return float(lever @ self.load) / square
 
     def _evaluate(self, stamp: float, residual: Array, interval: Interval) -> bool:
         limits, elapsed = self.limits, interval.seconds

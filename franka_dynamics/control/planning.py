@@ -122,8 +122,7 @@ def plan(
     if request.ends_motion:
         return to_rest(now, current, description)
     request = _in_arm_order(request, description)
-    _require_numbers(request)
-    _require_sound_effort(request, description)
+    _require_numbers(request, description)
     start = now if request.start is None else request.start
     if start + request.times[-1] < now - MOST_LATENESS_S:
         raise ReferenceRefusedError(
@@ -236,7 +235,7 @@ def require_count(points: int) -> None:
         )
 
 
-def _require_numbers(request: TrajectoryRequest) -> None:
+def _require_numbers(request: TrajectoryRequest, description: ArmDescription) -> None:
     require_count(len(request.times))
     given = {'times': request.times, 'positions': request.positions, **_optional(request)}
     for name, values in given.items():
@@ -261,18 +260,11 @@ def _require_numbers(request: TrajectoryRequest) -> None:
             f"The reference's time_from_start must increase from point to point and not be "
             f'negative; point {point} has {request.times[point - 1]:.6g} s.'
         )
-
-
-def _require_sound_effort(request: TrajectoryRequest, description: ArmDescription) -> None:
-    if request.effort is None:
-        return
-    limit = description.limit('effort')
-    beyond = np.argwhere(np.abs(request.effort) > limit)
-    if len(beyond):
-        point, joint = beyond[0]
+    effort, limit = given.get('effort', np.zeros((1, description.n))), description.limit('effort')
+    for point, joint in np.argwhere(np.abs(effort) > limit):
         raise ReferenceRefusedError(
             f"The reference's effort of {description.joint_names[joint]} at point {point + 1} is "
-            f'{request.effort[point, joint]:.4g}, beyond its limit of {limit[joint]:g}; leave '
+            f'{effort[point, joint]:.4g}, beyond its limit of {limit[joint]:g}; leave '
             'efforts out, they are computed here.'
         )
 
@@ -311,8 +303,8 @@ def _trajectory(
 
 
 def _require_reachable(description: ArmDescription, first: Array, current: Array) -> None:
-    joint, distance = _farthest(first, current)
-    if distance > MOST_START_DISTANCE:
+    joint, distance = _too_far(first, current)
+    if distance:
         raise ReferenceRefusedError(
             f'The reference starts {distance:.3g} rad from where '
             f'{description.joint_names[joint]} is desired or stands ({first[joint]:.4g} instead '
@@ -323,8 +315,8 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
 
 def _require_at_desired(description: ArmDescription, desired: Array, measured: Array) -> None:
     """Refuse to lead an arm on from where it is desired while it is not there."""
-    joint, distance = _farthest(measured, desired)
-    if distance > MOST_START_DISTANCE:
+    joint, distance = _too_far(measured, desired)
+    if distance:
         raise ReferenceRefusedError(
             f'{description.joint_names[joint]} stands {distance:.3g} rad from where it is '
             f'desired ({measured[joint]:.4g} instead of {desired[joint]:.4g}), more than '
@@ -333,11 +325,11 @@ def _require_at_desired(description: ArmDescription, desired: Array, measured: A
         )
 
 
-def _farthest(q: Array, other: Array) -> tuple[int, float]:
-    """Return the joint that is farthest from another position, and how far [rad]."""
+def _too_far(q: Array, other: Array) -> tuple[int, float]:
+    """Return the joint that is farthest from another position, and how far if that is too much."""
     distance = np.abs(q - other)
     joint = int(distance.argmax())
-    return joint, float(distance[joint])
+    return joint, float(distance[joint]) if distance[joint] > MOST_START_DISTANCE else 0.0
 
 
 def _require_within_limits(

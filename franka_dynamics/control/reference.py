@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -144,7 +145,7 @@ class ReferenceSource:
     @property
     def active(self) -> bool:
         """Whether a stream or a trajectory is being followed."""
-        return self._streamed is not None or self._trajectory is not None
+        return math.isfinite(self._since) or self._trajectory is not None
 
     @property
     def motion(self) -> Trajectory | None:
@@ -153,20 +154,19 @@ class ReferenceSource:
 
     def clear(self) -> None:
         """Forget everything; nothing is desired until `hold` or a reference comes."""
-        self._held: ReferencePoint | None = None
-        self._streamed: tuple[ReferencePoint, float] | None = None
+        self._point: ReferencePoint | None = None
+        self._since = math.inf  # when the point was streamed; it is held for ever if it was not
         self._trajectory: Trajectory | None = None
         self._next: Trajectory | None = None
 
     def hold(self, q: Array) -> None:
         """Stand still at q from now on."""
-        self.clear()
-        self._held = ReferencePoint.at_rest(q)
+        self.stream(ReferencePoint.at_rest(q), math.inf)
 
     def stream(self, point: ReferencePoint, stamp: float) -> None:
         """Follow one point until the next comes, or until it is too old."""
         self.clear()
-        self._streamed = (point, stamp)
+        self._point, self._since = point, stamp
 
     def follow(self, trajectory: Trajectory, now: float) -> None:
         """Follow a trajectory by time; until it begins, go on with what was desired before."""
@@ -182,10 +182,9 @@ class ReferenceSource:
             return self._next.sample(stamp)
         if self._trajectory is not None:
             return self._trajectory.sample(stamp)
-        if self._streamed is not None:
-            point, since = self._streamed
-            return point if stamp - since <= STREAM_TIMEOUT_S else ReferencePoint.at_rest(point.q)
-        return self._held
+        if self._point is not None and stamp - self._since > STREAM_TIMEOUT_S:
+            return ReferencePoint.at_rest(self._point.q)
+        return self._point
 
     def sample(self, stamp: float) -> ReferencePoint | None:
         """Return the desired state at a stamp [s], and leave behind what has ended by then."""
@@ -194,7 +193,7 @@ class ReferenceSource:
         desired = self.at(stamp)
         if desired is not None and (
             (self._trajectory is not None and stamp >= self._trajectory.end)
-            or (self._streamed is not None and stamp - self._streamed[1] > STREAM_TIMEOUT_S)
+            or stamp - self._since > STREAM_TIMEOUT_S
         ):
             following = self._next
             self.hold(desired.q)

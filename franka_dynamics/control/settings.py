@@ -161,19 +161,13 @@ class Settings:
 
     def changed_from(self, other: Settings) -> frozenset[str]:
         """Return the names of the live parameters that differ from those of other settings."""
-        differing = {
-            entry.name
-            for entry in fields(self)
-            if entry.name != 'terms' and getattr(self, entry.name) != getattr(other, entry.name)
+        changed = {
+            f'{group}{entry.name}'
+            for group, ours, theirs in (('', self, other), ('terms.', self.terms, other.terms))
+            for entry in fields(ours)
+            if getattr(ours, entry.name) != getattr(theirs, entry.name)
         }
-        return frozenset(
-            differing
-            | {
-                f'terms.{entry.name}'
-                for entry in fields(self.terms)
-                if getattr(self.terms, entry.name) != getattr(other.terms, entry.name)
-            }
-        )
+        return frozenset(changed - {'terms'})
 
     def payload_inertia(self) -> LinkInertia:
         """

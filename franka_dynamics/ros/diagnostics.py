@@ -267,7 +267,7 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _contact_status(self) -> DiagnosticStatus:
         watch, names = self._external, self._controller.description.joint_names
         monitor = watch.monitor
-        mass, _ = monitor.load_mass()
+        mass = monitor.load_mass()
         level, message = OK, 'no contact'
         if watch.failure:
             level = ERROR

@@ -21,10 +21,6 @@ from ..typing import Array
 # Of a Franka arm's joints; see franka_elasticity().
 MOTOR_INERTIA = np.array([0.6057, 0.6057, 0.4625, 0.4625, 0.2055, 0.2055, 0.2055])
 TORQUE_FEEDBACK = 3.0
-STIFFNESS = np.array([13e3, 14e3, 10e3, 10e3, 9e3, 9e3, 2.2e3])
-DAMPING = np.array([17.0, 15.0, 13.0, 11.0, 1.2, 1.2, 0.3])
-CYCLES = np.array([38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6])
-HARMONICS = np.array([0.5, 1.0, 2.0])
 RIPPLE = np.array(
     [
         (0.13, 0.10, 0.13, 0.05, 0.01, 0.01, 0.0),
@@ -32,7 +28,6 @@ RIPPLE = np.array(
         (0.10, 0.26, 0.08, 0.32, 0.12, 0.12, 0.0),
     ]
 )
-NOISE = np.array([0.52, 0.65, 0.48, 0.33, 0.12, 0.15, 0.02])
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +90,13 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
             'seven of a Franka arm.'
         )
     return JointElasticity(
-        stiffness=STIFFNESS,
-        damping=DAMPING,
+        stiffness=np.array([13e3, 14e3, 10e3, 10e3, 9e3, 9e3, 2.2e3]),
+        damping=np.array([17.0, 15.0, 13.0, 11.0, 1.2, 1.2, 0.3]),
         motor_inertia=MOTOR_INERTIA / (1.0 + TORQUE_FEEDBACK),
-        cycles=CYCLES,
+        cycles=np.array([38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6]),
         ripple=RIPPLE,
-        harmonics=HARMONICS,
-        noise=NOISE,
+        harmonics=np.array([0.5, 1.0, 2.0]),
+        noise=np.array([0.52, 0.65, 0.48, 0.33, 0.12, 0.15, 0.02]),
     )
 
 
