@@ -91,7 +91,7 @@ class ContactLimits:
     joint_factors: tuple[float, ...] = (1.0,)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Contact:
     """
     A contact: at which stamp [s] and joint it was flagged, and how strong it has been.
@@ -106,7 +106,7 @@ class Contact:
     joint: int
     peak: float
     share: float
-    shares: tuple[float, ...] = ()
+    shares: Array
 
     @property
     def link(self) -> int:
@@ -256,20 +256,14 @@ class ContactMonitor:
                 return False
             self.in_contact, self._quiet = True, 0.0
             self.contacts += 1
-            self.latest = Contact(stamp, joint, peak, share, tuple(shares.tolist()))
+            self.latest = Contact(stamp, joint, peak, share, shares)
             return True
-        if self.latest is not None:
-            joint = self.latest.joint
-            peak, own = abs(float(self.fast[joint])), float(shares[joint])
-            felt = self.latest.shares
-            if stamp - self.latest.stamp <= LINK_WINDOW_S:
-                felt = tuple(np.maximum(felt, shares).tolist())
-            self.latest = replace(
-                self.latest,
-                peak=max(self.latest.peak, peak),
-                share=max(self.latest.share, own),
-                shares=felt,
-            )
+        contact = self.latest
+        if contact is not None:
+            contact.peak = max(contact.peak, abs(float(self.fast[contact.joint])))
+            contact.share = max(contact.share, float(shares[contact.joint]))
+            if stamp - contact.stamp <= LINK_WINDOW_S:
+                contact.shares = np.maximum(contact.shares, shares)
         self._quiet = self._quiet + elapsed if share < limits.release else 0.0
         self.in_contact = self._quiet < limits.hold
         return not self.in_contact
@@ -368,9 +362,7 @@ def replay_contact(
     for count, (stamp, step, *state) in enumerate(zip(time, steps, q, dq, effort), start=1):
         began = monitor.update(float(stamp), *state) and monitor.in_contact
         if began and monitor.latest is not None:
-            contacts.append(monitor.latest)
-        elif monitor.in_contact and monitor.latest is not None:
-            contacts[-1] = monitor.latest  # its peak has grown
+            contacts.append(monitor.latest)  # whose peak grows on
         largest = np.maximum(largest, monitor.shares)
         watched += float(step) * monitor.settled
         if progress is not None and count % _PROGRESS_EVERY == 0:

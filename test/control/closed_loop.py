@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller and a simulated arm in closed loop, for the tests of what the controller does."""
 
+import numpy as np
+
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
@@ -10,6 +12,13 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationS
 
 FER = load('fer')
 MUJOCO = Settings(target='mujoco')
+
+
+def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, effort=None):
+    """Return the torques that a controller gives an arm whose states stand still, once per ms."""
+    stamps = begin + LONGEST_STEP_S * np.arange(count)
+    cycles = [controller.cycle(t, q, np.zeros(len(q)), t, effort=effort) for t in stamps.tolist()]
+    return [cycle.command for cycle in cycles if cycle.command is not None]
 
 
 class Loop:

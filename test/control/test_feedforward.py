@@ -22,7 +22,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import Push
 
-from .closed_loop import FER, Loop, MUJOCO
+from .closed_loop import commands_at_rest, FER, Loop, MUJOCO
 
 LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
 KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
@@ -166,16 +166,8 @@ def test_after_silence_the_first_torque_is_gravity_of_a_new_pose():
     elsewhere = FER.home + [0.0, 0.7, 0.0, 0.3, 0.0, 0.0, 0.0]
     loop.controller.supervisor.reset()
     loop.controller.enable()
-    first = next(
-        cycle.command
-        for cycle in (
-            loop.controller.cycle(
-                5.0 + 1e-3 * k, elsewhere, np.zeros(7), 5.0 + 1e-3 * k, effort=np.zeros(7)
-            )
-            for k in range(100)
-        )
-        if cycle.command is not None
-    )
+    still = {'q': elsewhere, 'begin': 5.0, 'effort': np.zeros(7)}
+    first = commands_at_rest(loop.controller, 100, **still)[0]
     np.testing.assert_allclose(first, NewtonEulerModel(FER).gravity(elsewhere), rtol=0, atol=1e-12)
 
 
@@ -206,13 +198,7 @@ def test_an_arm_without_limits_gets_finite_torques_within_a_rate():
     joints = tuple(replace(joint, limits=JointLimits()) for joint in FER.joints)
     controller = FeedforwardController(replace(FER, joints=joints), MUJOCO)
     controller.enable()
-    torques = [
-        cycle.command
-        for cycle in (
-            controller.cycle(1.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k) for k in range(400)
-        )
-        if cycle.command is not None
-    ]
+    torques = commands_at_rest(controller, 400)
     np.testing.assert_allclose(
         torques[-1], NewtonEulerModel(FER).gravity(FER.home), rtol=0, atol=1e-12
     )

@@ -22,7 +22,7 @@ from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 
-from .closed_loop import FER, Loop, MUJOCO
+from .closed_loop import commands_at_rest, FER, Loop, MUJOCO
 
 KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
 GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
@@ -56,13 +56,7 @@ def test_a_falling_arm_is_given_gravity_at_once():
 def test_an_arm_that_shows_nothing_is_ramped_up_to_gravity():
     controller = FeedforwardController(FER, GAZEBO)
     controller.enable()
-    commands = [
-        cycle.command
-        for cycle in (
-            controller.cycle(1.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k) for k in range(300)
-        )
-        if cycle.command is not None
-    ]
+    commands = commands_at_rest(controller, 300)
     np.testing.assert_allclose(commands[0], 0.0, rtol=0, atol=1e-12)
     steps = np.abs(np.diff(commands, axis=0)).max()
     # g over the 200 cycles of ramp_time.
