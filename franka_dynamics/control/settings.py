@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_body, PAYLOAD_ORDER
 from ..dynamics.model import GRAVITY
-from ..errors import InertiaError, SettingsError
+from ..errors import InertiaError, SettingsError, shortened
 from ..parameter_schema import check, ParameterSpec, specs
 
 
@@ -68,7 +68,6 @@ _MOST_GAIN = 1e4
 # third of a radian per second asks for all the torque there is. libfranka's joint impedance
 # example has 600 N m/rad of 87 N m, and 30 N m s/rad of 12 N m.
 _MOST_STIFFNESS, _MOST_DAMPING = 25.0, 3.0
-_MOST_VALUES = 64  # of an array that a sentence can still quote
 
 
 class StateSource(str, Enum):
@@ -180,15 +179,10 @@ class Settings:
 
         """
         values = np.asarray(self.payload, dtype=float)
-        if len(self.payload) > _MOST_VALUES:
-            raise SettingsError(
-                f'payload has {len(self.payload)} values; it must have ten '
-                f'({", ".join(PAYLOAD_ORDER)}).'
-            )
         if values.shape != (len(PAYLOAD_ORDER),) or not np.isfinite(values).all():
             raise SettingsError(
                 f'payload must be ten finite numbers ({", ".join(PAYLOAD_ORDER)}); got '
-                f'{list(self.payload)}.'
+                f'{shortened(str(list(self.payload)))}.'
             )
         try:
             return payload_body(values)
@@ -215,7 +209,8 @@ class Settings:
         ):
             raise SettingsError(
                 f'gravity_vector must be three numbers of at most {_MOST_GRAVITY} m/s^2 in the '
-                f'base frame, such as {list(GRAVITY)}; got {list(self.gravity_vector)}.'
+                f'base frame, such as {list(GRAVITY)}; got '
+                f'{shortened(str(list(self.gravity_vector)))}.'
             )
         norm = float(np.linalg.norm(gravity))
         if self.profile.receiver_adds_gravity and not _EARTH[0] <= norm <= _EARTH[1]:
@@ -276,13 +271,11 @@ def _ranges() -> tuple[ParameterSpec, ...]:
 
 
 def _per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
-    if len(values) > _MOST_VALUES:
-        raise SettingsError(f'{name} has {len(values)} values; give one, or one per joint.')
     gain = np.asarray(values, dtype=float)
     gain = np.repeat(gain, n) if gain.shape == (1,) else gain
     if gain.shape != (n,) or not np.isfinite(gain).all():
         raise SettingsError(
             f'{name} must be one finite number for all joints, or {n} of them, one per joint; got '
-            f'{list(values)}.'
+            f'{shortened(str(list(values)))}.'
         )
     return gain

@@ -41,6 +41,7 @@ def test_default_settings_are_valid_and_safe_on_every_arm():
         ({'gravity_vector': (0.0, 0.0)}, r'gravity_vector must be three numbers'),
         ({'gravity_vector': (0.0, 0.0, np.nan)}, r'gravity_vector must be three numbers'),
         ({'gravity_vector': (0.0, 0.0, -981.0)}, r'at most 30.0 m/s\^2'),
+        ({'gravity_vector': (0.0,) * 100000}, r'gravity_vector must be three numbers'),
         ({'gravity_vector': (0.0, 0.0, 0.0)}, r'has a length of 0 m/s\^2; target fci compensates'),
         ({'kp': (1.0, 2.0)}, r'kp must be one finite number for all joints, or 7 of them'),
         ({'kd': (-1.0,)}, r'kd must be within 0 and 261 at fer_joint1 .*; got -1'),
@@ -59,8 +60,8 @@ def test_default_settings_are_valid_and_safe_on_every_arm():
             r'max_flange_error is nan; it must be within 0 and 10 m',
         ),
         ({'max_tracking_error': (0.1,) * 3}, r'max_tracking_error must be one finite number'),
-        ({'kp': (1.0,) * 100000}, r'kp has 100000 values; give one'),
-        ({'payload': (1.0,) * 100000}, r'payload has 100000 values'),
+        ({'kp': (1.0,) * 100000}, r'kp must be one finite number'),
+        ({'payload': (1.0,) * 100000}, r'payload must be ten finite numbers'),
         ({'payload': (1.0, 0.0, 0.0, 150.0, *LOAD[4:])}, r'150 m .* Are these millimetres'),
         ({'scale': 1.5}, r'scale is 1.5; it must be within 0 and 1'),
         ({'scale': float('nan')}, r'scale is nan; it must be within 0 and 1'),
@@ -69,8 +70,9 @@ def test_default_settings_are_valid_and_safe_on_every_arm():
     ],
 )
 def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentence):
-    with pytest.raises(SettingsError, match=sentence):
+    with pytest.raises(SettingsError, match=sentence) as refused:
         replace(Settings(), **changes).validate(FER)
+    assert len(str(refused.value)) < 500
 
 
 def test_friction_is_refused_for_an_arm_without_friction_model():
