@@ -113,13 +113,10 @@ def _run(arguments: Demo, plan: DemoPlan, folder: Path, unasked: Callable[[], bo
         )
         show('drawing', 0.8)
         draw(figures, arm.joint_names, folder / 'demo.png')
-        recording, columns = run_trial(arm, plan.motion, plan.amplitude, progress=show)
+        recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=show)
         write_recording(recording, folder / 'plant_bag')
-        second = second_act_report({column.name: column.error for column in columns})
-        draw_second_act(
-            {column.name: (column.time, column.error) for column in columns},
-            folder / 'second_act.png',
-        )
+        second = second_act_report({name: error for name, (_, error) in errors.items()})
+        draw_second_act(errors, folder / 'second_act.png')
         write_json(report, session.rates, second, folder / 'demo.json')
         show('done', 1.0)
     title = f'{arm.name} ({arm.inertial_set}) in MuJoCo, plant = model, torques over DDS'

@@ -132,20 +132,7 @@ PERIODS, DRAWS = 2, 30  # of the motion to identify from, and trajectories it is
 _SETTLE_S = 1.0
 
 Progress = Callable[[str, float], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One controller's error: times (k,) [s], desired minus true position (k, n) [rad]."""
-
-    name: str
-    time: Array
-    error: Array
-
-    @property
-    def rms(self) -> float:
-        """Root mean square over time and joints [rad]."""
-        return float(np.sqrt(np.mean(self.error**2)))
+Error = tuple[Array, Array]
 
 
 def run_trial(
@@ -154,11 +141,12 @@ def run_trial(
     amplitude: float = 0.5,
     seed: int = 0,
     progress: Progress = lambda *_: None,
-) -> tuple[Recording, list[Column]]:
+) -> tuple[Recording, dict[str, Error]]:
     """
     Draw a plant, identify it from a recording, and follow one motion with three models.
 
-    Returns what was recorded and a column for each model.
+    Returns what was recorded, and each model's error by its name: times (k,) [s], desired minus
+    true position (k, n) [rad].
 
     Parameters
     ----------
@@ -190,7 +178,7 @@ def run_trial(
     identified = identify([recording], published).arm
     request = multisine(published, motion, amplitude)
     rubbing = published.friction is not None
-    columns = []
+    errors = {}
     for share, (name, arm, terms) in enumerate(
         (
             ('PD + g', published, Terms(coriolis=False, inertia=False)),
@@ -199,9 +187,8 @@ def run_trial(
         )
     ):
         progress(f'following with {name}', 0.5 + 0.15 * share)
-        _, column = _follow(plant, arm, gains, request, terms)
-        columns.append(replace(column, name=name))
-    return recording, columns
+        _, errors[name] = _follow(plant, arm, gains, request, terms)
+    return recording, errors
 
 
 def _excitation(arm: ArmDescription, seed: int) -> TrajectoryRequest:
@@ -226,7 +213,7 @@ def _follow(
     gains: tuple[Array, Array],
     request: TrajectoryRequest,
     terms: Terms,
-) -> tuple[Recording, Column]:
+) -> tuple[Recording, Error]:
     """Let one controller follow a motion on the plant; return what was recorded, and its error."""
     simulation = ArmSimulation(plant.arm, plant.settings)
     controller = FeedforwardController(
@@ -263,4 +250,4 @@ def _follow(
             )
         rows.append((reading.position, reading.velocity, simulation.read().effort))
     recording = recorded('plant', arm, rows[-len(times) :], TIMESTEP_S)
-    return recording, Column('', np.array(times), np.array(errors))
+    return recording, (np.array(times), np.array(errors))

@@ -63,7 +63,9 @@ def play(
                 f'The simulated arm lost the motion at {reading.time:.2f} s; it '
                 'is too fast, or the payload too heavy.'
             )
-        simulated.step(_command(model, reading.position, reading.velocity, desired))
+        away, slower = desired[0] - reading.position, desired[1] - reading.velocity
+        acceleration = desired[2] + _STIFFNESS * away + _DAMPING * slower
+        simulated.step(model.inverse_dynamics(reading.position, reading.velocity, acceleration))
         if step % _EVERY == 0:
             # The torque that acts during the step that begins at this state.
             after = simulated.read()
@@ -78,14 +80,3 @@ def recorded(
     q, dq, effort = (np.array(column) for column in zip(*rows))
     stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) * period * 1e9).astype(np.int64)
     return Recording(source, '/joint_states', arm.joint_names, stamps, q, dq, effort)
-
-
-def _command(
-    model: PinocchioModel,
-    q: Array,
-    dq: Array,
-    desired: tuple[Array, Array, Array],
-) -> Array:
-    """Return the computed torque that leads back to the desired motion."""
-    acceleration = desired[2] + _STIFFNESS * (desired[0] - q) + _DAMPING * (desired[1] - dq)
-    return model.inverse_dynamics(q, dq, acceleration)

@@ -196,37 +196,36 @@ def test_models_that_differ_while_running_then_the_fault_stays():
     assert source.torque(reading(), 0.002, 0.002) is None
 
 
-def test_the_feedforward_then_torque_is_coriolis_alone():
+DQ = np.array([0.5, 0.4, -0.3, 0.5, 0.2, -0.4, 0.3])
+
+
+def moving(i, dq=DQ):
+    """Return the state of millisecond i of an arm at a constant velocity."""
+    return reading(1e-3 * i, FR3.home + 1e-3 * i * dq, dq)
+
+
+def begun(dq=DQ):
+    """Return a feedforward that has begun, and what gives its torque in a millisecond."""
     source = FeedforwardSource(controller())
-    dq = np.array([0.5, 0.4, -0.3, 0.5, 0.2, -0.4, 0.3])
-
-    def state(i):
-        return reading(1e-3 * i, FR3.home + 1e-3 * i * dq, dq)
-
-    ready = [source.observe(state(i), 1e-3 * i, 1e-3 * i) for i in range(4)]
+    ready = [source.observe(moving(i, dq), 1e-3 * i, 1e-3 * i) for i in range(4)]
     assert ready == [False, False, True, True]
     source.begin()
-    torques = [source.torque(state(i), 1e-3 * i, 1e-3 * i) for i in range(4, 20)]
-    expected = NewtonEulerModel(FR3).coriolis(state(19).q, dq)
+    return source, lambda i: source.torque(moving(i, dq), 1e-3 * i, 1e-3 * i)
+
+
+def test_the_feedforward_then_torque_is_coriolis_alone():
+    source, torque = begun()
+    torques = [torque(i) for i in range(4, 20)]
+    expected = NewtonEulerModel(FR3).coriolis(moving(19).q, DQ)
     np.testing.assert_allclose(torques[-1], expected, rtol=0.0, atol=ATOL_NM)
     source.end()
     assert not source.controller.stopping
     source.begin()
-    assert source.torque(state(20), 0.02, 0.02) is not None
+    assert torque(20) is not None
 
 
 def test_a_repeated_state_does_not_end_the_brake():
-    source = FeedforwardSource(controller())
-    dq = np.array([0.5, 0.4, -0.3, 0.5, 0.2, -0.4, 0.3])
-
-    def torque(i):
-        state = reading(1e-3 * i, FR3.home + 1e-3 * i * dq, dq)
-        return source.torque(state, 1e-3 * i, 1e-3 * i)
-
-    for i in range(4):
-        state = reading(1e-3 * i, FR3.home + 1e-3 * i * dq, dq)
-        source.observe(state, 1e-3 * i, 1e-3 * i)
-    source.begin()
+    source, torque = begun()
     for i in range(4, 20):
         torque(i)
     source.controller.stop('a reason')
@@ -239,10 +238,7 @@ def test_a_repeated_state_does_not_end_the_brake():
 
 def test_states_that_stand_still_end_the_torque():
     # As where a robot repeats one state for ever: its torque would be held as long.
-    source = FeedforwardSource(controller())
-    for i in range(4):
-        source.observe(reading(1e-3 * i), 1e-3 * i, 1e-3 * i)
-    source.begin()
+    source, _ = begun(np.zeros(7))
     held = [source.torque(reading(0.004), 0.004, 1e-3 * i) is not None for i in range(4, 100)]
     assert held[:15] == [True] * 15  # 20 ms may be missing
     assert held[25:] == [False] * len(held[25:])
@@ -251,7 +247,7 @@ def test_states_that_stand_still_end_the_torque():
 
 def test_a_moving_arm_is_braked_when_the_loop_is_disabled():
     # Given an arm at 0.5 rad/s that is driven by a loop.
-    dq, sent = np.array([0.5, 0.4, -0.3, 0.5, 0.2, -0.4, 0.3]), []
+    sent = []
     connection = SimpleNamespace(
         begin=lambda: None, write=lambda torque, last: sent.append(torque)
     )
@@ -271,15 +267,14 @@ def test_a_moving_arm_is_braked_when_the_loop_is_disabled():
 
     def run(first, last):
         for i in range(first, last):
-            t = 1e-3 * i
-            loop.answer(reading(t, FR3.home + t * dq, dq), t, t)
+            loop.answer(moving(i), 1e-3 * i, 1e-3 * i)
 
     run(0, 20)
     # When it is disabled, then it is braked before the torque ramps to zero.
     loop.disable('disabled')
     run(20, 30)
     assert loop.state is LoopState.STOPPING
-    assert sent[-1] @ dq < -1.0  # W taken out
+    assert sent[-1] @ DQ < -1.0  # W taken out
     # And a made-up arm that moves on all the same is left alone after a second.
     run(30, 1200)
     assert (loop.state, loop.stops) == (LoopState.IDLE, 1)
@@ -288,10 +283,7 @@ def test_a_moving_arm_is_braked_when_the_loop_is_disabled():
 
 
 def test_a_state_that_jumps_then_the_feedforward_gives_up():
-    source = FeedforwardSource(controller())
-    for i in range(4):
-        source.observe(reading(1e-3 * i), 1e-3 * i, 1e-3 * i)
-    source.begin()
-    assert source.torque(reading(0.004), 0.004, 0.004) is not None
+    source, torque = begun(np.zeros(7))
+    assert torque(4) is not None
     assert source.torque(reading(0.005, FR3.home + 0.5), 0.005, 0.005) is None
     assert 'faster than it can' in source.reason
