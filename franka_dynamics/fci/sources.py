@@ -183,7 +183,8 @@ class CommandSource(TorqueSource):
             self.reason = cycle.observation.reason
         else:
             share = self._gravity_share(cycle)
-            self._carrying_gravity = self._carrying_gravity + 1 if share > _SHARE else 0
+            if cycle.observation.valid:  # one sent again says nothing
+                self._carrying_gravity = self._carrying_gravity + 1 if share > _SHARE else 0
             if self._carrying_gravity < _LONGEST_SHARE:
                 return self._command
             self.reason = self.fault = _carries_gravity(share)
