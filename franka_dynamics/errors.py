@@ -23,9 +23,13 @@ def nearest(text: str, names: Iterable[str]) -> str:
     return by_small[min(near, key=lambda name: name[:1] != text[:1].lower())] if near else ''
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as they can be listed in a sentence, however long and however many."""
-    shown = ', '.join(shortened(name) for name in names[:_MOST_SHOWN])
+def listed(names: Sequence[object]) -> str:
+    """
+    Return names or numbers as they can be listed in a sentence, however long and however many.
+
+    What is not shown is not written either: a million numbers would hold up a cycle for a second.
+    """
+    shown = ', '.join(shortened(str(name)) for name in names[:_MOST_SHOWN])
     return shown if len(names) <= _MOST_SHOWN else f'{shown}, ... ({len(names)} in all)'
 
 

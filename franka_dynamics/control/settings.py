@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_body, PAYLOAD_ORDER
 from ..dynamics.model import GRAVITY
-from ..errors import InertiaError, SettingsError, shortened
+from ..errors import InertiaError, listed, SettingsError
 from ..parameter_schema import check, ParameterSpec, specs
 
 
@@ -182,7 +182,7 @@ class Settings:
         if values.shape != (len(PAYLOAD_ORDER),) or not np.isfinite(values).all():
             raise SettingsError(
                 f'payload must be ten finite numbers ({", ".join(PAYLOAD_ORDER)}); got '
-                f'{shortened(str(list(self.payload)))}.'
+                f'[{listed(self.payload)}].'
             )
         try:
             return payload_body(values)
@@ -210,7 +210,7 @@ class Settings:
             raise SettingsError(
                 f'gravity_vector must be three numbers of at most {_MOST_GRAVITY} m/s^2 in the '
                 f'base frame, such as {list(GRAVITY)}; got '
-                f'{shortened(str(list(self.gravity_vector)))}.'
+                f'[{listed(self.gravity_vector)}].'
             )
         norm = float(np.linalg.norm(gravity))
         if self.profile.receiver_adds_gravity and not _EARTH[0] <= norm <= _EARTH[1]:
@@ -276,6 +276,6 @@ def _per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float
     if gain.shape != (n,) or not np.isfinite(gain).all():
         raise SettingsError(
             f'{name} must be one finite number for all joints, or {n} of them, one per joint; got '
-            f'{shortened(str(list(values)))}.'
+            f'[{listed(values)}].'
         )
     return gain

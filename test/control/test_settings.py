@@ -75,6 +75,25 @@ def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentenc
     assert len(str(refused.value)) < 500
 
 
+class Written(float):
+    """A number that counts how often a number is written."""
+
+    count = 0
+
+    def __repr__(self):
+        Written.count += 1
+        return '0.5'
+
+
+@pytest.mark.parametrize('name', ['kp', 'payload', 'gravity_vector', 'max_tracking_error'])
+def test_an_array_too_long_is_not_written_out_before_it_is_shortened(name):
+    # Python writes a list without letting the commanding thread in: a second for a million.
+    Written.count = 0
+    with pytest.raises(SettingsError, match=r'0\.5, \.\.\. \(1000 in all\)'):
+        replace(Settings(), **{name: (Written(0.5),) * 1000}).validate(FER)
+    assert Written.count < 20
+
+
 def test_friction_is_refused_for_an_arm_without_friction_model():
     with pytest.raises(SettingsError, match=r'fr3\.yaml has no friction model'):
         Settings(target='mujoco', terms=Terms(friction=True)).validate(FR3)
