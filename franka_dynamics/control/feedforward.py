@@ -600,7 +600,7 @@ class FeedforwardController:
             # Nothing was published yet: begin with what keeps the arm where it is, if it is known
             # that nobody else does.
             begin = ours if self._first_torque is FirstTorque.AT_ONCE else self._zero
-            self.output.begin(begin, stamp)
+            self.output.take(self.output.clipped(begin), stamp)
         if self.mode is Mode.RUNNING:
             desired = self.output.glide(
                 stamp, desired, law.settings.ramp_time, self._torque_before(stamp, q, dq)

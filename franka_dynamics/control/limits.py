@@ -71,7 +71,13 @@ class TorqueLimiter:
 
     def __init__(self, effort: NDArray[np.float64], effort_rate: NDArray[np.float64]) -> None:
         self._effort = np.array(effort, dtype=float)
-        self._effort_rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
+        # How fast it may change [N m/s].
+        self.rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
+
+    def clipped(self, torque: Array) -> Array:
+        """Return a torque within the torque limits, shape (n,) [N m]."""
+        # minimum and maximum rather than clip, which costs ten times as much on seven numbers.
+        return np.minimum(np.maximum(torque, -self._effort), self._effort)
 
     def limit(
         self, desired: NDArray[np.float64], previous: NDArray[np.float64] | None, elapsed_s: float
@@ -91,43 +97,24 @@ class TorqueLimiter:
 
         """
         seconds = min(max(elapsed_s, 0.0), LONGEST_STEP_S)
-        # minimum and maximum rather than clip, which costs ten times as much on seven numbers.
-        within = np.minimum(np.maximum(desired, -self._effort), self._effort)
+        within = self.clipped(desired)
         if previous is None:
             return LimitedTorque(within, within, desired)
-        step = self._effort_rate * seconds
+        step = self.rate * seconds
         torque = np.minimum(np.maximum(within, previous - step), previous + step)
         return LimitedTorque(torque, within, desired)
 
 
-class CommandOutput:
-    """
-    Remembers the last command, limits the next, and fades out what would be a step.
-
-    Parameters
-    ----------
-    effort, effort_rate : ndarray, shape (n,)
-        Torque limit [N m] and torque-rate limit [N m/s].
-
-    """
+class CommandOutput(TorqueLimiter):
+    """Remembers the last command, limits the next, and fades out what would be a step."""
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:
-        self._effort = effort
-        self.rate = np.minimum(effort_rate, MOST_RATE)  # how fast it may change [N m/s]
-        self._limiter = TorqueLimiter(effort, effort_rate)
+        super().__init__(effort, effort_rate)
         self.last: Array | None = None  # the last command that was published
         self.blend_requested = False  # whether to fade from `last` to what is desired next
         self.stamp: float | None = None  # of the state that it answered [s]
         self._blend: Array | None = None  # the difference when fading began
         self._since = 0.0
-
-    def clipped(self, torque: Array) -> Array:
-        """Return a torque within the limits, shape (n,) [N m]."""
-        return np.minimum(np.maximum(torque, -self._effort), self._effort)
-
-    def begin(self, torque: Array, stamp: float) -> None:
-        """Take a torque, shape (n,) [N m], as if it had been commanded at a stamp [s]."""
-        self.take(self.clipped(torque), stamp)
 
     def take(self, torque: Array, stamp: float) -> None:
         """Remember what was commanded, shape (n,) [N m], in answer to a state of a stamp [s]."""
@@ -176,12 +163,12 @@ class CommandOutput:
         """Return what may be commanded at a stamp [s] of a desired torque, shape (n,) [N m]."""
         assert self.last is not None, 'only called once begun'
         elapsed = stamp - self.stamp if self.stamp is not None else 0.0
-        return self._limiter.limit(desired, self.last, elapsed)
+        return self.limit(desired, self.last, elapsed)
 
     def step(self, goal: Array, elapsed: float) -> Array:
         """Command, and return, the next torque on the way to a goal, both (n,) [N m]."""
         assert self.last is not None, 'only called once begun'
-        self.last = self._limiter.limit(goal, self.last, elapsed).torque
+        self.last = self.limit(goal, self.last, elapsed).torque
         return self.last
 
 

@@ -15,7 +15,6 @@ from ..arm.friction_state import FrictionState
 from ..arm.slip_states import slip_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import SettingsError
 from ..typing import Array
 
 # Reference speeds [rad/s, m/s] below which nothing is commanded, and from which on all of it is:
@@ -164,22 +163,11 @@ class TermModel:
             self._friction.follow(stamp, q)
 
     def friction(self, dq: Array) -> Array:
-        """
-        Return the friction to be commanded at a reference velocity, shape (n,) [N m].
-
-        Raises
-        ------
-        SettingsError
-            If the arm file has no friction model.
-
-        """
-        return self._friction_feedforward().torque(dq)
+        """Return the friction to be commanded at a reference velocity, shape (n,) [N m]."""
+        assert self._friction is not None, 'settings refuse an arm without friction'
+        return self._friction.torque(dq)
 
     def friction_along(self, q: Array, dq: Array) -> Array:
         """Return the friction to be commanded along a reference, all of shape (N, n)."""
-        return self._friction_feedforward().torque_along(q, dq)
-
-    def _friction_feedforward(self) -> FrictionFeedforward:
-        if self._friction is None:
-            raise SettingsError(f'{self.description.name} has no friction model.')
-        return self._friction
+        assert self._friction is not None, 'settings refuse an arm without friction'
+        return self._friction.torque_along(q, dq)
