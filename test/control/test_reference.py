@@ -114,3 +114,14 @@ def test_a_trajectory_stamped_ahead_lets_the_current_one_go_on(points):
     np.testing.assert_array_equal(source.at(later.times[1]).q, later.sample(later.times[1]).q)
     np.testing.assert_array_equal(source.sample(later.times[0]).q, positions[0] + 5.0)
     assert source.active
+
+
+def test_a_trajectory_stamped_ahead_begins_after_a_rest_at_the_end_of_the_current_one(points):
+    times, positions, velocities, _ = points
+    later = Trajectory(times + (times[-1] - times[0]) + 1.0, positions + 5.0, velocities)
+    source = ReferenceSource()
+    source.follow(Trajectory(times, positions, velocities), times[0])
+    source.follow(later, times[0])
+    for between in (times[-1], times[-1] + 0.5):
+        np.testing.assert_array_equal(source.sample(between).q, positions[-1])
+    np.testing.assert_array_equal(source.sample(later.times[0]).q, positions[0] + 5.0)

@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """When a node tells how it is: once per second, and a tenth of a second after a change."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.ros import diagnostics
+from franka_dynamics.ros.state_log import StateLog
 
 
 @pytest.fixture
@@ -35,3 +40,27 @@ def test_a_change_is_told_within_a_tenth_of_a_second(published):
     # The two that are close together are told once.
     np.testing.assert_allclose(times[2:4] - [2.6, 3.6], 0.0, rtol=0, atol=0.05)
     assert np.abs(times - 7.4).min() < 0.05
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'mode': Mode.STOPPING},
+        {'conflict': 'somebody else commands'},
+        {'supervisor': SimpleNamespace(condition=Condition.STALE, reason='silent')},
+    ],
+)
+def test_a_change_of_state_is_one_once(change):
+    controller = SimpleNamespace(
+        mode=Mode.RUNNING,
+        conflict='',
+        supervisor=SimpleNamespace(condition=Condition.TRUSTED, reason='fine'),
+        stop_reason='',
+    )
+    logger = SimpleNamespace(**dict.fromkeys(('info', 'warning', 'error'), lambda _: None))
+    log = StateLog(SimpleNamespace(get_logger=lambda: logger), controller)
+    log.note()
+    assert not log.note()
+    vars(controller).update(change)
+    assert log.note()
+    assert not log.note()

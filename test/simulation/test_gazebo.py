@@ -30,6 +30,11 @@ def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
     states = zip(q - start.position, dq, ddq)
     actual = [pin.rnea(model, model.createData(), *state) for state in states]
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=TORQUE)
+    for limit, found in zip(
+        ('lower', 'upper'), (model.lowerPositionLimit, model.upperPositionLimit)
+    ):
+        moved = description.limit(limit) - start.position
+        np.testing.assert_allclose(found, moved, rtol=0.0, atol=1e-15)
 
 
 def test_a_start_is_home_with_pinocchios_gravity_torque():
