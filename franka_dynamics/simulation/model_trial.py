@@ -139,7 +139,6 @@ def run_trial(
     published: ArmDescription,
     motion: float = 10.0,
     amplitude: float = 0.5,
-    seed: int = 0,
     progress: Progress = lambda *_: None,
 ) -> tuple[Recording, dict[str, Error]]:
     """
@@ -156,8 +155,6 @@ def run_trial(
         Length of the motion to follow, which identification does not see [s].
     amplitude : float
         Largest deflection of a joint in it [rad].
-    seed : int
-        Of the plant and of the motion to identify from.
     progress : callable
         Told what is being done and its share from 0 to 1.
 
@@ -167,9 +164,9 @@ def run_trial(
         If the simulated arm runs away; the message quotes the simulator.
 
     """
-    plant, gains = draw_plant(published, seed), weak_gains(published, _MOST_RATE)
+    plant, gains = draw_plant(published), weak_gains(published, _MOST_RATE)
     progress('a plant that is no model: looking for a motion to identify from', 0.0)
-    excitation = _excitation(published, seed)
+    excitation = _excitation(published)
     progress('recording the plant', 0.2)
     recording, _ = _follow(
         plant, published, gains, excitation, Terms(coriolis=False, inertia=False)
@@ -191,11 +188,11 @@ def run_trial(
     return recording, errors
 
 
-def _excitation(arm: ArmDescription, seed: int) -> TrajectoryRequest:
+def _excitation(arm: ArmDescription) -> TrajectoryRequest:
     """Return the best of some random motions within the limits, played over and over."""
     # A weak PD with the wrong gravity strays by some tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     home, period = arm.home, 10.0
     if home is None:
         raise SettingsError(f'{arm.name} has no home pose to move about.')
