@@ -126,10 +126,18 @@ class ControlLaw:
         gravity: Array,
         coriolis: Array,
         inertia: Array,
-    ) -> Array:
-        """Return all that is desired at a state, shape (n,) [N m]; as `gravity`, `feedforward`."""
-        total = self.gravity(q, gravity) + self.feedforward(q, dq, reference, coriolis, inertia)
-        return total + self.feedback(q, dq, reference) if self.has_gains else total
+    ) -> tuple[Array, Array, Array | None]:
+        """
+        Return what holds the arm up, all that is desired, and what of it the gains give, if any.
+
+        Each of shape (n,) [N m]; parameters are those of `gravity` and `feedforward`.
+        """
+        ours = self.gravity(q, gravity)
+        desired = ours + self.feedforward(q, dq, reference, coriolis, inertia)
+        if not self.has_gains:
+            return ours, desired, None
+        feedback = self.feedback(q, dq, reference)
+        return ours, desired + feedback, feedback
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""

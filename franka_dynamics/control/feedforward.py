@@ -344,15 +344,12 @@ class FeedforwardController:
             return None
         law, references = self._before
         self._before = None
-        reference = references.sample(stamp)
-        return law.torque(
-            q,
-            dq,
-            reference,
-            law.terms.gravity(q),
-            law.terms.coriolis(q, dq),
-            self._zero if reference is None else law.terms.inertia(q, reference.ddq),
+        reference, terms = references.sample(stamp), law.terms
+        inertia = self._zero if reference is None else terms.inertia(q, reference.ddq)
+        _, desired, _ = law.torque(
+            q, dq, reference, terms.gravity(q), terms.coriolis(q, dq), inertia
         )
+        return desired
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
@@ -575,7 +572,6 @@ class FeedforwardController:
         inertia: Array,
     ) -> LimitedTorque | None:
         law = self._law
-        ours = law.gravity(q, gravity)
         if self.mode is Mode.BRAKING:
             brake = self._braking.torque(stamp, q, dq, law.terms)
             if brake is None:
@@ -583,16 +579,15 @@ class FeedforwardController:
                     self.stop_reason += f'; not braked to rest: {self._braking.failure}'
                 self._begin_stop_sequence()
                 return None
+            ours = law.gravity(q, gravity)
             desired = ours + coriolis + brake
         else:
-            desired = ours + law.feedforward(q, dq, reference, coriolis, inertia)
-            if law.has_gains:
-                if reference is None:
-                    # Gains without a reference: hold the arm where it was when they were first
-                    # needed.
-                    self.reference.hold(q)
-                self._feedback = law.feedback(q, dq, reference)
-                desired = desired + self._feedback
+            if law.has_gains and reference is None:
+                # Hold the arm where it was when gains were first needed.
+                self.reference.hold(q)
+            ours, desired, self._feedback = law.torque(
+                q, dq, reference, gravity, coriolis, inertia
+            )
         if not all_finite(desired):
             self.stop('the computed torque is not finite', brake=False)
             return None
