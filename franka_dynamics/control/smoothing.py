@@ -154,12 +154,12 @@ def _best(candidates: Iterable[_Knots], description: ArmDescription) -> tuple[_K
     return harsh, False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class StreamedMotion(Trajectory):
     """A motion made of streamed points, with their times [s] and positions, shape (k, n)."""
 
-    point_times: Array | None = None
-    points: Array | None = None
+    point_times: Array
+    points: Array
 
 
 def is_streamed(planned: Trajectory | ReferencePoint) -> bool:
@@ -208,8 +208,7 @@ def continue_stream(
 
     """
     times, points = np.array([stamp]), q[None, :]
-    if isinstance(before, StreamedMotion) and before.point_times is not None:
-        assert before.points is not None
+    if isinstance(before, StreamedMotion):
         last = float(before.point_times[-1])
         steps = max(1, round((stamp - last) / period))
         off = (stamp - last) / period - steps
@@ -236,7 +235,7 @@ def continue_stream(
             f'acceleration; let its points, {period:g} s apart, be nearer to each other.'
         )
     q, dq, ddq = best.states.transpose(1, 0, 2)
-    return StreamedMotion(best.times, q, dq, ddq, times, points)
+    return StreamedMotion(best.times, q, dq, ddq, point_times=times, points=points)
 
 
 def _with_derivatives(times: Array, points: Array, period: float) -> Array:

@@ -84,19 +84,15 @@ def test_the_fastest_legal_motion_stays_trusted():
         assert stream.send(dq=velocity).trusted
 
 
-def test_a_repeated_stamp_is_not_valid_and_trust_stays():
+@pytest.mark.parametrize(
+    ('advance', 'next_one', 'count'),
+    [(0.0, STEP, 'repeated'), (-2.5 * STEP, 3.5 * STEP, 'out_of_order')],
+)
+def test_one_repeated_or_late_message_is_passed_over_and_trust_stays(advance, next_one, count):
     stream = Stream().trusted()
-    observation = stream.send(advance=0.0)
-    assert not observation.valid
-    assert stream.supervisor.repeated == 1
-    assert stream.send().trusted
-
-
-def test_one_late_message_is_passed_over_and_trust_stays():
-    stream = Stream().trusted()
-    assert not stream.send(advance=-2.5 * STEP).valid
-    assert stream.supervisor.out_of_order == 1
-    assert stream.send(advance=3.5 * STEP).trusted
+    assert not stream.send(advance=advance).valid
+    assert getattr(stream.supervisor, count) == 1
+    assert stream.send(advance=next_one).trusted
 
 
 def test_a_clock_that_begins_again_is_not_two_publishers():
