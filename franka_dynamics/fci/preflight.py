@@ -152,7 +152,8 @@ class Preflight:
                 'simulated robot gives it; it says nothing about the model, so only torque '
                 'without gravity may be commanded',
             )
-        if (np.abs(apart) > self.threshold).any():
+        # Written so that a NaN fails it.
+        if not (np.abs(apart) <= self.threshold).all():
             joint = int(np.argmax(np.abs(apart) / self.threshold))
             return PreflightResult(
                 PreflightVerdict.REFUSED,
@@ -192,7 +193,7 @@ class Preflight:
         )
         poses = np.vstack([self._poses, reading.q])
         apart = np.abs([robot.gravity(q) - node.gravity(q) for q in poses]).max(axis=0)
-        if not (apart > self.threshold).any():
+        if (apart <= self.threshold).all():
             return ''
         joint = int(np.argmax(apart / self.threshold))
         payload = settings.payload[0] if settings.payload_known_to_robot else 0.0

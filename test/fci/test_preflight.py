@@ -174,3 +174,11 @@ def test_a_verdict_of_a_second_ago_is_found_anew():
 def test_nan_in_a_velocity_then_no_verdict_is_given():
     state = reading(carried(FR3.home), dq=np.nan)
     assert verdict(check(), state, 3 * WINDOW).verdict is PreflightVerdict.WAITING
+
+
+def test_nan_in_an_effort_then_refused():
+    effort = carried(FR3.home)
+    effort[2] = np.nan
+    result = verdict(check(), reading(effort))
+    assert result.verdict is PreflightVerdict.REFUSED
+    assert 'differs from g(q) by nan N m at fr3_joint3' in result.sentence
