@@ -133,7 +133,8 @@ class Preflight:
         terms: TermModel,
     ) -> PreflightResult:
         refusal = (
-            self._base_differs(reading)
+            self._no_number(reading)
+            or self._base_differs(reading)
             or self._load_differs(reading, settings)
             or self.model_refusal
             or self._unmeasured(reading, settings, terms)
@@ -168,6 +169,18 @@ class Preflight:
             f'at rest tau_J agrees with g(q) to {largest:.2g} N m',
             largest,
         )
+
+    def _no_number(self, reading: FciReading) -> str:
+        """Return which of what is judged here is NaN or infinite."""
+        for name, value in (
+            ('tau_J', self._efforts),
+            ('m_ee + m_load', reading.load_mass),
+            ('its centre of mass', reading.load_center),
+            ('O_ddP_O', reading.base_gravity),
+        ):
+            if not np.isfinite(value).all():
+                return f'the robot reports {name} as no finite number; restart it'
+        return ''
 
     def _base_differs(self, reading: FciReading) -> str:
         """Return what is wrong with the gravity that the robot compensates."""

@@ -176,9 +176,22 @@ def test_nan_in_a_velocity_then_no_verdict_is_given():
     assert verdict(check(), state, 3 * WINDOW).verdict is PreflightVerdict.WAITING
 
 
-def test_nan_in_an_effort_then_refused():
-    effort = carried(FR3.home)
-    effort[2] = np.nan
-    result = verdict(check(), reading(effort))
+@pytest.mark.parametrize(
+    ('said', 'settings', 'name'),
+    [
+        ({'effort': [0.0, 0.0, np.nan, 0.0, 0.0, 0.0, 0.0]}, {}, 'tau_J'),
+        ({'effort': [0.0, 0.0, np.nan, 0.0, 0.0, 0.0, 0.0]}, UNKNOWN_BALL, 'tau_J'),
+        ({'load_mass': np.nan}, {}, 'm_ee + m_load'),
+        (
+            {'load_mass': 1.0, 'load_center': np.array([0.0, np.inf, 0.0])},
+            {},
+            'its centre of mass',
+        ),
+        ({'base_gravity': np.full(3, np.nan)}, {}, 'O_ddP_O'),
+    ],
+)
+def test_what_is_no_number_is_refused_by_its_name(said, settings, name):
+    state = reading(**{'effort': carried(FR3.home), **said})
+    result = verdict(check(**settings), state)
     assert result.verdict is PreflightVerdict.REFUSED
-    assert 'differs from g(q) by nan N m at fr3_joint3' in result.sentence
+    assert result.sentence.startswith(f'the robot reports {name} as no finite number')
