@@ -436,7 +436,8 @@ def beyond_limits(
         ('acceleration', points.ddq, -reach, reach, 'rad/s^2'),
     ]
     for name, values, lower, upper, unit in checks if accelerations else checks[:2]:
-        outside = (values < lower - LIMIT_SLACK) | (values > upper + LIMIT_SLACK)
+        # Written so that a NaN is outside: of points too near for their stamps to differ.
+        outside = ~((values >= lower - LIMIT_SLACK) & (values <= upper + LIMIT_SLACK))
         if outside.any():
             row, joint = np.argwhere(outside)[0]
             lower, upper = (np.broadcast_to(bound, values.shape) for bound in (lower, upper))

@@ -30,6 +30,18 @@ def request(arm=FER, **changes):
     return replace(plain, **changes)
 
 
+@pytest.mark.parametrize('now', [NOW, 1.7e9])
+def test_a_step_in_velocity_is_refused_however_short(now):
+    # By the system's clock stamps are 240 ns apart at least.
+    times, positions = np.array([0.0, 1.0, 1.0 + 1e-7, 1.5]), np.tile(FER.home, (4, 1))
+    velocities = np.zeros((4, 7))
+    velocities[2, 0], positions[3, 0] = 1.0, positions[3, 0] + 0.2
+    step = TrajectoryRequest(FER.joint_names, times, positions, velocities)
+    with pytest.raises(ReferenceRefusedError, match='The reference takes fer_joint1 to a'):
+        with np.errstate(invalid='ignore'):
+            plan(step, FER, now, at_home())
+
+
 def test_joints_in_another_order_are_planned_by_their_names():
     order = [3, 1, 0, 2, 6, 5, 4]
     gentle = request()
