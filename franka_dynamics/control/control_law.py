@@ -61,7 +61,9 @@ class ControlLaw:
             else 0.0
         )
         self.gravity_guard = GravityGuard(settings, self.terms, take_over=take_over)
-        self._most_error = settings.tracking_errors(description.n).tolist()
+        self._most_error = [
+            bound or np.inf for bound in settings.tracking_errors(description.n).tolist()
+        ]
         self._zero = np.zeros(description.n)
         self._effort = description.limit('effort')
 
@@ -190,7 +192,8 @@ class ControlLaw:
         for name, measured, wish, bound in zip(
             self.description.joint_names, q.tolist(), desired.tolist(), self._most_error
         ):
-            if bound > 0.0 and not abs(measured - wish) <= bound:
+            # Written so that a NaN is astray, where nothing is bounded too.
+            if not abs(measured - wish) <= bound:
                 return (
                     f'{name} is {abs(measured - wish):.3g} rad from where it '
                     f'should be, more than max_tracking_error allows ({bound:g}); is '

@@ -95,6 +95,7 @@ class BagRecorder:
 
 # Slower joint states do not carry an identification's motion; franka_ros2 merges at 30 Hz.
 _SLOW_HZ = 100.0
+_SILENT_S = 2.0
 _MOVING = 0.02  # [rad/s]; a joint that was never faster shows neither friction nor inertia
 _SPIN_S, _LOOK_S = 0.05, 0.1
 
@@ -125,11 +126,14 @@ class _Watch:
         self._effort_seen = False
         self._fault = ''
         self._first: float | None = None
+        self._newest: bytes | None = None
+        self._heard = 0.0
         self.span = 0.0
 
     def look(self, newest: bytes | None) -> None:
-        if newest is None:
+        if newest is None or newest is self._newest:
             return
+        self._newest, self._heard = newest, time.monotonic()
         try:
             reading = self._reader.read(newest)
         except JointStateError as error:
@@ -146,6 +150,9 @@ class _Watch:
         if progress.states == 0:
             return [f'no joint states on {self._topic} yet']
         found = [self._fault] if self._fault else []
+        silent = time.monotonic() - self._heard
+        if silent > _SILENT_S:
+            found.append(f'{self._topic} has been silent for {silent:.0f} s')
         if progress.seconds > 1.0 and progress.rate < _SLOW_HZ:
             found.append(
                 f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '

@@ -95,7 +95,7 @@ class SimulatorNode(Node):
         self._published_at = 0.0
         self._latency = Durations(1 << 16)
         self._missed = self._steps_commanded = self._refused = 0
-        self._slipped = 0.0
+        self._began = time.perf_counter()
         self._diagnostics_times = PublicationTimes()
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
         self._steps = 0
@@ -121,7 +121,7 @@ class SimulatorNode(Node):
         # As in the feedforward node: no walks through what set-up left behind.
         gc.collect()
         gc.freeze()
-        deadline = time.perf_counter()
+        self._began = deadline = time.perf_counter()
         while not stop.requested and rclpy.ok():
             reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
             self._publish_state(reading, stamp)
@@ -164,7 +164,6 @@ class SimulatorNode(Node):
             deadline += self._timestep
             if time.perf_counter() - deadline > _MOST_LAG_S:
                 # A real arm would not hurry either; a burst of steps on one command is no physics.
-                self._slipped += time.perf_counter() - deadline
                 deadline = time.perf_counter()
             while (left := deadline - time.perf_counter()) > 0.0:
                 executor.spin_once(timeout_sec=left)
@@ -207,6 +206,7 @@ class SimulatorNode(Node):
                 'that took the arm there'
             )
         self._at_stops = at_stops
+        behind = max(0.0, time.perf_counter() - self._began - self._simulation.time)
         self._diagnostics.publish(
             self._diagnostics.status(
                 SIMULATED_ARM,
@@ -219,7 +219,7 @@ class SimulatorNode(Node):
                     'step rate [Hz]': rate,
                     'steps commanded': self._steps_commanded,
                     'steps without a new command': self._missed,
-                    'behind real time [ms]': 1e3 * self._slipped,
+                    'behind real time [ms]': 1e3 * behind,
                     'commands refused': self._refused,
                     'round trip p50 [us]': 1e6 * self._latency.percentile(50),
                     'round trip p99 [us]': 1e6 * self._latency.percentile(99),

@@ -9,6 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
+from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.fault_latch import RESTART_WINDOW_S
 from franka_dynamics.control.feedforward import FeedforwardController
@@ -42,6 +43,19 @@ def test_a_carried_arm_is_never_given_gravity(settings):
 def test_a_braked_arm_is_given_gravity_at_once():
     loop = Loop(MUJOCO).run(0.03)
     np.testing.assert_allclose(loop.published[0], GRAVITY, rtol=0, atol=1e-12)
+
+
+def test_gravity_beyond_a_limit_begins_at_the_limit():
+    heaviest = int(np.argmax(np.abs(GRAVITY)))
+    joints = list(FER.joints)
+    effort = 0.5 * abs(GRAVITY[heaviest])
+    joints[heaviest] = replace(
+        joints[heaviest], limits=replace(joints[heaviest].limits, effort=effort)
+    )
+    controller = FeedforwardController(replace(FER, joints=tuple(joints)), MUJOCO)
+    controller.enable()
+    commands = commands_at_rest(controller, 50, effort=np.zeros(7))
+    assert {torque[heaviest] for torque in commands} == {np.copysign(effort, GRAVITY[heaviest])}
 
 
 def test_a_falling_arm_is_given_gravity_at_once():
@@ -144,6 +158,24 @@ def test_a_trajectory_must_begin_near_the_measured_position():
         follow_request(
             loop.controller, TrajectoryRequest(FER.joint_names, np.array([1.0]), goal[None])
         )
+
+
+def test_a_stream_leads_no_arm_on_from_where_it_is_not():
+    settings = replace(MUJOCO, kp=(5.0,), max_tracking_error=(0.0,), stream_period=0.05)
+    loop = Loop(settings, brake_release_after=60.0).run(0.3)
+    follow_request(loop.controller, far_away(FER.home))
+    loop.run(2.0)
+    goal = FER.home + [0, 1.0, 0, 0, 0, 0, 0]
+    with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
+        follow_request(
+            loop.controller, TrajectoryRequest(FER.joint_names, np.zeros(1), goal[None])
+        )
+
+
+def test_a_desired_position_that_is_no_number_is_astray_without_a_bound_too():
+    law = ControlLaw(FER, replace(MUJOCO, max_tracking_error=(0.0,)))
+    assert law.astray(FER.home, FER.home + 3.0) == ''
+    assert 'fer_joint1 is nan rad from' in law.astray(FER.home, np.full(7, np.nan))
 
 
 def test_a_motion_planned_before_a_stop_is_not_followed_after_it():

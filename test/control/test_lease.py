@@ -380,10 +380,11 @@ def test_a_damaged_lease_is_told_once_and_never_followed(topic, published, clock
     file.close()
 
 
-def test_values_that_are_not_finite_are_not_followed(lease, published, clock):
+@pytest.mark.parametrize(('torque', 'rate'), [(np.full(7, np.nan), RATE), (HELD, 0.0 * RATE)])
+def test_values_without_sense_are_not_followed(lease, published, clock, torque, rate):
     keeper = published.keeper()
-    lease.acquire(RATE)
-    lease.speak(np.full(7, np.nan), REST, lambda: None)
+    lease.acquire(rate)
+    lease.speak(torque, REST, lambda: None)
     look_on([keeper], clock, 0.01)
     abandon(lease)
     look_on([keeper], clock, 0.1)

@@ -19,6 +19,7 @@ from franka_dynamics.control.external_torque import EFFORT_FRICTION  # noqa: E40
 from franka_dynamics.control.settings import Settings, StateSource, TARGETS  # noqa: E402
 from franka_dynamics.control.supervision import SupervisionLimits  # noqa: E402
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES  # noqa: E402
+from franka_dynamics.errors import SettingsError  # noqa: E402
 from franka_dynamics.resources import share_directory  # noqa: E402
 from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
 from franka_dynamics.ros.keeper_node import KeeperNode  # noqa: E402
@@ -131,6 +132,13 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, make_node,
             assert bound is None or f'{bound:g}' in descriptor.additional_constraints
         assert all(choice in descriptor.additional_constraints for choice in spec.choices)
     assert values(node, table(name)).keys() == {spec.name for spec in table(name)}
+
+
+def test_an_arm_that_would_wait_for_its_own_clock_is_refused(make_node, tmp_path):
+    path = tmp_path / 'both.yaml'
+    path.write_text('/**:\n  ros__parameters: {use_sim_time: true, publish_clock: true}\n')
+    with pytest.raises(SettingsError, match='would wait for its own /clock'):
+        make_node('simulator', path)
 
 
 @pytest.mark.parametrize('name', sorted(NAMES))
