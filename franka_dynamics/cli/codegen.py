@@ -113,6 +113,8 @@ class Codegen(ArmOptions):
                 raise SettingsError('--package needs a folder: add --output FOLDER.')
         if self.parameters == 'run_time':
             self.refuse('--parameters run_time: gravity is set then', 'gravity')
+            if self.language == 'cuda':
+                self.refuse('--language cuda, into which the arm is written', 'parameters')
 
     def _equations(self, arm: ArmDescription, console: Console) -> Iterator[Equations]:
         from ..codegen.equations import customised_equations, Parameters, Quantity

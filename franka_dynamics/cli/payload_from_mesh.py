@@ -80,7 +80,7 @@ class PayloadFromMesh(PayloadFiles):
         for quantity, value in (('--mass', self.mass), ('--density', self.density)):
             if value is not None:
                 require_positive(quantity, value)
-        console = terminal()
+        console, arm = terminal(), load(self.arm)
         with console.status(f'reading {name}'):
             file = load_mesh(self.mesh, unit=self.unit, repair=self.repair)
         for note in file.notes:
@@ -103,14 +103,12 @@ class PayloadFromMesh(PayloadFiles):
                 'warning',
             )
         comment = f'{name}, {density:.6g} kg/m^3, mount {self.mount}'
-        self.hand_over(
-            console, load(self.arm), payload_array(inertia), comment, Path(self.mesh).stem
-        )
         say(
             console,
             'in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
             'centre of mass xx xy xz yy yz zz [kg m^2]',
         )
+        self.hand_over(console, arm, payload_array(inertia), comment, Path(self.mesh).stem)
         if self.plot:
             from ..report.bodies import draw_payload
 

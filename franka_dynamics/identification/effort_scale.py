@@ -30,9 +30,12 @@ _ROUNDS = 4  # of weights and scales in turn
 _AS_A_WHOLE = 1e-4
 # By so much each joint's scale is off that a starting set's inertias give, however clear it is.
 _STARTING_SET_PART = 0.1
+# What a joint's scale is known to before, where nothing tells it: a factor e of the others'.
+_UNTOLD = 1.0
 # Beyond this part, one standard deviation, a joint's scale is not shown by the motion: it is held
 # at the median of the others'.
 SCALE_NOT_SHOWN = 0.25
+_HELD = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +101,8 @@ def find_effort_scale(
     n = len(alone.slopes)
     per_torque = alone.starts()
     start, logarithm, deviation = per_torque, np.zeros(n), alone.left
+    place, known = np.zeros(n), np.full(n, _UNTOLD)
+    untold, spread = np.zeros(n, dtype=bool), np.zeros(n)
     # Without torque limits friction is measured by the largest torque, which is now in N m.
     scaled = replace(prior, effort=np.where(np.isfinite(limit), limit, prior.effort / abs(start)))
     for _ in range(_ROUNDS):
@@ -105,11 +110,10 @@ def find_effort_scale(
         whole = float(alone.share @ logarithm) + _median(away, alone.share)
         weights = 1.0 / np.maximum(deviation, np.finfo(float).tiny) / np.sqrt(inflation)
         found = least_squares(
-            # A scale that nothing tells is known to a factor e of what it began with.
-            lambda x, weights=weights, whole=whole: np.concatenate(
+            lambda x, weights=weights, whole=whole, place=place, known=known: np.concatenate(
                 [
                     _residual(factors, scaled, start * np.exp(x), weights),
-                    x,
+                    (x - place) / known,
                     [(alone.share @ x - whole) / _AS_A_WHOLE],
                 ]
             ),
@@ -121,11 +125,14 @@ def find_effort_scale(
         squares = found.fun[: factors.r_factors.shape[0] * factors.r_factors.shape[1]]
         own = np.sum(squares.reshape(n, -1) ** 2, axis=1) / weights**2
         deviation = np.sqrt(own / max(factors.samples, 1))
-    spread = np.sqrt(np.diag(np.linalg.inv(found.jac.T @ found.jac)))
-    told = spread <= SCALE_NOT_SHOWN
-    if told.any():
-        common = np.exp(np.median(np.log(np.abs(per_torque[told]))))
-        per_torque = np.where(told, per_torque, np.sign(per_torque) * common)
+        held = untold.copy()
+        found_spread = np.sqrt(np.diag(np.linalg.inv(found.jac.T @ found.jac)))
+        spread = np.where(held, spread, found_spread)
+        untold = held | (spread > SCALE_NOT_SHOWN)
+        told = np.log(np.abs(per_torque))[~untold]
+        if len(told):
+            place = np.where(untold, np.median(told) - np.log(np.abs(start)), place)
+            known = np.where(untold, _HELD, known)
     return EffortScale(np.asarray(1.0 / per_torque), spread)
 
 

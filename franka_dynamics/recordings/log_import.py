@@ -48,7 +48,22 @@ class ColumnMap:
     torque_constant: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse currents without a torque constant, and one without currents."""
+        """Refuse units that are not known and what contradicts itself."""
+        for unit, known, what in (
+            (self.position_unit, POSITION_UNITS, 'position'),
+            (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
+            (self.effort_unit, EFFORT_UNITS, 'effort'),
+            (self.stamp_unit, STAMP_UNITS, 'stamp'),
+        ):
+            if unit not in known:
+                raise RecordingError(
+                    f'The unit of {what} is {unit!r}; known are {", ".join(known)}.'
+                )
+        if (self.stamp is None) == (self.rate is None):
+            raise RecordingError(
+                'Give either the stamp column or the rate of the log [Hz]'
+                f'{", not both" if self.rate is not None else ""}.'
+            )
         in_amperes = self.effort_unit in ('A', 'mA')
         if in_amperes and self.torque_constant is None:
             raise RecordingError(

@@ -232,7 +232,8 @@ def detect_arm(
         return description, tuple(prefix + name for name in description.joint_names)
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise UrdfError(
-        f'{document.source}: holds no arm that is known by name; its moving joints are '
+        f'{document.source}: holds no arm that is known by name'
+        f'{f" behind the prefix {prefix}" if prefix else ""}; its moving joints are '
         f'{", ".join(moving) or "none"}. Say which arm it should be (--arm), or import it as an '
         'arm of its own (franka-dynamics arm import).'
     )

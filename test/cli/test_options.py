@@ -130,6 +130,7 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'codegen --table1 --arm fer',
         'codegen --arm rpr --gravity 0 0 nan',
         'codegen --parameters run_time --gravity 0 0 -9.81',
+        'codegen --parameters run_time --language cuda',
         'codegen --package core --output folder --gravity 0 0 -9.81',
         'codegen --package core',
         'arm base-parameters --arm scemi --letters --json figures.json',

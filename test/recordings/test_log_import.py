@@ -246,9 +246,18 @@ def test_bad_files_get_one_sentence(name, content, columns, sentence, tmp_path):
     assert len(str(caught.value)) < 500 and '\n' not in str(caught.value)
 
 
-def test_a_torque_constant_without_currents_is_refused():
-    with pytest.raises(RecordingError, match='belongs to an effort in A or mA, but its unit'):
-        ColumnMap('q', 'tau', stamp='t', torque_constant=(1.0,))
+@pytest.mark.parametrize(
+    ('given', 'sentence'),
+    [
+        ({'stamp': 't', 'torque_constant': (1.0,)}, 'belongs to an effort in A or mA, but its un'),
+        ({'stamp': 't', 'position_unit': 'furlong'}, "position is 'furlong'; known are rad, deg"),
+        ({'stamp': 't', 'rate': 100.0}, 'either the stamp column or the rate'),
+        ({}, 'either the stamp column or the rate'),
+    ],
+)
+def test_columns_without_sense_are_refused(given, sentence):
+    with pytest.raises(RecordingError, match=sentence):
+        ColumnMap('q', 'tau', **given)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,8 @@ def test_with_unknown_joint_names_the_arm_must_be_said():
         r'are axis1, .*\(--arm\)',
     ):
         detect_arm(document)
+    with pytest.raises(UrdfError, match='known by name behind the prefix left_;'):
+        detect_arm(parse_urdf(FR3, 'F'), prefix='left_')
     assert detect_arm(document, arm='fr3')[1][6] == 'axis7'
 
 

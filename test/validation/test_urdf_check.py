@@ -119,6 +119,9 @@ def test_pi_half_of_five_digits_passes_as_rounded_of_three_it_does_not():
     coarse = edited(text, "joint[@name='fer_joint4']/origin", rpy='1.57 0 0')
     with pytest.raises(UrdfMismatchError, match=r'fer_joint4: alpha is .* too few digits'):
         model_from_urdf(coarse, gaz)
+    longer = edited(text, "joint[@name='fer_link8_joint']/origin", xyz='0 0 0.108')
+    with pytest.raises(UrdfMismatchError, match=r'flange: d is 0[.]107 here and 0[.]108'):
+        model_from_urdf(longer, gaz)
 
 
 def rewritten(text, link_name, link):
