@@ -127,7 +127,8 @@ def compare_models(
         theirs, own = (np.array(values) for values in zip(*pairs))
         apart, scale = np.abs(theirs - own), float(np.abs(theirs).max())
         most = {'g': allowed, 'Jacobian': _MOST_LEVER}.get(name, _MOST_RELATIVE * scale)
-        bounds = np.broadcast_to(np.asarray(most, dtype=float), apart.shape)
+        # Never zero: zero of zero would be no number, and pass for the worst.
+        bounds = np.broadcast_to(np.maximum(most, np.finfo(float).eps), apart.shape)
         largest, worst = (
             np.unravel_index(np.argmax(of), of.shape) for of in (apart, apart / bounds)
         )

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differences to a loaded model are found, sized and placed."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.fci.model_difference import compare_models
@@ -103,3 +104,14 @@ def test_another_flange_refuses_by_its_jacobian():
     )
     np.testing.assert_allclose(difference.terms['Jacobian'].largest, 0.05, rtol=0.05)
     assert 'Jacobian differs by' in difference.refusal()
+
+
+def test_a_term_that_is_zero_throughout_refuses():
+    class Silent(LoadedModel):
+        def coriolis(self, state):
+            return [0.0] * 7
+
+    # The last joint of the node's own arm has exactly none either: zero of zero is no agreement.
+    ours = PinocchioModel(replace(FR3, links=(*FR3.links[:6], LinkInertia.zero())))
+    difference = compare_models(Silent(), read_state(), ours, 20.0, count=20)
+    assert 'C dq differs by' in difference.refusal()
