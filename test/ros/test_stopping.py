@@ -116,7 +116,9 @@ def test_a_parameter_at_fault_ends_with_one_sentence_and_status(
 
 def test_a_killed_and_restarted_node_holds_the_arm_again(probe, start_arm, start_node):
     states = probe.collect(JointState, 'joint_states')
-    start_arm(lockstep_timeout=0.002)
+    # Ten steps are waited for in vain, 3 s; then the clock goes on, and what rounding put the arm
+    # beside its unstable balance grows by e^5.6 a second until the new node is there.
+    start_arm(lockstep_timeout=0.3)
     first = start_node(target='mujoco')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     first.end(signal.SIGKILL)
@@ -129,7 +131,7 @@ def test_a_killed_and_restarted_node_holds_the_arm_again(probe, start_arm, start
     )
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'two hundred states')
-    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-4)
 
 
 def test_activation_is_refused_while_somebody_else_commands(arm, probe, start_node):
