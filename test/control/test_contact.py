@@ -86,14 +86,6 @@ def test_a_step_above_the_threshold_tells_joint_time_and_peak():
     assert monitor.latest.peak == pytest.approx(4.0, rel=0.05)
 
 
-def test_a_step_below_the_threshold_is_load_and_no_contact():
-    bench = Bench()
-    bench.hold(np.zeros(7), 1.0)
-    monitor = bench.hold(torque(2, 1.0), 3.0)
-    assert monitor.contacts == 0
-    np.testing.assert_allclose(monitor.load, torque(2, 1.0), rtol=0, atol=0.01)
-
-
 def test_a_push_that_stays_ends_as_contact_and_becomes_load():
     bench = Bench()
     bench.hold(np.zeros(7), 1.0)

@@ -130,7 +130,7 @@ def test_the_wrench_does_not_jump_into_a_singular_pose():
     model = NewtonEulerModel(FER)
     wrench = np.array([5.0, -3.0, 8.0, 0.5, 0.2, -0.4])
     path = STRAIGHT + np.linspace(0.5, 0.0, 1001)[:, None] * (FER.home - STRAIGHT)
-    wrenches = np.einsum('kij,i->kj', np.array([model.jacobian(q) for q in path]), wrench)
+    wrenches = np.einsum('kij,i->kj', model.jacobian(path), wrench)
     estimates = [estimator.estimate(*state) for state in zip(path, wrenches)]
     found = [estimate.wrench for estimate in estimates]
     singular = [estimate.singular for estimate in estimates]

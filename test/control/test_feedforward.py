@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import JointLimits
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.feedforward import FeedforwardController
@@ -93,6 +92,7 @@ def test_gravity_added_twice_ends_in_a_stop_before_the_arm_rises():
     )
     assert 'the arm is compensated' in loop.controller.conflict
     np.testing.assert_array_equal(loop.command, np.zeros(7))
+    np.testing.assert_array_equal(loop.controller.rest_torque, np.zeros(7))
     # Doubled for the ten cycles of a verdict and the ramp down, 0.03 s in all, at up to
     # 100 rad/s^2 of the light wrist: 0.05 rad by then, 0.02 seen.
     assert np.abs(silent_at[0] - start).max() < 0.05
@@ -174,10 +174,12 @@ def test_after_silence_the_first_torque_is_gravity_of_a_new_pose():
 @pytest.mark.parametrize(('target', 'compensation'), [('fci', True), ('mujoco', False)])
 def test_a_stop_ends_at_zero_on_fci_and_at_gravity_elsewhere(target, compensation):
     loop = Loop(Settings(target=target, kp=KP, kd=KD), gravity_compensation=compensation).run(1.0)
+    resting = np.zeros(7) if target == 'fci' else NewtonEulerModel(FER).gravity(loop.arm.position)
+    # A keeper that takes the torque back leads it there too.
+    np.testing.assert_allclose(loop.controller.rest_torque, resting, rtol=0, atol=1e-9)
     loop.controller.disable('test')
     loop.run(0.5)
     assert loop.controller.mode is Mode.SILENT
-    resting = np.zeros(7) if target == 'fci' else NewtonEulerModel(FER).gravity(loop.arm.position)
     np.testing.assert_allclose(loop.command, resting, rtol=0, atol=1e-9)
     count = len(loop.published)
     loop.run(0.1)
@@ -192,22 +194,6 @@ def test_the_first_torque_on_fci_is_zero_and_ramps_by_the_rate():
     ).run(0.5)
     np.testing.assert_array_equal(loop.published[0], np.zeros(7))
     assert np.abs(np.diff(loop.published, axis=0)).max() <= 1.0 + 1e-12
-
-
-def test_an_arm_without_limits_gets_finite_torques_within_a_rate():
-    joints = tuple(replace(joint, limits=JointLimits()) for joint in FER.joints)
-    controller = FeedforwardController(replace(FER, joints=joints), MUJOCO)
-    controller.enable()
-    torques = commands_at_rest(controller, 400)
-    np.testing.assert_allclose(
-        torques[-1], NewtonEulerModel(FER).gravity(FER.home), rtol=0, atol=1e-12
-    )
-    controller.disable('test')
-    while (torque := controller.stop_step(1e-3)) is not None:
-        torques.append(torque)
-    assert controller.mode is Mode.SILENT
-    assert np.isfinite(torques).all()
-    assert np.abs(np.diff(torques, axis=0)).max() <= 1.0 + 1e-12
 
 
 def test_a_live_payload_change_glides_over_the_ramp_time():
@@ -247,8 +233,6 @@ def test_gains_without_a_reference_hold_the_arm_where_it_stands():
     np.testing.assert_allclose(loop.controller.reference.sample(0.9).q, start, rtol=0, atol=1e-12)
 
 
-# What a hostile world may do to the controller, as one step each. -----------------------------
-
 STIFFEST = tuple(25.0 * FER.limit('effort'))
 MOST_DAMPED = tuple(3.0 * FER.limit('effort'))
 SETTINGS = (
@@ -267,121 +251,108 @@ SETTINGS = (
 )
 
 
-def reference(kind, stamp):
-    names = FER.joint_names
-    if kind == 0:
-        return multisine(FER, 1.0, 0.5)
-    if kind == 1:
-        return TrajectoryRequest(
-            names, np.zeros(1), FER.home[None], np.zeros((1, 7)), np.full((1, 7), 7.5)
-        )
-    if kind == 2:
-        return TrajectoryRequest(names, np.array([0.01, 0.5]), np.tile(FER.home, (2, 1)))
-    if kind == 3:
-        return TrajectoryRequest(
-            names, np.array([0.0, 1.0]), np.tile(FER.home, (2, 1)), start=stamp + 0.5
-        )
-    return TrajectoryRequest(names, np.zeros(1), np.full((1, 7), np.nan), start=stamp)
+class HostileWorld:
+    """What may happen to a controller, as one step each; its torques are checked as they come."""
 
+    def __init__(self, rng):
+        self.rng = rng
+        self.controller = FeedforwardController(
+            FER, MUJOCO, SupervisionLimits(recovery_samples=3, max_state_age=0.0)
+        )
+        self.controller.enable()
+        self.stamp, self.arrival, self.q = 10.0, 10.0, FER.home.copy()
+        self.last, self.last_stamp = None, self.stamp
+        for _ in range(8):  # a good beginning, so that there is something to lose
+            self.take(1e-3, self.q, np.zeros(7))
 
-def hostile_event(rng):
-    """Return a kind of event and its values."""
-    kind = rng.choice(['state', 'broken', 'settings', 'reference', 'control'])
-    if kind == 'state':
-        advance = rng.choice([1e-3, 1e-3, 1e-3, 0.5e-3, 0.0, -1e-3, 3e-3, 0.05, 5.0, -5.0])
-        return kind, advance, rng.choice([0.0, 1e-4, 1e-3, 0.02, 3.0])
-    if kind == 'broken':
-        return kind, rng.choice([np.nan, np.inf, -np.inf, 1e300, 400.0]), rng.integers(14)
-    if kind == 'settings':
-        return kind, rng.integers(len(SETTINGS))
-    if kind == 'reference':
-        return kind, rng.integers(5)
-    return kind, rng.choice(
-        ['enable', 'disable', 'silence', 'reject', 'stop_steps', 'clear', 'brakeless']
-    )
+    def check(self, torque, elapsed):
+        if torque is None:
+            return
+        assert np.isfinite(torque).all()
+        assert (np.abs(torque) <= FER.limit('effort')).all()
+        if self.last is not None:
+            allowed = FER.limit('effort_rate') * min(max(elapsed, 0.0), LONGEST_STEP_S)
+            # The sum of the last torque and the step rounds by half an ulp of 87 N m.
+            assert (np.abs(torque - self.last) <= allowed + 1e-13).all()
+        self.last = torque.copy()
+
+    def take(self, advance, q, dq):
+        self.stamp, self.arrival = self.stamp + advance, self.arrival + abs(advance)
+        mode, effort = self.controller.mode, self.rng.normal(0, 20, 7)
+        cycle = self.controller.cycle(self.stamp, q, dq, self.arrival, effort=effort)
+        if mode is not Mode.RUNNING and cycle.command is not None:
+            # Whatever was asked for while nothing was commanded is forgotten.
+            assert not self.controller.reference.active
+        self.controller.update_monitors(cycle)
+        self.check(cycle.command, self.stamp - self.last_stamp)
+        if cycle.command is not None:
+            assert cycle.observation.trusted
+            self.last_stamp = self.stamp
+
+    def state(self):
+        spread = self.rng.choice([0.0, 1e-4, 1e-3, 0.02, 3.0])
+        self.q = np.clip(self.q + self.rng.normal(0, spread, 7), -3.1, 3.1)
+        advances = [1e-3, 1e-3, 1e-3, 0.5e-3, 0.0, -1e-3, 3e-3, 0.05, 5.0, -5.0]
+        self.take(self.rng.choice(advances), self.q, self.rng.normal(0, 1, 7))
+
+    def broken_state(self):
+        vectors = np.concatenate([self.q, np.zeros(7)])
+        vectors[self.rng.integers(14)] = self.rng.choice([np.nan, np.inf, -np.inf, 1e300, 400.0])
+        self.take(1e-3, vectors[:7], vectors[7:])
+
+    def settings(self):
+        try:
+            self.controller.apply(SETTINGS[self.rng.integers(len(SETTINGS))])
+        except SettingsError as error:
+            assert 'while the node is active' in str(error)
+            assert self.controller.enabled
+
+    def reference(self):
+        names, home = FER.joint_names, np.tile(FER.home, (2, 1))
+        requests = (
+            multisine(FER, 1.0, 0.5),
+            TrajectoryRequest(
+                names, np.zeros(1), home[:1], np.zeros((1, 7)), np.full((1, 7), 7.5)
+            ),
+            TrajectoryRequest(names, np.array([0.01, 0.5]), home),
+            TrajectoryRequest(names, np.array([0.0, 1.0]), home, start=self.stamp + 0.5),
+            TrajectoryRequest(names, np.zeros(1), home[:1] * np.nan, start=self.stamp),
+        )
+        try:
+            follow_request(self.controller, requests[self.rng.integers(len(requests))])
+        except ReferenceRefusedError:
+            pass
+
+    def control(self):
+        self.rng.choice(
+            [
+                self.controller.enable,
+                self.controller.clear_fault,
+                self.silence,
+                self.stop_steps,
+                lambda: self.controller.disable('hostile'),
+                lambda: self.controller.disable('hostile', brake=False),
+                lambda: self.controller.reject(Condition.MISMATCHED, 'hostile'),
+            ]
+        )()
+
+    def silence(self):
+        self.arrival += 0.5
+        self.controller.check_silence(self.arrival)
+
+    def stop_steps(self):
+        for _ in range(5):
+            self.check(self.controller.stop_step(0.7e-3), 0.7e-3)
 
 
 @pytest.mark.parametrize('seed', range(4))
 def test_torques_of_hostile_inputs_are_finite_limited_and_slow(seed):
     for draw in range(20):
         rng = np.random.default_rng((seed, draw))
-        events = [hostile_event(rng) for _ in range(rng.integers(60))]
-        assert_survived(events, rng)
-
-
-def assert_survived(events, rng):
-    controller = FeedforwardController(
-        FER, MUJOCO, SupervisionLimits(recovery_samples=3, max_state_age=0.0)
-    )
-    controller.enable()
-    effort, rate = FER.limit('effort'), FER.limit('effort_rate')
-    stamp, arrival, q = 10.0, 10.0, FER.home.copy()
-    last, last_stamp = None, stamp
-
-    def check(torque, elapsed):
-        nonlocal last
-        if torque is None:
-            return
-        assert np.isfinite(torque).all()
-        assert (np.abs(torque) <= effort).all()
-        if last is not None:
-            allowed = rate * min(max(elapsed, 0.0), LONGEST_STEP_S)
-            # The sum of the last torque and the step rounds by half an ulp of 87 N m.
-            assert (np.abs(torque - last) <= allowed + 1e-13).all()
-        last = torque.copy()
-
-    def state(advance, q, dq):
-        nonlocal stamp, arrival, last_stamp
-        stamp, arrival = stamp + advance, arrival + abs(advance)
-        mode = controller.mode
-        cycle = controller.cycle(stamp, q, dq, arrival, effort=rng.normal(0, 20, 7))
-        if mode is not Mode.RUNNING and cycle.command is not None:
-            # Whatever was asked for while nothing was commanded is forgotten.
-            assert not controller.reference.active
-        controller.update_monitors(cycle)
-        check(cycle.command, stamp - last_stamp)
-        if cycle.command is not None:
-            assert cycle.observation.trusted
-            last_stamp = stamp
-
-    for _ in range(8):  # a good beginning, so that there is something to lose
-        state(1e-3, q, np.zeros(7))
-    for kind, *values in events:
-        if kind == 'state':
-            advance, spread = values
-            q = np.clip(q + rng.normal(0, spread, 7), -3.1, 3.1)
-            state(advance, q, rng.normal(0, 1, 7))
-        elif kind == 'broken':
-            vectors = np.concatenate([q, np.zeros(7)])
-            vectors[values[1]] = values[0]
-            state(1e-3, vectors[:7], vectors[7:])
-        elif kind == 'settings':
-            try:
-                controller.apply(SETTINGS[values[0]])
-            except SettingsError as error:
-                assert 'while the node is active' in str(error)
-                assert controller.enabled
-        elif kind == 'reference':
-            try:
-                follow_request(controller, reference(values[0], stamp))
-            except ReferenceRefusedError:
-                pass
-        elif values[0] == 'enable':
-            controller.enable()
-        elif values[0] == 'disable':
-            controller.disable('hostile')
-        elif values[0] == 'clear':
-            controller.clear_fault()
-        elif values[0] == 'brakeless':
-            controller.disable('hostile', brake=False)
-        elif values[0] == 'silence':
-            arrival += 0.5
-            controller.check_silence(arrival)
-        elif values[0] == 'reject':
-            controller.reject(Condition.MISMATCHED, 'hostile')
-        else:
-            for _ in range(5):
-                check(controller.stop_step(0.7e-3), 0.7e-3)
+        world = HostileWorld(rng)
+        steps = [world.state, world.broken_state, world.settings, world.reference, world.control]
+        for _ in range(rng.integers(60)):
+            steps[rng.integers(len(steps))]()
 
 
 @pytest.mark.parametrize(('what', 'every'), [('settings', 5), ('references', 1)])

@@ -144,31 +144,25 @@ def test_the_flange_may_be_watched_as_well():
     assert 'the flange is 0.02' in loop.controller.conflict
 
 
-def test_a_trajectory_must_begin_near_the_measured_position():
-    settings = replace(MUJOCO, kp=(5.0,), max_tracking_error=(0.0,))
+@pytest.mark.parametrize('stream_period', [0.0, 0.05])
+def test_a_motion_must_begin_near_the_measured_position(stream_period):
+    settings = replace(MUJOCO, kp=(5.0,), max_tracking_error=(0.0,), stream_period=stream_period)
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     follow_request(loop.controller, far_away(FER.home))
     loop.run(2.0)
     # The reference stands 1 rad from the arm; what begins there is a step for the arm.
     goal = FER.home + [0, 1.0, 0, 0, 0, 0, 0]
+    if stream_period:
+        point = TrajectoryRequest(FER.joint_names, np.zeros(1), goal[None])
+        with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
+            follow_request(loop.controller, point)
+        return
     with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
         follow_request(loop.controller, far_away(goal, distance=0.1))
     # Led there from where the arm is desired, it would begin with the same step.
     with pytest.raises(ReferenceRefusedError, match='fer_joint2 stands 1 rad from where it is d'):
         follow_request(
             loop.controller, TrajectoryRequest(FER.joint_names, np.array([1.0]), goal[None])
-        )
-
-
-def test_a_stream_leads_no_arm_on_from_where_it_is_not():
-    settings = replace(MUJOCO, kp=(5.0,), max_tracking_error=(0.0,), stream_period=0.05)
-    loop = Loop(settings, brake_release_after=60.0).run(0.3)
-    follow_request(loop.controller, far_away(FER.home))
-    loop.run(2.0)
-    goal = FER.home + [0, 1.0, 0, 0, 0, 0, 0]
-    with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
-        follow_request(
-            loop.controller, TrajectoryRequest(FER.joint_names, np.zeros(1), goal[None])
         )
 
 
@@ -322,6 +316,7 @@ def test_a_moving_arm_is_braked_to_rest_before_the_stop(name, target):
     before = float(np.abs(loop.arm.data.qvel).max())
     loop.controller.disable('test')
     assert loop.controller.mode is Mode.BRAKING
+    assert loop.controller.rest_torque.any() == (target == 'mujoco')
     while loop.controller.mode is Mode.BRAKING:
         loop.run(LONGEST_STEP_S)
     assert float(np.abs(loop.arm.data.qvel).max()) < 1.5 * REST_SPEED < 0.1 * before

@@ -55,15 +55,6 @@ def test_derivatives_are_those_of_scipys_clamped_spline():
         np.testing.assert_allclose(accelerations, spline(times, 2), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize('rate', [10.0, 20.0, 50.0])
-def test_position_velocity_and_acceleration_are_continuous(rate):
-    times = np.arange(0.0, 1.01, 1.0 / rate)
-    motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)
-    for knot in motion.times[1:-1]:
-        before, after = motion.sample(np.nextafter(knot, 0.0)), motion.sample(knot)
-        np.testing.assert_allclose(before, after, rtol=0.0, atol=1e-8)
-
-
 # Largest error of the inertia torque, as a share of the largest that there is: (w h)^2 / 12 of the
 # fastest joint at 10 Hz is 1.6 %.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (20.0, 0.005), (50.0, 0.001)])

@@ -19,7 +19,7 @@ from builtin_interfaces.msg import Time  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 import numpy as np  # noqa: E402
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically  # noqa: E402
+from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.experimental import EventsExecutor  # noqa: E402
@@ -49,6 +49,8 @@ PATIENT = {
     'max_state_age': 0.0,
     'remaps': {'feedforward/command': COMMAND},
 }
+# An inclined base, so that the target fci has something to command and to take back.
+INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
 # Of a simulated arm whose doings depend on no clock.
 LOCKSTEP = {
     'pacing': 'lockstep',
@@ -284,12 +286,6 @@ class Probe(Node):
             SetParametersAtomically, f'{node}/set_parameters_atomically', request
         ).result
 
-    def set_parameter(self, node: str, name: str, value):
-        request = SetParameters.Request(
-            parameters=[Parameter(name, value=value).to_parameter_msg()]
-        )
-        return self.call(SetParameters, f'{node}/set_parameters', request).results[0]
-
     def transition(self, node: str, number: int) -> bool:
         before = self.lifecycle_state(node)
         request = ChangeState.Request()
@@ -456,11 +452,6 @@ class NodeWorld:
         self.arm = ArmStream(self.probe, description.joint_names, description.home)
         self.node = NodeProcess('feedforward_node', log, **{**PATIENT, **parameters})
         self.arm.wait_for_listener()
-
-    def send_and_ask(self, changes: dict, subject: str, text: str) -> bool:
-        """Send a few states; return whether diagnostics say a text about a subject by now."""
-        self.arm.send(5, **changes)
-        return self.probe.says(subject, text)
 
     def close(self) -> None:
         self.node.kill()

@@ -8,7 +8,6 @@ real robot's sensors do, and it is that of what is really there.
 """
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -38,62 +37,16 @@ BALL = '[3.0, 0.0, 0.0, 0.0, 0.00192, 0.0, 0.0, 0.00192, 0.0, 0.00192]'
 SMALL = 0.5 * np.eye(7)[0]
 
 
-# What the check at rest sees is tried in test/fci; here that it is asked, and heard.
-def test_settings_that_are_not_so_are_refused_before_any_torque(robots, start_fci, probe):
-    robot = robots(measured=True)
-    node = start_fci(robot, control='feedforward', payload=BALL, payload_known_to_robot=False)
-    states = probe.collect(JointState, 'joint_states')
-    probe.until(
-        lambda: probe.diagnostics.get(FCI, (0,))[0] == ERROR and 'call ~/enable' in node.text,
-        'refusal',
-    )
-    sentence = 'payload would have this node command .* check hand, payload'
-    assert re.search(sentence, node.text), node.text
-    count = len(states)
-    probe.until(lambda: len(states) >= count + 100, 'more states')
-    assert robot.cycles == 0
-
-
-def test_settings_that_are_so_pass_and_control_begins_once_asked_for(robots, start_fci, probe):
-    robot = robots(measured=True, payload=3.0)
-    # By the node's own default nothing is commanded by itself.
-    node = start_fci(
-        robot, control='feedforward', autostart=None, payload=BALL, payload_known_to_robot=False
-    )
-    states = probe.collect(JointState, 'joint_states')
-    # franka-sim's hold swings at first and after a stall, and on a busy machine its states are
-    # then not those of their stamps and its torques not those of gravity, which are faults to be
-    # acknowledged.
-    probe.until(
-        lambda: (
-            len(states) > 200
-            and all(np.abs(state.velocity).max() < 0.02 for state in states[-200:])
-        ),
-        'rest',
-    )
-    assert robot.cycles == 0
-
-    def controlling():
-        level, message, _ = probe.diagnostics.get(FCI, (0, '', {}))
-        stalled = level == ERROR and re.search('contradict|jumped|% is measured', message)
-        if message == 'not enabled' or stalled:
-            probe.diagnostics.clear()
-            assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
-        return probe.says(FCI, 'controlling') or 'refused' in node.text
-
-    probe.until(controlling, 'control')
-    assert 'refused' not in node.text
-    # MuJoCo's g(q) against ours while franka-sim's hold still swings (0.41 N m was seen after a
-    # stall). The load that is told here changes g by more than 10 N m.
-    assert float(pairs(probe, AT_REST)['largest |tau_J - g| [N m]']) < 1.0
-    assert node.end() == 0
-    assert_safe(robot.torques())
-
-
 def test_a_command_out_of_range_and_a_second_publisher_stop(robots, start_fci, probe):
     robot = robots(measured=True)
-    node = start_fci(robot, lower_torque_thresholds='[1.0,2.0,3.0,4.0,5.0,6.0,7.0]')
+    # By the node's own default nothing is commanded by itself.
+    node = start_fci(
+        robot, autostart=None, lower_torque_thresholds='[1.0,2.0,3.0,4.0,5.0,6.0,7.0]'
+    )
     commander = Commander(probe)
+    commander.until(np.zeros(7), lambda: probe.says(FCI, 'not enabled'), 'the node waits')
+    assert robot.cycles == 0
+    assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
     commander.until_controlling()
     # The collision thresholds have reached the robot, those given and the defaults.
     assert 'lower_torque: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]' in robot.log
@@ -148,9 +101,16 @@ def test_gravity_is_not_changed_while_torques_are_commanded(robots, start_fci, p
     assert not heavy.successful
     assert 'payload.mass is 100 kg, more than the rated load of fr3 (3 kg)' in heavy.reason
     assert probe.set_parameters('fci', payload=ball, payload_known_to_robot=False).successful
-    # And then the check at rest finds that it is not so.
+    # And then the check at rest, which test/fci tries, finds that it is not so.
+    cycles = robot.cycles
+    states = probe.collect(JointState, 'joint_states')
     assert probe.call(SetBool, 'fci/enable', SetBool.Request(data=True)).success
     probe.until(lambda: probe.says(AT_REST, 'payload would have this node command'), 'refusal')
+    probe.until(lambda: probe.diagnostics[FCI][0] == ERROR, 'an error')
+    count = len(states)
+    probe.until(lambda: len(states) >= count + 100, 'more states')
+    assert robot.cycles == cycles
+    assert 'call ~/enable' in node.text
 
 
 def test_other_gravity_used_as_torques_begin_ends_them_first():

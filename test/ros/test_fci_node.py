@@ -212,23 +212,6 @@ def test_many_lost_states_are_a_reflex_and_control_begins_again_after_it(
     )
 
 
-def test_a_second_client_is_told_and_the_first_goes_on(robots, start_fci, launch, probe):
-    robot = robots()
-    start_fci(robot)
-    commander = Commander(probe)
-    commander.until_controlling()
-    second = launch(
-        'fci_node', robot_ip=robot.address, connect_timeout=1.0, remaps={'__node': 'second'}
-    )
-    second.running_now.remove(second)
-    commander.until(np.zeros(7), lambda: not second.running, 'the second gives up')
-    assert second.wait() == 1
-    assert 'is another client connected to it?' in second.text
-    cycles = robot.cycles
-    commander.until(np.zeros(7), lambda: robot.cycles > cycles + 100, 'control goes on')
-    commander.until(np.zeros(7), lambda: probe.says(FCI, 'controlling'), 'still controlling')
-
-
 @pytest.mark.parametrize(
     ('parameters', 'status', 'sentence'),
     [

@@ -3,7 +3,6 @@
 """The direct way into Gazebo, paused: what is passed on, both ways, from the first message on."""
 
 import numpy as np
-import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
@@ -32,39 +31,19 @@ class PausedGazebo:
         )
 
 
-@pytest.fixture
-def gazebo(probe):
-    return PausedGazebo(probe, load('fr3', hand='franka_hand'))
-
-
-@pytest.fixture
-def direct(launch):
-    return launch('gazebo_direct_node', robot_type='fr3', hand='franka_hand')
-
-
-def until_holding(probe, gazebo, direct):
-    def holding() -> bool:
-        gazebo.publish()
-        return 'holding the arm' in direct.text
-
-    probe.until(holding, 'the direct node holding the arm')
-
-
-def test_paused_its_start_is_added_and_held_and_another_arm_is_named(probe, gazebo, direct):
+def test_paused_its_start_is_held_and_commands_are_passed_on_if_sound(probe, launch):
+    description = load('fr3', hand='franka_hand')
+    gazebo = PausedGazebo(probe, description)
+    direct = launch('gazebo_direct_node', robot_type='fr3', hand='franka_hand')
     states = probe.collect(JointState, 'joint_states')
-    until_holding(probe, gazebo, direct)
+    probe.until(lambda: gazebo.publish() or 'holding the arm' in direct.text, 'the arm held')
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')
-    expected = start_of(load('fr3', hand='franka_hand')).torque
-    np.testing.assert_array_equal([force[-1].data for force in gazebo.forces], expected)
+    held = start_of(description).torque
+    np.testing.assert_array_equal([force[-1].data for force in gazebo.forces], held)
     probe.until(lambda: gazebo.publish() or states, 'joint states')
     assert tuple(states[-1].name) == gazebo.names
-    np.testing.assert_array_equal(states[-1].position, load('fr3').home)
-    gazebo.names = tuple(name.replace('fr3', 'fer') for name in gazebo.names)
-    probe.until(lambda: gazebo.publish() or 'lacks fr3_joint1' in direct.text, 'the joint named')
-
-
-def test_a_malformed_command_leaves_the_last_forces(probe, gazebo, direct):
-    until_holding(probe, gazebo, direct)
+    np.testing.assert_array_equal(states[-1].position, description.home)
+    # A command that cannot be one leaves the forces as they are.
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     probe.until(lambda: publisher.get_subscription_count() > 0, 'the direct node listening')
     publisher.publish(Float64MultiArray(data=[1.0, 2.0]))
@@ -75,6 +54,8 @@ def test_a_malformed_command_leaves_the_last_forces(probe, gazebo, direct):
         lambda: all(force and force[-1].data == k for k, force in enumerate(gazebo.forces, 1)),
         'the next command on every joint',
     )
-    held = start_of(load('fr3', hand='franka_hand')).torque
     for k, force in enumerate(gazebo.forces):
         assert {message.data for message in force} <= {held[k], 1.0 + k}
+    # Another arm in its place is named.
+    gazebo.names = tuple(name.replace('fr3', 'fer') for name in gazebo.names)
+    probe.until(lambda: gazebo.publish() or 'lacks fr3_joint1' in direct.text, 'the joint named')

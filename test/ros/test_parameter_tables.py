@@ -21,12 +21,7 @@ from franka_dynamics.control.supervision import SupervisionLimits  # noqa: E402
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES  # noqa: E402
 from franka_dynamics.errors import SettingsError  # noqa: E402
 from franka_dynamics.resources import share_directory  # noqa: E402
-from franka_dynamics.ros.feedforward_node import FeedforwardNode  # noqa: E402
-from franka_dynamics.ros.keeper_node import KeeperNode  # noqa: E402
-from franka_dynamics.ros.node_settings import (  # noqa: E402
-    made_of,
-    settings_from,
-)
+from franka_dynamics.ros.node_settings import made_of, settings_from  # noqa: E402
 from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
 from franka_dynamics.ros.parameter_tables import generated_files, table  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES as NAMES  # noqa: E402
@@ -36,29 +31,6 @@ from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
 FILES = generated_files()
 
 
-class WithoutRobot(Node):
-    """The FCI node's parameters; the node itself is not made without the address of a robot."""
-
-    def __init__(self, **node_options):
-        super().__init__('fci', **node_options)
-        declare(self, table('fci'))
-
-
-class WithoutControlMsgs(Node):
-    """The action node's parameters; the node itself needs control_msgs."""
-
-    def __init__(self, **node_options):
-        super().__init__('trajectory_action', **node_options)
-        declare(self, table('trajectory_action'))
-
-
-NODES = {
-    'feedforward': FeedforwardNode,
-    'fci': WithoutRobot,
-    'simulator': SimulatorNode,
-    'keeper': KeeperNode,
-    'trajectory_action': WithoutControlMsgs,
-}
 PARAMETER_FILES = sorted(
     path.relative_to(share_directory()).as_posix()
     for name in NAMES
@@ -68,23 +40,22 @@ PARAMETER_FILES = sorted(
 
 @pytest.fixture
 def make_node():
-    """Return a function that makes a node of ours with a parameter file."""
+    """Return a function that makes a node with our parameters, or ours, and a parameter file."""
     made = []
 
-    def make(name, path):
+    def make(name, path, kind=None):
         context = Context()
         context.init(args=['--ros-args', '--params-file', str(path)])
-        made.append(context)
-        node = NODES[name](context=context)
-        made.append(node)
+        made.append(context.try_shutdown)
+        node = Node(name, context=context) if kind is None else kind(context=context)
+        made.append(node.destroy_node)
+        if kind is None:
+            declare(node, table(name))
         return node
 
     yield make
-    for one in reversed(made):
-        if isinstance(one, Context):
-            one.try_shutdown()
-        else:
-            one.destroy_node()
+    for end in reversed(made):
+        end()
 
 
 @pytest.mark.parametrize('name', sorted(FILES))
@@ -138,7 +109,7 @@ def test_an_arm_that_would_wait_for_its_own_clock_is_refused(make_node, tmp_path
     path = tmp_path / 'both.yaml'
     path.write_text('/**:\n  ros__parameters: {use_sim_time: true, publish_clock: true}\n')
     with pytest.raises(SettingsError, match='would wait for its own /clock'):
-        make_node('simulator', path)
+        make_node('simulator', path, SimulatorNode)
 
 
 @pytest.mark.parametrize('name', sorted(NAMES))

@@ -154,6 +154,10 @@ GOOD = bytes(serialize_message(message(WANTED, [float(k) for k in range(9)])))
             'bytes long, and at most 65536 are read',
         ),
         (
+            bytes(serialize_message(message(('x' * 40000, *WANTED[1:]), [0.0] * 9))),
+            r'\.\.\. \(40000 characters\)',
+        ),
+        (
             bytes(serialize_message(message([f'j{k}' for k in range(1000)], [0.0] * 3000))),
             r'j11, \.\.\. \(1000 in all\)',
         ),

@@ -16,30 +16,34 @@ from std_msgs.msg import Float64MultiArray
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
+from .conftest import INCLINED
+
 FER = load('fer')
 GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
 ZERO = np.zeros(7)
-# An inclined base, so that the target fci has something to command and to take back.
-INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
-NODE, COMMANDS = 'feedforward', 'feedforward: Command'
+NODE = 'feedforward'
 
 
-# What a signal sets off knows nothing of the target.
 @pytest.mark.parametrize(
-    ('number', 'target', 'parameters', 'resting'),
+    ('signals', 'target', 'parameters', 'resting'),
     [
-        (signal.SIGINT, 'fci', INCLINED, ZERO),
-        (signal.SIGTERM, 'mujoco', {}, GRAVITY),
+        # A terminal signals every process of its group, as it closes too, and launch each again.
+        ((signal.SIGHUP, signal.SIGINT), 'fci', INCLINED, ZERO),
+        ((signal.SIGTERM,), 'mujoco', {}, GRAVITY),
     ],
 )
-def test_a_signal_ends_at_the_resting_torque_and_exits_zero(
-    arm, probe, start_node, commands, number, target, parameters, resting
+def test_signals_end_at_the_resting_torque_and_exit_zero(
+    arm, probe, start_node, commands, signals, target, parameters, resting
 ):
     node = start_node(target=target, **parameters)
     arm.until(lambda: len(commands) > 300, 'three hundred commands')
-    if target == 'fci':
-        assert np.abs(commands[-1].data).max() > 1.0
-    assert node.end(number) == 0
+    assert np.abs(commands[-1].data).max() > 1.0
+    node.send(signals[0])
+    while node.running:
+        for number in signals[1:]:
+            node.signal_again(number)
+        probe.spin(0.005)
+    assert node.wait() == 0
     probe.until(
         lambda: np.allclose(commands[-1].data, resting, rtol=0, atol=1e-12), 'the resting torque'
     )
@@ -48,27 +52,22 @@ def test_a_signal_ends_at_the_resting_torque_and_exits_zero(
     assert steps <= 10.0
 
 
-def test_many_signals_end_as_orderly_as_one(arm, probe, start_node, commands):
-    node = start_node(target='fci', **INCLINED)
-    arm.until(lambda: len(commands) > 300, 'commands')
-    # A terminal signals every process of its group, as it closes too, and launch each once more.
-    node.send(signal.SIGHUP)
-    while node.running:
-        node.signal_again(signal.SIGINT)
-        probe.spin(0.005)
-    assert node.wait() == 0
-    probe.until(lambda: np.array_equal(commands[-1].data, ZERO), 'zero torque')
-
-
-def test_deactivation_stops_and_activation_brings_back(arm, probe, start_node, commands):
-    node = start_node(target='fci', **INCLINED)
+def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands):
+    node = start_node(target='fci', autostart=False, **INCLINED)
+    assert probe.lifecycle_state(NODE) == 'unconfigured'
+    assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
+    assert probe.lifecycle_state(NODE) == 'inactive'
+    assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
+    probe.until(
+        lambda: 'no joint state on /joint_states for' in node.text, 'the silence of an arm is told'
+    )
+    assert not commands
     arm.until(lambda: len(commands) > 300, 'commands')
     assert probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
     assert probe.lifecycle_state(NODE) == 'inactive'
     probe.until(lambda: np.array_equal(commands[-1].data, ZERO), 'zero torque')
     count = len(commands)
-    for _ in range(100):
-        arm.send()
+    arm.send(100)
     assert len(commands) == count
     assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
     arm.until(lambda: len(commands) > count + 50, 'commands again')
@@ -79,38 +78,15 @@ def test_deactivation_stops_and_activation_brings_back(arm, probe, start_node, c
     assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
     count = len(commands)
     arm.until(lambda: len(commands) > count + 50, 'commands after cleanup')
-    assert node.end() == 0
-
-
-def test_a_node_without_autostart_waits_for_its_transitions(arm, probe, start_node, commands):
-    node = start_node(target='mujoco', autostart=False)
-    assert probe.lifecycle_state(NODE) == 'unconfigured'
-    assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
-    assert probe.lifecycle_state(NODE) == 'inactive'
-    assert not commands
-    assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
-    probe.until(
-        lambda: 'no joint state on /joint_states for' in node.text, 'the silence of an arm is told'
-    )
-    arm.until(lambda: commands, 'a command')
     assert probe.transition(NODE, Transition.TRANSITION_ACTIVE_SHUTDOWN)
     assert probe.lifecycle_state(NODE) == 'finalized'
     assert node.end() == 0
 
 
-@pytest.mark.parametrize(
-    ('parameters', 'status', 'sentence'),
-    [
-        ({'robot_type': 'ur5'}, 1, "There is no arm 'ur5'; shipped are"),
-        ({'robot_typ': 'fer'}, 2, 'robot_typ (robot_type?): no such parameter'),
-    ],
-)
-def test_a_parameter_at_fault_ends_with_one_sentence_and_status(
-    start_node, parameters, status, sentence
-):
-    node = start_node(**parameters)
-    assert node.wait() == status
-    assert sentence in node.text
+def test_an_arm_that_there_is_not_ends_the_node_with_one_sentence(start_node):
+    node = start_node(robot_type='ur5')
+    assert node.wait() == 1
+    assert "There is no arm 'ur5'; shipped are" in node.text
     assert 'Traceback' not in node.text
 
 
