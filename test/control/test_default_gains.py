@@ -26,25 +26,11 @@ ARMS = [('fer', 'none'), ('fr3', 'none'), ('fr3', 'franka_hand'), ('fr3v2', 'non
 
 def hold_radius(linear, kp, kd, period, age=0.0):
     """
-    Return the spectral radius when each torque is held for a period [s]; stable below 1.
+    Return the spectral radius when torques are held for a period and act late [s]; stable below 1.
 
-    That is a loop in which states come once per period, and are that old when they come: the age
-    of the state that a torque belongs to grows from `age` to `age` + `period`, as it does while
-    joint states are silent. Exact: one step takes the state from one sample to the next, through
-    the torque before last and the last one, which the age puts there (Astrom, Wittenmark 1997,
-    Computer-Controlled Systems, section 2.3).
-
-    Parameters
-    ----------
-    linear : Linearization
-        Of the forward dynamics at rest, without dependence on velocity.
-    kp, kd : array_like, shape (n,)
-        Gains of tau = g(q) - kp (q - q0) - kd dq.
-    period : float
-        How long a torque is held [s].
-    age : float
-        How old a state is when its torque begins to act [s].
-
+    Of tau = g(q) - kp (q - q0) - kd dq at rest: states come once per period and are `age` old
+    then. One step takes the state from one sample to the next, through the torque before last and
+    the last one (Astrom, Wittenmark 1997, Computer-Controlled Systems, section 2.3).
     """
     n = len(linear.ddq)
     by_q, per_torque = linear.A[n:, :n], linear.B[n:]

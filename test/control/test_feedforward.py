@@ -98,12 +98,6 @@ def test_gravity_added_twice_ends_in_a_stop_before_the_arm_rises():
     assert np.abs(silent_at[0] - start).max() < 0.05
 
 
-def test_a_weightless_arm_given_gravity_is_stopped():
-    loop = Loop(MUJOCO, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0).run(1.0)
-    assert 'the arm is no gravity' in loop.controller.conflict
-    np.testing.assert_array_equal(loop.command, np.zeros(7))
-
-
 def test_gains_back_on_after_hand_guiding_do_not_spring_back():
     loop = Loop(Settings(target='fci', kp=KP, kd=KD), gravity_compensation=True).run(0.5)
     loop.controller.apply(Settings(target='fci'))

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from franka_dynamics.control.reference import (
     ReferencePoint,
@@ -27,31 +28,22 @@ def points():
     return times, *rows
 
 
-def derivatives(polynomial, time):
-    return [polynomial(time), polynomial.derivative()(time), polynomial.derivative(2)(time)]
-
-
-def test_positions_and_velocities_make_cubic_hermite_segments(points):
-    from scipy.interpolate import CubicHermiteSpline
-
-    times, positions, velocities, _ = points
-    trajectory = Trajectory(times, positions, velocities)
-    oracle = CubicHermiteSpline(times, positions, velocities)
+@pytest.mark.parametrize(
+    ('degree', 'oracle'),
+    [
+        (3, lambda times, *rows: CubicHermiteSpline(times, *rows)),
+        (5, lambda times, *rows: BPoly.from_derivatives(times, np.stack(rows, axis=1))),
+    ],
+)
+def test_what_is_given_makes_hermite_segments_of_its_degree(points, degree, oracle):
+    times, *rows = points
+    rows = rows[: (degree + 1) // 2]
+    trajectory, polynomial = Trajectory(times, *rows), oracle(times, *rows)
     for time in np.linspace(times[0], times[-1], 200)[:-1]:
-        for actual, expected in zip(trajectory.sample(time), derivatives(oracle, time)):
-            np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)
-
-
-def test_positions_to_accelerations_make_quintic_segments(points):
-    from scipy.interpolate import BPoly
-
-    times, positions, velocities, accelerations = points
-    trajectory = Trajectory(times, positions, velocities, accelerations)
-    values = np.stack([positions, velocities, accelerations], axis=1)
-    oracle = BPoly.from_derivatives(times, values)
-    for time in np.linspace(times[0], times[-1], 200)[:-1]:
-        for actual, expected in zip(trajectory.sample(time), derivatives(oracle, time)):
-            np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e3 * ATOL)
+        for order, actual in enumerate(trajectory.sample(time)):
+            expected = polynomial.derivative(order)(time) if order else polynomial(time)
+            atol = ATOL if degree == 3 else 1e3 * ATOL
+            np.testing.assert_allclose(actual, expected, rtol=0.0, atol=atol)
 
 
 def test_positions_alone_make_straight_segments(points):

@@ -147,12 +147,3 @@ def test_moveits_plans_are_taken_below_full_speed():
     for goal in goals:
         filled = fill(trapezoid(goal, 0.9), LAW, 5.0, ARM.home)
         np.testing.assert_allclose(filled.motion.positions[-1], goal, rtol=0.0, atol=1e-12)
-    # At full speed the quintics between its points pass the limit of some.
-    refused = 0
-    for goal in goals:
-        try:
-            fill(trapezoid(goal, 1.0), LAW, 5.0, ARM.home)
-        except ReferenceRefusedError as error:
-            refused += 1
-            assert 'to a velocity of' in str(error)
-    assert 0 < refused < len(goals) // 10

@@ -16,7 +16,7 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from builtin_interfaces.msg import Time  # noqa: E402
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 import numpy as np  # noqa: E402
 from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
@@ -29,9 +29,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
-from franka_dynamics.ros.qos import REFERENCE_STATE_QOS  # noqa: E402
+from franka_dynamics.ros.node_group import default_signals  # noqa: E402
 
 from .forked_nodes import ForkedNode  # noqa: E402
 
@@ -61,11 +60,6 @@ LOCKSTEP = {
 }
 
 ROOT = Path(__file__).parents[2]
-
-
-def default_signals() -> None:
-    """Let a child begin with Ctrl-C at work: a shell's background has it ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def started(module, arguments, output, environment) -> subprocess.Popen:
@@ -399,21 +393,6 @@ def start_arm(launch):
         return launch('simulator_node', **{**LOCKSTEP, **parameters})
 
     return start
-
-
-class Follower:
-    """Stands in for a node that takes motions, and tells of them what it is told to."""
-
-    def __init__(self, probe: Probe) -> None:
-        self.motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
-        self._reports = probe.create_publisher(
-            DiagnosticArray, 'feedforward/reference_state', REFERENCE_STATE_QOS
-        )
-
-    def tell(self, state: str, mark: str) -> None:
-        pairs = {'state': state, 'reason': 'as told', 'frame_id': mark}
-        values = [KeyValue(key=key, value=value) for key, value in pairs.items()]
-        self._reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=values)]))
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 
 from franka_dynamics.arm import load
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco')
 
 from franka_dynamics.ros import demo

@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is told about the arm may fail; the torque goes on, and the failure is told."""
 
+from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from builtin_interfaces.msg import Time
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.contact import ContactLimits

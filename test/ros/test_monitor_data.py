@@ -5,11 +5,8 @@
 import json
 import math
 
-import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from builtin_interfaces.msg import Time
+import pytest
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.ros.monitor_feed import at_fault, NodeView

@@ -4,22 +4,29 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.cli.main import main
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
+from franka_dynamics.ros.qos import REFERENCE_STATE_QOS
 from franka_dynamics.ros.trajectories import read_trajectory_file
-
-from .conftest import Follower
 
 
 @pytest.fixture
 def play(probe):
     """Return a function that plays to a node that answers as told, and how the motion ended."""
-    node = Follower(probe)
-    motions, tell = node.motions, node.tell
+    motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
+    reports = probe.create_publisher(
+        DiagnosticArray, 'feedforward/reference_state', REFERENCE_STATE_QOS
+    )
+
+    def tell(state, mark):
+        pairs = {'state': state, 'reason': 'as told', 'frame_id': mark}
+        values = [KeyValue(key=key, value=value) for key, value in pairs.items()]
+        reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=values)]))
 
     def played():
         with NodeClient('feedforward') as client:

@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.parameter_files import (
     given_file,

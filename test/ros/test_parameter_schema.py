@@ -5,19 +5,16 @@
 from types import SimpleNamespace
 
 import pytest
+from rclpy.context import Context
+from rclpy.node import Node
 
-rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+from franka_dynamics.parameter_schema import specs
+from franka_dynamics.resources import share_directory
+
 generator = pytest.importorskip(
     'generate_parameter_library_py.generate_python_module',
     reason='generate_parameter_library_py is not installed',
 )
-
-from rclpy.context import Context  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-
-from franka_dynamics.parameter_schema import specs  # noqa: E402
-from franka_dynamics.resources import share_directory  # noqa: E402
-
 FILES = sorted((share_directory() / 'config/parameters').glob('*.yaml'))
 
 

@@ -5,28 +5,25 @@
 import dataclasses
 
 import pytest
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.parameter import Parameter
 import yaml
 
-rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
-from rclpy.context import Context  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
-
-from franka_dynamics.arm.consistency import REPAIRS  # noqa: E402
-from franka_dynamics.control.contact import ContactLimits  # noqa: E402
-from franka_dynamics.control.external_torque import EFFORT_FRICTION  # noqa: E402
-from franka_dynamics.control.settings import Settings, StateSource, TARGETS  # noqa: E402
-from franka_dynamics.control.supervision import SupervisionLimits  # noqa: E402
-from franka_dynamics.dynamics.model import REFERENCE_FRAMES  # noqa: E402
-from franka_dynamics.errors import SettingsError  # noqa: E402
-from franka_dynamics.resources import share_directory  # noqa: E402
-from franka_dynamics.ros.node_settings import made_of, settings_from  # noqa: E402
-from franka_dynamics.ros.parameter_files import read_sections  # noqa: E402
-from franka_dynamics.ros.parameter_tables import generated_files, table  # noqa: E402
-from franka_dynamics.ros.parameter_tables import NODES as NAMES  # noqa: E402
-from franka_dynamics.ros.parameters import declare, values  # noqa: E402
-from franka_dynamics.ros.simulator_node import SimulatorNode  # noqa: E402
+from franka_dynamics.arm.consistency import REPAIRS
+from franka_dynamics.control.contact import ContactLimits
+from franka_dynamics.control.external_torque import EFFORT_FRICTION
+from franka_dynamics.control.settings import Settings, StateSource, TARGETS
+from franka_dynamics.control.supervision import SupervisionLimits
+from franka_dynamics.dynamics.model import REFERENCE_FRAMES
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.resources import share_directory
+from franka_dynamics.ros.node_settings import made_of, settings_from
+from franka_dynamics.ros.parameter_files import read_sections
+from franka_dynamics.ros.parameter_tables import generated_files, table
+from franka_dynamics.ros.parameter_tables import NODES as NAMES
+from franka_dynamics.ros.parameters import declare, values
+from franka_dynamics.ros.simulator_node import SimulatorNode
 
 FILES = generated_files()
 

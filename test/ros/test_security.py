@@ -14,9 +14,6 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Float64MultiArray, String
 

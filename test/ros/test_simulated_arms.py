@@ -8,10 +8,16 @@ import time
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+
+from .conftest import COMMAND
+from ..messages import stamp
 
 pytest.importorskip('mujoco')
+FER = load('fer')
 
 
 def test_a_second_arm_behind_one_topic_ends_and_names_the_first(start_arm, probe):
@@ -32,13 +38,16 @@ def test_a_second_arm_behind_one_topic_ends_and_names_the_first(start_arm, probe
     assert third.running and beside.running
 
 
-def test_in_lockstep_a_stalled_node_is_waited_for_until_time_goes_on(probe, start_arm, start_node):
+def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes_on(
+    probe, start_arm, start_node
+):
+    states = probe.collect(JointState, 'joint_states')
     start_arm(lockstep_timeout=0.7)
     node = start_node(target='mujoco')
-    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
-    states = probe.collect(JointState, 'joint_states')
+    probe.until(lambda: states and probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    np.testing.assert_allclose(states[-1].effort, gravity, rtol=0, atol=1e-9)
     node.signal_again(signal.SIGSTOP)
-    probe.until(lambda: len(states) > 0, 'a state')
     count = -1
 
     def stands():
@@ -54,4 +63,32 @@ def test_in_lockstep_a_stalled_node_is_waited_for_until_time_goes_on(probe, star
     probe.until(lambda: len(states) > count + 400, 'time goes on without a node')
     node.signal_again(signal.SIGCONT)
     probe.until(lambda: probe.says('feedforward: Command', 'torques are published'), 'torques')
-    np.testing.assert_allclose(states[-1].position, load('fer').home, rtol=0, atol=1e-6)
+    probe.until(
+        lambda: probe.says('feedforward: Gravity compensation', 'uncompensated'), 'who carries it'
+    )
+    # Without feedback an error of rounding grows; that on ten seconds is to be below 1e-3.
+    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
+
+
+def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
+    rate, count = 100.0, 60  # unbounded, so many steps take some 0.03 s
+    states = probe.collect(JointState, 'joint_states', times=True)
+    publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    start_arm(lockstep_rate=rate, gravity_compensation=True)
+
+    def answer(done):
+        publisher.publish(Float64MultiArray(data=[0.0] * 7))
+        return done()
+
+    def commanded():
+        _, _, pairs = probe.diagnostics.get('simulator: Simulated arm', (0, '', {}))
+        return int(pairs.get('steps commanded', 0))
+
+    # Until the first command it goes by the clock.
+    probe.until(lambda: answer(commanded), 'the first command')
+    states.clear()
+    probe.until(lambda: answer(lambda: len(states) > count), 'states')
+    elapsed = 1e-9 * (states.sent[-1] - states.sent[0])
+    steps = round((stamp(states[-1]) - stamp(states[0])) / 1e-3)
+    # After a pause of the machine, up to 0.05 s are caught up with.
+    assert steps <= rate * (elapsed + 0.05) + 2

@@ -17,9 +17,6 @@ import time
 import pytest
 
 from franka_dynamics.cli.main import current_words, WORDS
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from franka_dynamics.ros.node_group import default_signals
 
 from ..installed import needs

@@ -21,11 +21,11 @@ pytestmark = needs('mujoco', 'cvxpy', 'scipy')
 
 def test_drawn_links_are_physical_and_off_by_the_deviation():
     fer = load('fer')
-    plants = [draw_plant(fer, seed) for seed in range(200)]
+    plants = [draw_plant(fer, seed) for seed in range(50)]
     masses = np.array([[link.mass for link in plant.arm.links] for plant in plants])
     published = np.array([link.mass for link in fer.links])
     assert all(link.is_physical() for plant in plants for link in plant.arm.links)
-    # 200 draws of 7 links: the deviation of a deviation of 0.1 is 0.1 / sqrt(2 * 1400) = 0.002;
+    # 50 draws of 7 links: the deviation of a deviation of 0.1 is 0.1 / sqrt(2 * 350) = 0.004;
     # correlations between a pseudo-inertia's entries make it less than 0.1 itself.
     spread = np.std(masses / published)
     assert 0.05 < spread < 0.12
