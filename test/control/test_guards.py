@@ -144,26 +144,27 @@ def test_the_flange_may_be_watched_as_well():
     assert 'the flange is 0.02' in loop.controller.conflict
 
 
-@pytest.mark.parametrize('stream_period', [0.0, 0.05])
-def test_a_motion_must_begin_near_the_measured_position(stream_period):
+GOAL = FER.home + [0, 1.0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ('stream_period', 'times', 'positions', 'sentence'),
+    [
+        (0.0, (0.0, 1.0), (GOAL, GOAL + 0.1), '1 rad from where fer_joint2'),
+        # Led there from where the arm is desired, it would begin with the same step.
+        (0.0, (1.0,), (GOAL,), 'fer_joint2 stands 1 rad from where it is d'),
+        (0.05, (0.0,), (GOAL,), '1 rad from where fer_joint2'),
+    ],
+)
+def test_a_motion_must_begin_near_the_measured_position(stream_period, times, positions, sentence):
     settings = replace(MUJOCO, kp=(5.0,), max_tracking_error=(0.0,), stream_period=stream_period)
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     follow_request(loop.controller, far_away(FER.home))
     loop.run(2.0)
     # The reference stands 1 rad from the arm; what begins there is a step for the arm.
-    goal = FER.home + [0, 1.0, 0, 0, 0, 0, 0]
-    if stream_period:
-        point = TrajectoryRequest(FER.joint_names, np.zeros(1), goal[None])
-        with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
-            follow_request(loop.controller, point)
-        return
-    with pytest.raises(ReferenceRefusedError, match='1 rad from where fer_joint2'):
-        follow_request(loop.controller, far_away(goal, distance=0.1))
-    # Led there from where the arm is desired, it would begin with the same step.
-    with pytest.raises(ReferenceRefusedError, match='fer_joint2 stands 1 rad from where it is d'):
-        follow_request(
-            loop.controller, TrajectoryRequest(FER.joint_names, np.array([1.0]), goal[None])
-        )
+    request = TrajectoryRequest(FER.joint_names, np.array(times), np.array(positions))
+    with pytest.raises(ReferenceRefusedError, match=sentence):
+        follow_request(loop.controller, request)
 
 
 def test_a_desired_position_that_is_no_number_is_astray_without_a_bound_too():

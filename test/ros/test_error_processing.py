@@ -3,7 +3,6 @@
 """Exceptions nobody foresaw, in a transition and in a callback: the arm is stopped first."""
 
 import functools
-import os
 import signal
 
 import numpy as np
@@ -17,7 +16,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.ros import fci_node
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle_node, SIGNALS
-from franka_dynamics.ros.realtime import OFF, SWITCH
 from franka_dynamics.validation.crosscheck import crosscheck
 
 FER = load('fer')
@@ -34,14 +32,12 @@ OVERRIDES = [
 
 
 @pytest.fixture(autouse=True)
-def process_as_before(monkeypatch):
-    """Keep a node run in this process from changing it: its scheduling and its signals."""
-    monkeypatch.setenv(SWITCH, OFF)
+def process_as_before():
+    """Keep the signal handlers of a node run in this process from staying."""
     handlers = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
-    assert os.sched_getscheduler(0) == os.SCHED_OTHER
 
 
 class RecordingNode(FeedforwardNode):

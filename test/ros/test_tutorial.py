@@ -57,37 +57,27 @@ class Shell:
 
     def __init__(self, folder):
         self.folder, self.behind = folder, []
-        self._environment = {**os.environ, 'PYTHONPATH': str(ROOT), 'TERM': 'xterm'}
 
-    def start(self, words):
-        output = (self.folder / f'{len(self.behind)}-{words[0]}.log').open('wb')
-        process = subprocess.Popen(
+    def _open(self, words, **streams):
+        return subprocess.Popen(
             [sys.executable, '-m', 'franka_dynamics', *words],
             cwd=self.folder,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=self._environment,
+            env={**os.environ, 'PYTHONPATH': str(ROOT), 'TERM': 'xterm'},
             start_new_session=True,
             preexec_fn=default_signals,
+            **streams,
         )
-        output.close()
-        self.behind.append(process)
-        return process
+
+    def start(self, words):
+        with (self.folder / f'{len(self.behind)}-{words[0]}.log').open('wb') as output:
+            self.behind.append(self._open(words, stdout=output, stderr=subprocess.STDOUT))
+        return self.behind[-1]
 
     def attempt(self, words):
         """Run in a terminal of 200 columns; return exit status and what is on its screen."""
         terminal, screen = os.openpty()
         termios.tcsetwinsize(screen, (50, 200))
-        process = subprocess.Popen(
-            [sys.executable, '-m', 'franka_dynamics', *words],
-            cwd=self.folder,
-            stdin=screen,
-            stdout=screen,
-            stderr=screen,
-            env=self._environment,
-            start_new_session=True,
-            preexec_fn=default_signals,
-        )
+        process = self._open(words, stdin=screen, stdout=screen, stderr=screen)
         os.close(screen)
         shown = b''
         with open(terminal, 'rb', buffering=0) as reader, suppress(OSError):  # EIO is its end

@@ -29,11 +29,9 @@ def drift(arm, seconds, age):
     )
     controller.enable()
     states = [(start.position, np.zeros(arm.n))] * HELD
-    commands = []
     for k in range(HELD + round(seconds / STEP)):
         late = max(k - age, 0)
         cycle = controller.cycle(STEP * k, *states[late], STEP * k)
-        commands.append(cycle.command)
         if k >= HELD:
             since = k - HELD
             simulation.step(
