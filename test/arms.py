@@ -5,9 +5,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, LinkInertia
+from franka_dynamics.arm import Convention, DHRow, LinkInertia
+from franka_dynamics.arm.sampling import random_arm
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
 FRANKA_ORIGINS_AT_ZERO = (
@@ -23,23 +23,8 @@ FRANKA_ORIGINS_AT_ZERO = (
 TWISTS = (0.0, np.pi / 2, -np.pi / 2, np.pi, np.pi / 4, 0.3)
 
 
-def physical_link(rng):
-    """Return the inertia of a handful of point masses, which is physical by construction."""
-    link = LinkInertia.zero()
-    for point in rng.uniform(-0.3, 0.3, (6, 3)):
-        link = link + LinkInertia.from_center_of_mass(rng.uniform(0.2, 1.0), point, np.zeros(6))
-    return link
-
-
 def make_random_arm(
-    seed,
-    *,
-    n=None,
-    kinds=None,
-    convention=Convention.MODIFIED,
-    special=0.6,
-    rotors=False,
-    base=True,
+    seed, *, n=None, convention=Convention.MODIFIED, special=0.6, rotors=False, base=True
 ):
     """
     Return a serial arm drawn from a seed.
@@ -48,36 +33,24 @@ def make_random_arm(
     of real arms, where parameters vanish.
     """
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 7)) if n is None else n
-    letters = kinds or ''.join(rng.choice(['R', 'P'], n, p=(0.65, 0.35)))
+    arm = random_arm(rng, joints=n, convention=convention)
 
-    def length():
-        return 0.0 if rng.random() < special else rng.uniform(-0.5, 0.5)
+    def row(drawn):
+        lengths = [0.0 if rng.random() < special else length for length in (drawn.a, drawn.d)]
+        angles = [
+            rng.choice(TWISTS) if rng.random() < special else angle
+            for angle in (drawn.alpha, drawn.theta)
+        ]
+        return DHRow(lengths[0], angles[0], lengths[1], angles[1])
 
-    def angle(choices):
-        return rng.choice(choices) if rng.random() < special else rng.uniform(-3.0, 3.0)
-
-    joints = tuple(
-        Joint(
-            f'j{i + 1}',
-            JointKind.REVOLUTE if letter == 'R' else JointKind.PRISMATIC,
-            DHRow(a=length(), alpha=angle(TWISTS), d=length(), theta=angle(TWISTS)),
-            rotor_inertia=rng.uniform(0.01, 0.1) if rotors else 0.0,
-        )
-        for i, letter in enumerate(letters)
-    )
-    pose = np.eye(4)
-    if base:
-        rotation, _ = np.linalg.qr(rng.standard_normal((3, 3)))
-        pose[:3, :3] = rotation * np.sign(np.linalg.det(rotation))
-        pose[:3, 3] = rng.uniform(-0.5, 0.5, 3)
-    return ArmDescription(
-        name=f'random {letters} #{seed}',
-        convention=convention,
-        joints=joints,
-        base=pose,
-        links=tuple(physical_link(rng) for _ in range(n)),
-        flange=DHRow(a=length(), alpha=angle(TWISTS), d=length(), theta=angle(TWISTS)),
+    return replace(
+        arm,
+        joints=tuple(
+            replace(joint, row=row(joint.row), rotor_inertia=joint.rotor_inertia * rotors)
+            for joint in arm.joints
+        ),
+        flange=row(arm.flange),
+        base=arm.base if base else np.eye(4),
     )
 
 
@@ -101,10 +74,12 @@ def with_link(arm, joint, link):
     return replace(arm, links=(*arm.links[:joint], link, *arm.links[joint + 1 :]))
 
 
-@pytest.fixture
-def random_arm():
-    """Return a function that draws a serial arm from a seed."""
-    return make_random_arm
+def slip_states(q, reach, start):
+    """Return the states of Maxwell-slip elements along positions (N, n) from a state (k, n)."""
+    states = [np.array(start, dtype=float)]
+    for step in np.diff(q, axis=0):
+        states.append(np.clip(states[-1] + step / np.reshape(reach, (-1, 1)), -1.0, 1.0))
+    return np.array(states)
 
 
 def drawn_around(arm, seed, *, size=0.1):

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription, Joint
 from .friction import reversed_friction
-from ..errors import DescriptionError
 
 # Turning a frame by half a turn about its x commutes with slides along and turns about x.
 _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -88,22 +87,11 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
 
     The sequence of screws along z and along x is the same in both conventions, which cut it into
     rows at different places: a standard row's a and alpha open the next modified row. Frame i
-    moves from behind them to the joint axis in front, and link i's inertia with it.
-
-    Raises
-    ------
-    DescriptionError
-        If the flange's standard row has an a or alpha: behind it, no modified row takes them.
-
+    moves from behind them to the joint axis in front, and link i's inertia with it. The flange's
+    own a and alpha, which no modified row takes behind its d and theta, are left out.
     """
     if description.convention is Convention.MODIFIED:
         return description
-    if description.flange.a != 0.0 or description.flange.alpha != 0.0:
-        raise DescriptionError(
-            f'{description.file or description.name}: the flange has a = {description.flange.a:g} '
-            f'and alpha = {description.flange.alpha:g}, which no row of the modified convention '
-            'can hold behind its d and theta. Compare two arms of one convention.'
-        )
     rows = [joint.row for joint in description.joints]
     before = [DHRow(), *rows[:-1]]
     joints = tuple(

@@ -11,7 +11,6 @@ from typing import Annotated, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .slip_states import middle_slip_states
 from .typed_file import OneOf
 from ..errors import FrictionError, JointVectorError
 from ..typing import Array
@@ -113,7 +112,7 @@ class MaxwellSlipFriction:
     generalized Maxwell-slip model", IEEE Trans. Automatic Control 50(11).
 
     The parameters are immutable; the elements' state belongs to whoever follows the motion (a
-    `FrictionState`, or `slip_states` for a whole recording).
+    `FrictionState`, or `slip_bounds` for a whole recording).
 
     Attributes
     ----------
@@ -222,6 +221,33 @@ FRICTION_MODELS: dict[str, type] = {
 Friction = Annotated[FrictionModel, OneOf('model', FRICTION_MODELS, beside=('source',))]
 
 
+def slip_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
+    """
+    Return the states of Maxwell-slip elements along a motion, shape (2, N, k, n) [1].
+
+    From both extremes at the first sample, between which any other state stays.
+    z <- clip(z + dq_step / reach, -1, 1) is exact for as long as q goes one way between two
+    samples, whatever the speed.
+
+    Parameters
+    ----------
+    q : array_like, shape (N, n)
+        Positions [rad], not filtered: a filter would take the small elements' turns away.
+    reach : array_like, shape (k,)
+        Reach of each element [rad].
+
+    """
+    positions, reaches = np.asarray(q, dtype=float), np.asarray(reach, dtype=float)
+    states = np.zeros((len(positions), 2, len(reaches), positions.shape[1]))
+    states[:1, 0], states[:1, 1] = -1.0, 1.0
+    steps = np.diff(positions, axis=0)[:, None, :] / reaches[:, None]
+    for before, after, step in zip(states, states[1:], steps):
+        np.add(before, step, out=after)
+        np.maximum(after, -1.0, out=after)
+        np.minimum(after, 1.0, out=after)
+    return np.moveaxis(states, 1, 0)
+
+
 def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     """
     Return any model's friction torque along a recorded motion, shape (N, n) [N m].
@@ -236,7 +262,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
     """
     if isinstance(model, MaxwellSlipFriction):
-        return model.torque(dq, middle_slip_states(q, model.reach))
+        return model.torque(dq, slip_bounds(q, model.reach).mean(axis=0))
     return model.torque(dq)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
+from .strict_yaml import decimal
 from .typed_file import decode, FieldError, read_typed
 from ..errors import DescriptionError, InertiaError
 from ..typing import Array
@@ -148,7 +149,7 @@ def read_payload(given: str) -> LinkInertia:
         numbers = next(iter(sections.values())).payload
     else:
         try:
-            numbers = np.array([float(part) for part in given.split(',')])
+            numbers = np.array([decimal(part) for part in given.split(',')])
         except ValueError:
             numbers = np.zeros(0)
     if numbers.shape not in ((4,), (10,)) or not np.isfinite(numbers).all():

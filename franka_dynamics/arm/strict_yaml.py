@@ -73,6 +73,13 @@ def _decimal(loader: Any, node: Any) -> int:
 _StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
 
 
+def decimal(text: str) -> float:
+    """Return the number that a text is; Python's float takes 1_0 for ten, which is a slip."""
+    if '_' in text or not text.isascii():
+        raise ValueError(f'{text!r} is no decimal number')
+    return float(text)
+
+
 def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     """
     Return the mapping that a YAML file holds.

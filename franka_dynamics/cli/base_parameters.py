@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 import sys
 from typing import Any, TYPE_CHECKING
@@ -89,7 +89,7 @@ class BaseParameterTable(ArmOptions):
 
 def _in_modified_rows(description: ArmDescription) -> ArmDescription:
     """Return the arm in the frames that the paper's relations are for."""
-    from ..arm import Convention, DHRow
+    from ..arm import Convention
     from ..arm.dh_conversion import in_modified_convention
 
     if description.convention is Convention.MODIFIED:
@@ -99,7 +99,7 @@ def _in_modified_rows(description: ArmDescription) -> ArmDescription:
         'ones, whose z is the joint.',
         file=sys.stderr,
     )
-    return in_modified_convention(replace(description, flange=DHRow()))
+    return in_modified_convention(description)
 
 
 def _print_table(console: Console, found: BaseParameters, title: str) -> None:

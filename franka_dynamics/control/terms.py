@@ -10,9 +10,8 @@ import pinocchio as pin
 
 from .settings import Settings
 from ..arm import ArmDescription
-from ..arm.friction import FrictionModel, LinearFriction, MaxwellSlipFriction
+from ..arm.friction import FrictionModel, LinearFriction, MaxwellSlipFriction, slip_bounds
 from ..arm.friction_state import FrictionState
-from ..arm.slip_states import slip_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
@@ -71,16 +70,11 @@ class FrictionFeedforward:
         velocity = np.asarray(dq, dtype=float)
         bounds = np.zeros((2, len(velocity), 0, velocity.shape[-1]))
         if isinstance(self._model, MaxwellSlipFriction):
-            bounds = np.stack(
-                [
-                    slip_states(q, self._model.reach, np.full_like(self._model.slip, side))
-                    for side in (-1.0, 1.0)
-                ]
-            )
+            bounds = slip_bounds(q, self._model.reach)
         return self._certain(velocity, bounds)
 
-    def _certain(self, dq: Array, slip_bounds: Array) -> Array:
-        """Return the least friction along dq, shape (..., n); slip_bounds (2, ..., k, n)."""
+    def _certain(self, dq: Array, bounds: Array) -> Array:
+        """Return the least friction along dq, shape (..., n); bounds (2, ..., k, n)."""
         along = np.sign(dq)
         if self._linear is None:
             least = along * self._model.torque(dq)
@@ -89,7 +83,7 @@ class FrictionFeedforward:
             least = np.minimum(
                 *(
                     along[..., None, :] * self._coefficients * terms - self._left * np.abs(terms)
-                    for terms in (self._linear.terms(dq, bound) for bound in slip_bounds)
+                    for terms in (self._linear.terms(dq, bound) for bound in bounds)
                 )
             ).sum(axis=-2)
         speed = np.clip((np.abs(dq) - REST_SPEED) / (FULL_SPEED - REST_SPEED), 0.0, 1.0)

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
-from ..arm.friction import COULOMB_WIDTH
-from ..arm.slip_states import middle_slip_states
+from ..arm.friction import COULOMB_WIDTH, slip_bounds
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
@@ -86,7 +85,7 @@ class FrictionTerms:
         if self.reaches:
             terms.append(terms[1] * np.exp(-((velocity / STRIBECK_VELOCITY) ** 2)))
             # What the elements' state was before is not known: the middle of both extremes.
-            terms.extend(np.moveaxis(middle_slip_states(q, self.reaches), 1, 0))
+            terms.extend(np.moveaxis(slip_bounds(q, self.reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
     def deviations(self, effort: ArrayLike, velocity: ArrayLike) -> Array:

@@ -13,7 +13,7 @@ Busellato 2023, section 1.1).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from .serial_chain import SerialChain
 from ..arm.denavit_hartenberg import Convention, DHRow
-from ..arm.description import ArmDescription
+from ..arm.description import ArmDescription, Joint, JointLimits
 from ..errors import UrdfError
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
@@ -59,22 +59,6 @@ class AxisSequence:
     a: Array
     alpha: Array
     end: Array
-
-
-@dataclass(frozen=True, eq=False)
-class RecoveredRows:
-    """
-    DH rows of a chain.
-
-    `base` is frame {0} in the chain's base frame; `frames`, shape (n, 4, 4), are the DH frames
-    there with all joints at zero.
-    """
-
-    convention: Convention
-    base: Array
-    rows: tuple[DHRow, ...]
-    flange: DHRow
-    frames: Array
 
 
 def lines_of(chain: SerialChain) -> list[Line]:
@@ -175,9 +159,9 @@ def recover_rows(
     chain: SerialChain,
     convention: Convention,
     tip: str | None = None,
-) -> RecoveredRows:
+) -> ArmDescription:
     """
-    Return DH rows for a chain whose flange is one of its tool frames.
+    Return a chain as an arm in DH rows, its flange one of its tool frames.
 
     Frame {0} stands on axis 1 where it comes nearest to the base frame's origin, its x as close
     to the base frame's as it can be. Normals are turned so that every theta lies within 90
@@ -205,18 +189,25 @@ def recover_rows(
     theta, d = sequence.theta.copy(), sequence.d.copy()
     rest = inverse_transform(sequence.end) @ flange_pose
     theta[-1], d[-1] = math.atan2(rest[1, 0], rest[0, 0]), rest[2, 3]
-    rows = _cut(convention, theta, d, sequence.a, sequence.alpha)
-    poses, pose = [], base
-    for row in rows[:-1]:
-        pose = pose @ row.transform(convention)
-        poses.append(pose)
-    return RecoveredRows(
-        convention,
-        base,
-        tuple(rows[:-1]),
-        rows[-1],
-        np.array(poses),
+    *rows, flange = _cut(convention, theta, d, sequence.a, sequence.alpha)
+    arm = ArmDescription(
+        name=chain.name or 'arm',
+        convention=convention,
+        joints=tuple(
+            Joint(joint.name, joint.kind, row, joint.limits or JointLimits())
+            for joint, row in zip(chain.joints, rows)
+        ),
+        links=tuple(joint.inertia for joint in chain.joints),
+        flange=flange,
+        base=base,
+        base_link=chain.base_inertia,
+        source=chain.source,
     )
+    links = (
+        joint.inertia.expressed_in(inverse_transform(frame) @ joint.frame)
+        for joint, frame in zip(chain.joints, arm.frames(np.zeros(arm.n)))
+    )
+    return replace(arm, links=tuple(links))
 
 
 def _tip_pose(chain: SerialChain, tip: str | None) -> Array:

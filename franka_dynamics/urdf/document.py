@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six
+from ..arm.strict_yaml import decimal
 from ..errors import UrdfError
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -348,7 +349,7 @@ class _Parser:
             wanted = 'one number' if count == 1 else 'three numbers'
             raise self._error(f'{where}: {key}="{text}" must be {wanted}.')
         try:
-            values = np.array(words, dtype=float)
+            values = np.array([decimal(word) for word in words])
         except ValueError:
             values = np.array([math.nan])
         if not np.isfinite(values).all():

@@ -5,20 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .dh_recovery import recover_rows, RecoveredRows
+from .dh_recovery import recover_rows
 from .document import parse_urdf, UrdfDocument
 from .serial_chain import find_chains, read_chain, SerialChain
 from ..arm.arm_file import ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
-from ..arm.description import ArmDescription, Joint, JointLimits
-from ..arm.inertia import LinkInertia
+from ..arm.description import ArmDescription
 from ..errors import UrdfError
-from ..spatial import inverse_transform
 
 IMPORTED = 'imported'
 _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
@@ -82,23 +80,11 @@ def import_urdf(
     names, notes = _choose_joints(document, joint_names, prefix)
     chain = read_chain(document, names)
     tip = tip or _find_tip(chain)
-    rows = recover_rows(chain, convention, tip)
-    joints = tuple(
-        Joint(joint.name.removeprefix(prefix), joint.kind, row, joint.limits or JointLimits())
-        for joint, row in zip(chain.joints, rows.rows)
-    )
+    arm = recover_rows(chain, convention, tip)
+    joints = tuple(replace(one, name=one.name.removeprefix(prefix)) for one in arm.joints)
     home = np.array([min(max(0.0, joint.limits.lower), joint.limits.upper) for joint in joints])
-    description = ArmDescription(
-        name=name or chain.name or 'arm',
-        convention=convention,
-        joints=joints,
-        links=_links(chain, rows),
-        flange=rows.flange,
-        base=rows.base,
-        base_link=chain.base_inertia,
-        home=home,
-        inertial_set=IMPORTED,
-        source=source,
+    description = replace(
+        arm, name=name or arm.name, joints=joints, home=home, inertial_set=IMPORTED
     )
     return ImportedArm(
         description,
@@ -168,13 +154,6 @@ def _find_tip(chain: SerialChain) -> str:
             if link.endswith(ending):
                 return link
     return chain.joints[-1].link
-
-
-def _links(chain: SerialChain, rows: RecoveredRows) -> tuple[LinkInertia, ...]:
-    return tuple(
-        joint.inertia.expressed_in(inverse_transform(frame) @ joint.frame)
-        for joint, frame in zip(chain.joints, rows.frames)
-    )
 
 
 def _misfits(chain: SerialChain, description: ArmDescription) -> list[str]:

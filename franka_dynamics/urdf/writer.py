@@ -176,9 +176,8 @@ def _add_joint(
     robot: Element, joint: Joint, parent: str, child: str, origin: NDArray[np.float64]
 ) -> None:
     limits = joint.limits
-    bounded = math.isfinite(limits.lower) and math.isfinite(limits.upper)
-    revolute = joint.kind is JointKind.REVOLUTE
-    kind = joint.kind.value if bounded or not revolute else 'continuous'
+    free = joint.kind is JointKind.REVOLUTE and not _bounded(joint)
+    kind = 'continuous' if free else joint.kind.value
     element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=kind)
     _add_origin(element, origin)
     ElementTree.SubElement(element, 'parent', link=parent)
@@ -192,10 +191,15 @@ def _add_joint(
         element,
         'limit',
         {
-            key: number_text(min(max(value, -UNLIMITED), UNLIMITED))
+            key: number_text(*np.clip([value], -UNLIMITED, UNLIMITED))
             for key, value in stated.items()
         },
     )
+
+
+def _bounded(joint: Joint) -> bool:
+    """Return whether a joint stops at either end."""
+    return math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper)
 
 
 def _add_origin(element: Element, pose: NDArray[np.float64]) -> None:
@@ -316,9 +320,10 @@ def _add_mjcf_joint(
         'pos': number_text(*axis[:3, 3]),
         'axis': number_text(*axis[:3, 2]),
     }
-    if np.isfinite([joint.limits.lower, joint.limits.upper]).all():
+    if _bounded(joint):
+        ends = np.clip([joint.limits.lower, joint.limits.upper], -UNLIMITED, UNLIMITED)
         attributes['limited'] = 'true'
-        attributes['range'] = number_text(joint.limits.lower, joint.limits.upper)
+        attributes['range'] = number_text(*ends)
     if joint.rotor_inertia:
         attributes['armature'] = number_text(joint.rotor_inertia)
     attributes.update(friction)

@@ -90,7 +90,7 @@ class Comparison:
             'second': self.second.file or self.second.name,
             'passed': self.passed,
             'together': asdict(self.together),
-            'differences': [one.as_data() for one in self.differences],
+            'differences': [asdict(one) for one in self.differences],
         }
 
 

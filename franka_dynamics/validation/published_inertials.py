@@ -41,27 +41,21 @@ class Match(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class KnownSet:
-    """A published inertial set with a hand or without, in the DH frames of the arm compared."""
+class NearestSet:
+    """
+    The known set nearest to some links, with one Match for each link and its distance.
 
-    arm: str
-    inertial_set: str
-    hand: str
-    links: tuple[LinkInertia, ...]
+    `known` is the arm with that set and its hand; as text, their names.
+    """
+
+    known: ArmDescription
+    matches: tuple[Match, ...]
+    distances: tuple[float, ...]
 
     def __str__(self) -> str:
         """Return arm, set and hand in words."""
-        hand = 'no hand' if self.hand == NO_HAND else self.hand
-        return f'{self.arm} {self.inertial_set}, {hand}'
-
-
-@dataclass(frozen=True, eq=False)
-class NearestSet:
-    """The known set nearest to some links, with one Match and one distance for each link."""
-
-    known: KnownSet
-    matches: tuple[Match, ...]
-    distances: tuple[float, ...]
+        hand = 'no hand' if self.known.hand == NO_HAND else self.known.hand
+        return f'{self.known.name} {self.known.inertial_set}, {hand}'
 
     @property
     def worst(self) -> Match:
@@ -97,48 +91,43 @@ def match(found: LinkInertia, known: LinkInertia) -> Match:
     return Match.DIFFERENT
 
 
-def distance(found: LinkInertia, known: LinkInertia) -> float:
-    """Return the largest difference of the ten parameters about the frame origin."""
-    return _gap(found.parameters(), known.parameters())
-
-
-def known_sets(reference: ArmDescription, hand: str | None = None) -> list[KnownSet]:
+def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDescription]:
     """
     Return every set of every shipped arm with the reference's geometry, with a hand or with each.
 
     The reference's own file comes first, so that ties go to it.
     """
     hands = (NO_HAND, *available_hands()) if hand is None else (hand,)
-    found: dict[tuple[str, str, str], KnownSet] = {}
+    found: dict[tuple[str, str, str], ArmDescription] = {}
     for file in (reference.file or reference.name, *available_arms()):
         for name, one in product(available_sets(file), hands):
             arm = load(file, name, hand=one)
             key = (arm.name, arm.inertial_set, arm.hand)
             if key not in found and _same_geometry(arm, reference):
-                found[key] = KnownSet(*key, arm.links)
+                found[key] = arm
     return list(found.values())
 
 
 def identify(
     found: Sequence[LinkInertia],
-    known: Sequence[KnownSet],
+    known: Sequence[ArmDescription],
     arm: str,
 ) -> NearestSet:
     """Return the known set with the fewest links that differ, then of `arm`, then the nearest."""
 
-    def judged(candidate: KnownSet) -> NearestSet:
+    def judged(candidate: ArmDescription) -> NearestSet:
         pairs = list(zip(found, candidate.links))
         return NearestSet(
             candidate,
             tuple(match(a, b) for a, b in pairs),
-            tuple(distance(a, b) for a, b in pairs),
+            tuple(_gap(a.parameters(), b.parameters()) for a, b in pairs),
         )
 
     def rank(judgement: NearestSet) -> tuple[int, int, bool, float]:
         return (
             judgement.matches.count(Match.DIFFERENT),
             judgement.matches.count(Match.ROUNDED),
-            judgement.known.arm != arm,
+            judgement.known.name != arm,
             sum(judgement.distances),
         )
 

@@ -90,7 +90,7 @@ def _with_nearest_inertials(
     candidates = [
         one
         for one in known_sets(arm, hand)
-        if one.arm == arm.name and inertial_set in (None, one.inertial_set)
+        if one.name == arm.name and inertial_set in (None, one.inertial_set)
     ]
     if not candidates:
         raise UnknownArmError(

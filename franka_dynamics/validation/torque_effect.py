@@ -86,18 +86,6 @@ class Difference:
             f'{f" [{self.unit}]" if self.unit else ""}; {effect}{cause}.'
         )
 
-    def as_data(self) -> dict[str, float | str]:
-        """Return the difference as plain data."""
-        return {
-            'place': self.place,
-            'parameter': self.parameter,
-            'first': self.first,
-            'second': self.second,
-            'unit': self.unit,
-            'torque_effect': self.torque_effect,
-            'cause': self.cause,
-        }
-
 
 class TorqueProbe:
     """

@@ -74,12 +74,12 @@ class UrdfVerdict:
         if not self.same:
             return (
                 f'{self.source} has the geometry of {self.arm} and inertials of no known set, '
-                f'accepted as told; the nearest is {self.nearest.known} (largest difference '
+                f'accepted as told; the nearest is {self.nearest} (largest difference '
                 f'{apart}).'
             )
         return (
             f'{self.source} has the geometry of {self.arm} and the inertials of '
-            f'{self.nearest.known}, {"exactly" if self.exact else "within rounding"} (largest '
+            f'{self.nearest}, {"exactly" if self.exact else "within rounding"} (largest '
             f'difference {apart}).'
         )
 
@@ -239,14 +239,14 @@ def _judged(
     acts = effect_between(found.first, second, gravity=_TILTED).largest > 0.0
     same = nearest.worst is not Match.DIFFERENT or not acts
     findings = [one for one in different if one.certain or acts]
-    if same and nearest.known.arm != reference.name:
+    if same and nearest.known.name != reference.name:
         findings.append(_other_arm(nearest, reference, second))
     refused = tuple(one for one in findings if one.certain or not accept_unknown)
     notes = [f'{one} Accepted.' for one in findings if one not in refused]
     notes += [f'{one} Passed.' for one in different if one not in findings]
     if not refused and nearest.worst is not Match.EXACT:
         together = found.together
-        notes.append(f'The difference to {nearest.known} acts on torques: {together}.')
+        notes.append(f'The difference to {nearest} acts on torques: {together}.')
     return same, refused, tuple(notes)
 
 
@@ -255,10 +255,10 @@ def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) 
         'the arm',
         'inertial set',
         f'a set of {arm.name}',
-        str(nearest.known),
+        str(nearest),
         '',
         effect_between(arm, found).largest,
-        cause=f'the URDF is that of a {nearest.known.arm}',
+        cause=f'the URDF is that of a {nearest.known.name}',
         certain=False,
     )
 
@@ -290,7 +290,7 @@ def _refuse(verdict: UrdfVerdict) -> None:
         else ''
     )
     rows = f'the DH rows of {verdict.arm}'
-    against = rows if verdict.nearest is None else verdict.nearest.known
+    against = rows if verdict.nearest is None else verdict.nearest
     raise UrdfMismatchError(
         f'{verdict.source} against {against}: {verdict.findings[0]}{more}', verdict
     )

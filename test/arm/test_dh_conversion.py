@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import Convention, DHRow, load
+from franka_dynamics.arm import Convention, load
 from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import DescriptionError
 
 from ..agreement import assert_near
 
@@ -67,9 +66,3 @@ def test_rows_made_modified_keep_torques_and_flange(seed):
         rtol=0.0,
         atol=ATOL,
     )
-
-
-def test_a_flange_that_no_modified_row_holds_is_refused():
-    arm = random_arm(np.random.default_rng(0), convention=Convention.STANDARD)
-    with pytest.raises(DescriptionError, match=r'the flange has a = 0\.1 and alpha = 0'):
-        in_modified_convention(replace(arm, flange=DHRow(a=0.1)))

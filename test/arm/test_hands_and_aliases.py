@@ -99,7 +99,10 @@ def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
 @pytest.mark.parametrize(
     'given, sentence',
     [
-        *((given, 'is not understood') for given in ('1', 'heavy', '1,2,3,nan', '1' * 5000)),
+        *(
+            (given, 'is not understood')
+            for given in ('1', 'heavy', '1,2,3,nan', '1_0,0,0,0', '1' * 5000)
+        ),
         ('1,0,0,0,0.1,0,0,-0.1,0,0.1', 'belongs to no real body'),
         ('-1,0,0,0', 'cannot be negative'),
         ('0,0,0,0', 'has no mass'),

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import MaxwellSlipFriction
-from franka_dynamics.arm.friction import friction_along
+from franka_dynamics.arm.friction import friction_along, slip_bounds
 from franka_dynamics.arm.friction_state import FrictionState
-from franka_dynamics.arm.slip_states import slip_states
 from franka_dynamics.errors import FrictionError, JointVectorError
+
+from ..arms import slip_states
 
 REACH = np.array([0.004, 0.3])
 MODEL = MaxwellSlipFriction(
@@ -51,7 +52,7 @@ def test_work_of_a_closed_loop_is_the_hysteresis_area():
         [np.linspace(-amplitude, amplitude, 4001), np.linspace(amplitude, -amplitude, 4001)[1:]]
     )[:, None]
     q = np.concatenate([q, q[1:]])  # the second cycle is periodic
-    z = slip_states(q, [reach])[:, 0, 0]
+    z = slip_bounds(q, [reach])[0, :, 0, 0]
     work = slip * np.sum(0.5 * (z[1:] + z[:-1]) * np.diff(q[:, 0])[:])
     first = slip * np.sum((0.5 * (z[1:] + z[:-1]) * np.diff(q[:, 0]))[:8000])
     assert work - first == pytest.approx(4.0 * slip * (amplitude - reach), rel=1e-6)

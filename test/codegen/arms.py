@@ -10,7 +10,7 @@ from ..arms import make_random_arm
 
 
 def random_arm(seed, n=5, *, convention=Convention.MODIFIED, special=0.0):
-    """Return an arm of n joints, a third of them prismatic, with rotors and a tilted base."""
+    """Return an arm of n joints, some of them prismatic, with rotors and a tilted base."""
     return make_random_arm(seed, n=n, convention=convention, special=special, rotors=True)
 
 

@@ -10,12 +10,13 @@ from franka_dynamics.arm import (
     MaxwellSlipFriction,
     ViscousCoulombFriction,
 )
-from franka_dynamics.arm.slip_states import slip_states
 from franka_dynamics.control.terms import (
     FrictionFeedforward,
     FULL_SPEED,
     REST_SPEED,
 )
+
+from ..arms import slip_states
 
 N = 3
 REACH = np.array([0.004, 0.3])

@@ -17,6 +17,8 @@ from franka_dynamics.dynamics.regressor import (
 )
 from franka_dynamics.errors import BaseParameterError
 
+from ..arms import make_random_arm
+
 TILTED = (3.0, -5.0, -7.0)
 # Pinocchio's order is m, hx, hy, hz, xx, xy, yy, xz, yz, zz.
 OURS = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]
@@ -42,9 +44,9 @@ def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(2))
-def test_a_random_arms_regressor_gives_newton_eulers_torque(random_arm, convention, seed):
+def test_a_random_arms_regressor_gives_newton_eulers_torque(convention, seed):
     # Revolute and prismatic joints, a tilted base, and rotors, in both conventions.
-    arm = random_arm(seed, convention=convention, rotors=True)
+    arm = make_random_arm(seed, convention=convention, rotors=True)
     states = sample_states(arm, 10, seed)
     torque = torque_regressor(arm, *states, TILTED, rotor_inertia=True) @ parameter_vector(
         arm, rotor_inertia=True

@@ -12,10 +12,14 @@ from franka_dynamics.dynamics.regressor import (
 )
 from franka_dynamics.errors import InertiaError
 
+from ..arms import make_random_arm
 
-def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors(random_arm):
-    arm = random_arm(4, n=3, rotors=True)
-    other = with_parameter_vector(random_arm(5, n=3), parameter_vector(arm, rotor_inertia=True))
+
+def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():
+    arm = make_random_arm(4, n=3, rotors=True)
+    other = with_parameter_vector(
+        make_random_arm(5, n=3), parameter_vector(arm, rotor_inertia=True)
+    )
     assert other.links == arm.links
     assert [j.rotor_inertia for j in other.joints] == [j.rotor_inertia for j in arm.joints]
 

@@ -23,6 +23,7 @@ from franka_dynamics.identification.base_parameters import (
 )
 
 from .trees import random_tree_of_rows
+from ..arms import make_random_arm
 from ..dynamics.trees import random_tree
 
 VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
@@ -157,11 +158,13 @@ def test_a_torso_with_two_arms_has_the_papers_number():
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(24))
-def test_base_parameters_of_a_random_arm_keep_its_torque(random_arm, convention, seed):
+def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
     # Odd angles and lengths only, where (20) and (21) have all their terms; and zero lengths and
     # right angles, with which parameters vanish near the base.
     special, rotors = (0.0, 0.6, 0.85, 0.95)[seed % 4], seed % 3 == 0
-    arm = random_arm(seed, convention=convention, special=special, rotors=rotors, base=seed % 2)
+    arm = make_random_arm(
+        seed, convention=convention, special=special, rotors=rotors, base=seed % 2
+    )
     states = sample_states(arm, 10, seed)
     for gravity in GRAVITIES.values():
         found = base_parameters(arm, gravity)

@@ -16,6 +16,8 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.identification.energy_regressors import energy_regressors
 
+from ..arms import make_random_arm
+
 TILTED = (3.0, -5.0, -7.0)
 # Energies of up to 460 J; measured 2.1e-13 against Pinocchio.
 RTOL_ENERGY, ATOL_ENERGY = 0.0, 5e-12
@@ -26,8 +28,8 @@ CONVENTIONS = list(Convention)
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(15))
-def test_energies_of_a_random_arm_equal_pinocchios(random_arm, convention, seed):
-    arm = random_arm(seed, convention=convention)
+def test_energies_of_a_random_arm_equal_pinocchios(convention, seed):
+    arm = make_random_arm(seed, convention=convention)
     q, dq, _ = sample_states(arm, 5, seed)
     kinetic, potential = energy_regressors(arm, q, dq, TILTED)
     model = PinocchioModel(arm, TILTED).model

@@ -14,6 +14,8 @@ from franka_dynamics.identification.base_parameters import (
 )
 from franka_dynamics.identification.regrouping_letters import regrouping_in_letters
 
+from ..arms import make_random_arm
+
 sp = pytest.importorskip('sympy')
 
 # Section 9 of the paper as corrected, in its own letters, transcribed by hand.
@@ -76,8 +78,8 @@ def test_letters_with_numbers_are_an_arms_eliminations(name, gravity):
 
 
 @pytest.mark.parametrize('seed', range(8))
-def test_letters_with_numbers_are_a_random_arms_eliminations(random_arm, seed):
-    arm = random_arm(seed, n=4, special=0.5)
+def test_letters_with_numbers_are_a_random_arms_eliminations(seed):
+    arm = make_random_arm(seed, n=4, special=0.5)
     for gravity in ((3.0, -5.0, -7.0), NO_GRAVITY):
         found = base_parameters(arm, gravity)
         letters = regrouping_in_letters(arm, gravity)

@@ -2,44 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random trees whose joints lie along their frames' z, as rows of a geometry have them."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from franka_dynamics.arm import Convention, DHRow
+from franka_dynamics.arm import Convention, JointKind
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 
-from ..arms import physical_link, TWISTS
+from ..arms import make_random_arm
 
 
 def random_tree_of_rows(seed, *, special=0.6, branching=0.5):
     """
-    Return a tree of 2 to 8 joints, a third of them slides.
+    Return a tree of 2 to 8 joints, half of them slides.
 
     `special` is the probability of a zero length and of a turn from a short list, `branching`
     that a body hangs on any earlier one, or on the base, instead of on the last.
     """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 9))
-
-    def length():
-        return 0.0 if rng.random() < special else rng.uniform(-0.5, 0.5)
-
-    def angle():
-        return rng.choice(TWISTS) if rng.random() < special else rng.uniform(-3.0, 3.0)
-
+    arm, other = (make_random_arm([seed, k], n=n, special=special) for k in (0, 1))
     parents = [BASE] + [
         int(rng.integers(BASE, i)) if rng.random() < branching else i - 1 for i in range(1, n)
     ]
-    revolute = rng.random(n) < 0.65
-    before = [DHRow(theta=angle(), d=length()).transform(Convention.MODIFIED) for _ in range(n)]
-    rows = [
-        DHRow(length(), angle(), length(), angle()).transform(Convention.MODIFIED)
-        for _ in range(n)
+    placements = [
+        replace(before.row, a=0.0, alpha=0.0).transform(Convention.MODIFIED)
+        @ joint.row.transform(Convention.MODIFIED)
+        for before, joint in zip(other.joints, arm.joints)
     ]
+    revolute = np.array([joint.kind is JointKind.REVOLUTE for joint in arm.joints])
     twists = np.where(revolute[:, None], [0, 0, 0, 0, 0, 1.0], [0, 0, 1.0, 0, 0, 0])
     return BodyTree(
-        tuple(parents),
-        np.array(before) @ np.array(rows),
-        twists,
-        [physical_link(rng) for _ in range(n)],
-        rng.uniform(0.01, 0.1, n),
+        tuple(parents), np.array(placements), twists, arm.links, rng.uniform(0.01, 0.1, n)
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import ArmDescription, Convention, Joint, LinkInertia, load
+from franka_dynamics.arm import Convention, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.dh_recovery import recover_rows
@@ -31,22 +31,11 @@ PARALLEL = """<robot name="scara"><link name="link0"/><link name="link1"/><link 
  <axis xyz="0 0 1"/><limit effort="1" velocity="1"/></joint></robot>"""
 
 
-def described(chain, rows):
-    """Return a massless description with recovered rows."""
-    joints = tuple(
-        Joint(joint.name, joint.kind, row) for joint, row in zip(chain.joints, rows.rows)
-    )
-    links = (LinkInertia.zero(),) * len(joints)
-    return ArmDescription(
-        'recovered', rows.convention, joints, links, flange=rows.flange, base=rows.base
-    )
-
-
 def assert_same_kinematics(text, convention, tip, atol=KINEMATICS):
     model = pin.buildModelFromXML(text)
     data = model.createData()
     chain = read_chain(text, list(model.names)[1:])
-    arm = NewtonEulerModel(described(chain, recover_rows(chain, convention, tip)))
+    arm = NewtonEulerModel(recover_rows(chain, convention, tip))
     rng = np.random.default_rng(7)
     for q in rng.uniform(-2.0, 2.0, (5, model.nq)):
         pin.framesForwardKinematics(model, data, q)
@@ -75,8 +64,8 @@ def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(
     convention,
 ):
     chain = read_chain(PARALLEL, [f'joint{i}' for i in range(1, 5)])
-    rows = recover_rows(chain, convention, 'link4')
-    assert max(abs(row.d) for row in rows.rows) < 1.0  # [m], not kilometres
+    arm = recover_rows(chain, convention, 'link4')
+    assert max(abs(joint.row.d) for joint in arm.joints) < 1.0  # [m], not kilometres
     # The text is 7.3e-6 rad off; half a metre of arm and 2 rad of joint motion see that.
     assert_same_kinematics(PARALLEL, convention, 'link4', atol=3e-5)
 
@@ -84,10 +73,10 @@ def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(
 def test_rows_recovered_of_frankas_urdf_are_frankas_own_table():
     description = load('fer')
     chain = read_chain(write_urdf(description), description.joint_names)
-    rows = recover_rows(chain, Convention.MODIFIED, 'fer_link8')
-    assert rows.rows == tuple(joint.row for joint in description.joints)
-    assert rows.flange == description.flange
-    np.testing.assert_array_equal(rows.base, np.eye(4))
+    arm = recover_rows(chain, Convention.MODIFIED, 'fer_link8')
+    assert [one.row for one in arm.joints] == [one.row for one in description.joints]
+    assert arm.flange == description.flange
+    np.testing.assert_array_equal(arm.base, np.eye(4))
 
 
 def test_a_tip_that_moves_is_refused_with_the_fixed_ones_listed():

@@ -35,6 +35,7 @@ JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
             FER.replace('0 0 0.333', '0 0 0,333'),
             '\'fer_joint1\', <origin>: xyz="0 0 0,333" is no finite',
         ),
+        (FER.replace('0 0 0.333', '0 0 0_333'), 'xyz="0 0 0_333" is no finite'),
         (FER.replace('0 0 0.333', '0 0.333'), 'xyz="0 0.333" must be three numbers'),
         (edited(FER, JOINT3, type='hinge'), "joint 'fer_joint3' has the type 'hinge'; URDF knows"),
         (edited(FER, f'{JOINT3}/axis', xyz='0 0 0'), "'fer_joint3' has the axis .*no direction"),
