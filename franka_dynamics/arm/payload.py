@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import json
 from pathlib import Path
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .strict_yaml import decimal
-from .typed_file import decode, FieldError, read_typed
+from .typed_file import decode, of_length, read_typed
 from ..errors import DescriptionError, InertiaError
 from ..typing import Array
 
@@ -41,10 +41,8 @@ class _Section:
     def __post_init__(self) -> None:
         """Take the payload out."""
         at = ('ros__parameters', 'payload')
-        numbers = decode(Array, self.ros__parameters.get('payload'), at)
-        if numbers.shape != (10,):
-            raise FieldError(at, f'must be a list of 10 numbers, not {numbers.tolist()}')
-        object.__setattr__(self, 'payload', numbers)
+        ten = decode(Annotated[Array, of_length(10)], self.ros__parameters.get('payload'), at)
+        object.__setattr__(self, 'payload', ten)
 
 
 def payload_array(inertia: LinkInertia) -> Array:

@@ -10,7 +10,7 @@ class that checks itself raises a `FieldError`, or any error of the package.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, Field, fields, is_dataclass, MISSING
 from enum import Enum
 from functools import lru_cache
@@ -50,12 +50,14 @@ class OneOf:
     beside: tuple[str, ...] = ()  # fields that are read by people only
 
 
-def _three(value: Array) -> str:
-    return '' if value.shape == (3,) else f'must be a list of 3 numbers, not {value.tolist()}'
+def of_length(count: int) -> Callable[[Array], str]:
+    """Return the rule that an array has so many numbers."""
 
+    def rule(value: Array) -> str:
+        fits = value.shape == (count,)
+        return '' if fits else f'must be a list of {count} numbers, not {value.tolist()}'
 
-def _six(value: Array) -> str:
-    return '' if value.shape == (6,) else f'must be a list of 6 numbers, not {value.tolist()}'
+    return rule
 
 
 def _positive(value: float | Array) -> str:
@@ -84,10 +86,10 @@ Positive = Annotated[float, _positive]
 NotNegative = Annotated[float, _not_negative]
 Angle = Annotated[float, _within_a_turn]
 Bound = Annotated[float, _endless]
-Vector = Annotated[Array, _three]
-Six = Annotated[Array, _six]
-Sizes = Annotated[Array, _three, _positive]
-Angles = Annotated[Array, _three, _within_a_turn]
+Vector = Annotated[Array, of_length(3)]
+Six = Annotated[Array, of_length(6)]
+Sizes = Annotated[Array, of_length(3), _positive]
+Angles = Annotated[Array, of_length(3), _within_a_turn]
 
 
 def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:

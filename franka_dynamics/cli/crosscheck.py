@@ -27,21 +27,14 @@ class Check(ArmOptions):
 
     def run(self) -> int:
         """Print the tables and the verdict; exit 1 on a mismatch."""
-        from ._recording_options import progress_bar
         from ..files import write_text
         from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
-        from ..validation.agreement import compare_formulations
-        from ..validation.crosscheck import QUANTITIES
+        from ..validation.agreement import AGREEMENT, compare_formulations
 
         console, description = terminal(), self.load_arm()
-        with progress_bar(console) as bar:
-            task = bar.add_task('comparing', total=len(QUANTITIES))
+        with terminal(stderr=True).status('comparing ...'):
             agreement = compare_formulations(
-                description,
-                gravity=self.gravity,
-                count=self.states,
-                seed=self.seed,
-                progress=lambda: bar.advance(task),
+                description, gravity=self.gravity, count=self.states, seed=self.seed
             )
         say(
             console,
@@ -49,20 +42,19 @@ class Check(ArmOptions):
         )
         for sentence in description.repairs:
             say(console, sentence, 'note')
-        console.print(*agreement_tables(agreement, description))
-        for sentence in agreement.warnings:
+        console.print(*agreement_tables(agreement))
+        for sentence in description.inconsistencies():
             say(console, sentence, 'warning')
         for sentence in agreement.findings:
             say(console, sentence, style='red')
         say(
             console,
-            f'largest difference of any two {agreement.largest:.1e}, tolerance '
-            f'{agreement.tolerance:.0e}',
+            f'largest difference of any two {agreement.largest:.1e}, tolerance {AGREEMENT:.0e}',
             'pass' if agreement.passed else 'MISMATCH',
         )
         if self.json:
-            write_json(self.json, agreement_as_data(agreement, description))
+            write_json(self.json, agreement_as_data(agreement))
         if self.report:
             typed = f'franka-dynamics {shlex.join(sys.argv[1:])}'
-            write_text(self.report, agreement_page(agreement, description, typed))
+            write_text(self.report, agreement_page(agreement, typed))
         return 0 if agreement.passed else 1

@@ -13,23 +13,27 @@ import numpy as np
 from .elements import figure_of_size, heading, page, paragraph, picture
 from .table import Cell, Head, plain, Table
 from ..arm import ArmDescription
-from ..validation.agreement import Agreement
+from ..validation.agreement import AGREEMENT, Agreement
+from ..validation.crosscheck import QUANTITIES
 
 LINK_ASPECTS = ('frames', 'twists', 'wrenches')
 # What JSON has as the agreement has it.
-_SAME = (
-    *('arm', 'inertial_set', 'hand', 'gravity', 'states', 'seed', 'tolerance', 'passed'),
-    *('largest', 'formulations', 'pairs', 'findings', 'warnings'),
-)
+_SAME = (*('gravity', 'states', 'seed', 'passed', 'largest', 'formulations', 'pairs', 'findings'),)
 
 
-def agreement_as_data(agreement: Agreement, arm: ArmDescription) -> dict[str, Any]:
+def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
     """Return everything in types that JSON has; a difference that is no number is null."""
+    arm = agreement.description
     data = {name: getattr(agreement, name) for name in _SAME} | {
+        'arm': arm.name,
+        'inertial_set': arm.inertial_set,
+        'hand': arm.hand,
+        'tolerance': AGREEMENT,
+        'warnings': arm.inconsistencies(),
         'difference': 'largest |a - b| / max(1, |median|)',
         'from_median': {
             quantity.name: dict(zip(agreement.formulations, row))
-            for quantity, row in zip(agreement.quantities, agreement.deviations)
+            for quantity, row in zip(QUANTITIES, agreement.deviations)
         },
         'links': {
             fault.formulation: {
@@ -53,15 +57,15 @@ def agreement_as_data(agreement: Agreement, arm: ArmDescription) -> dict[str, An
     return result
 
 
-def agreement_tables(agreement: Agreement, arm: ArmDescription) -> tuple[Table, ...]:
+def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
     """Return three tables: quantities by formulations, links by formulations, consistency."""
     heads = [Head(name, form='.1e') for name in agreement.formulations]
     quantities = Table(
         'largest difference from the median, of max(1, |value|)',
         ['quantity', *heads],
         [
-            [f'{quantity.name} [{quantity.unit}]', *_marked(row, agreement)]
-            for quantity, row in zip(agreement.quantities, agreement.deviations)
+            [f'{quantity.name} [{quantity.unit}]', *_marked(row)]
+            for quantity, row in zip(QUANTITIES, agreement.deviations)
         ],
     )
     links = Table(
@@ -70,13 +74,13 @@ def agreement_tables(agreement: Agreement, arm: ArmDescription) -> tuple[Table, 
         [
             [
                 f'{link + 1} {aspect}',
-                *_marked([getattr(fault, aspect)[link] for fault in agreement.faults], agreement),
+                *_marked([getattr(fault, aspect)[link] for fault in agreement.faults]),
             ]
             for link in range(len(agreement.faults[0].frames))
             for aspect in LINK_ASPECTS
         ],
     )
-    return quantities, links, consistency_table(arm)
+    return quantities, links, consistency_table(agreement.description)
 
 
 def consistency_table(arm: ArmDescription) -> Table:
@@ -103,8 +107,8 @@ def consistency_table(arm: ArmDescription) -> Table:
     )
 
 
-def _marked(row: Iterable[float], agreement: Agreement) -> list[Cell]:
-    return [Cell(value, '' if value <= agreement.tolerance else 'bad') for value in row]
+def _marked(row: Iterable[float]) -> list[Cell]:
+    return [Cell(value, '' if value <= AGREEMENT else 'bad') for value in row]
 
 
 # Okabe and Ito's colours, which the colour-blind tell apart.
@@ -118,7 +122,7 @@ def pair_table(agreement: Agreement) -> Table:
     return Table(
         'largest difference of every pair in any quantity',
         ['', *(Head(name, form='.1e') for name in agreement.formulations)],
-        [[name, *_marked(row, agreement)] for name, row in zip(agreement.formulations, largest)],
+        [[name, *_marked(row)] for name, row in zip(agreement.formulations, largest)],
     )
 
 
@@ -138,7 +142,7 @@ def link_figure(agreement: Agreement) -> Any:
                 lw=1.2,
                 label=fault.formulation,
             )
-        axes.axhline(agreement.tolerance, color='#888888', lw=1.0, ls='--')
+        axes.axhline(AGREEMENT, color='#888888', lw=1.0, ls='--')
         axes.set_title(aspect, fontsize=10)
         axes.set_xlabel('link, from base to tip')
         axes.set_xticks(np.arange(1, len(values) + 1))
@@ -148,7 +152,7 @@ def link_figure(agreement: Agreement) -> Any:
     return figure
 
 
-def agreement_page(agreement: Agreement, arm: ArmDescription, command: str) -> str:
+def agreement_page(agreement: Agreement, command: str) -> str:
     """
     Return the page's HTML.
 
@@ -156,8 +160,6 @@ def agreement_page(agreement: Agreement, arm: ArmDescription, command: str) -> s
     ----------
     agreement : Agreement
         What was found.
-    arm : ArmDescription
-        Of what arm.
     command : str
         The command that makes this page again.
 
@@ -167,16 +169,17 @@ def agreement_page(agreement: Agreement, arm: ArmDescription, command: str) -> s
         If matplotlib is not installed.
 
     """
-    quantities, links, consistency = agreement_tables(agreement, arm)
+    arm = agreement.description
+    quantities, links, consistency = agreement_tables(agreement)
     verdict = (
         f'{"All agree" if agreement.passed else "They do not agree"}: largest difference '
-        f'of any two {agreement.largest:.2e}, tolerance {agreement.tolerance:.0e}.'
+        f'of any two {agreement.largest:.2e}, tolerance {AGREEMENT:.0e}.'
     )
     return page(
-        f'Cross-check of {agreement.arm}',
+        f'Cross-check of {arm.name}',
         [
             paragraph(
-                f'Inertial set {agreement.inertial_set}, hand {agreement.hand}, gravity '
+                f'Inertial set {arm.inertial_set}, hand {arm.hand}, gravity '
                 f'{agreement.gravity} m/s², {agreement.states} random states within the limits '
                 f'(seed {agreement.seed}). Formulations: '
                 f'{", ".join(agreement.formulations)}. Differences are |a - b| / max(1, |m|), '
@@ -184,7 +187,7 @@ def agreement_page(agreement: Agreement, arm: ArmDescription, command: str) -> s
             ),
             paragraph(verdict, 'good' if agreement.passed else 'bad'),
             *(paragraph(sentence, 'bad') for sentence in agreement.findings),
-            *(paragraph(sentence, 'warning') for sentence in agreement.warnings),
+            *(paragraph(sentence, 'warning') for sentence in arm.inconsistencies()),
             heading('Quantities by formulations'),
             quantities,
             heading('Every pair'),

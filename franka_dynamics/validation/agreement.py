@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -17,6 +17,9 @@ from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import DynamicsModel, GRAVITY
 from ..typing import Array
 
+# Ten times the largest difference seen between the formulations of 1,000 random arms (8e-13).
+AGREEMENT = 1e-11
+
 
 @dataclass(frozen=True, eq=False)
 class FaultLocation:
@@ -28,7 +31,6 @@ class FaultLocation:
     """
 
     formulation: str
-    tolerance: float
     frames: Array
     twists: Array
     wrenches: Array
@@ -40,12 +42,12 @@ class FaultLocation:
         moving = [
             (link, kind)
             for kind, values in (('frame', self.frames), ('twist', self.twists))
-            if (link := _first(values, self.tolerance)) is not None
+            if (link := _first(values)) is not None
         ]
         if moving:
             link, kind = min(moving)
             return kind, link
-        from_tip = _first(self.wrenches[::-1], self.tolerance)
+        from_tip = _first(self.wrenches[::-1])
         return None if from_tip is None else ('wrench', len(self.wrenches) + 1 - from_tip)
 
     @property
@@ -73,9 +75,7 @@ class FaultLocation:
 
 
 def localize_faults(
-    models: Mapping[str, DynamicsModel],
-    states: JointStates,
-    tolerance: float,
+    models: Mapping[str, DynamicsModel], states: JointStates
 ) -> tuple[FaultLocation, ...]:
     """Compare every model's links with the median of all; with two, both differ alike."""
     by_model: list[list[Array]] = [[] for _ in models]
@@ -84,7 +84,7 @@ def localize_faults(
         middle = consensus(values)
         for value, model, entry in zip(values, models.values(), by_model):
             entry.append(_per_link(value, middle, model.description.n))
-    return tuple(FaultLocation(name, tolerance, *entry) for name, entry in zip(models, by_model))
+    return tuple(FaultLocation(name, *entry) for name, entry in zip(models, by_model))
 
 
 def _per_link(values: Array, expected: Array, n: int) -> Array:
@@ -93,14 +93,10 @@ def _per_link(values: Array, expected: Array, n: int) -> Array:
     return np.moveaxis(links, 1, 0).reshape(n, -1).max(axis=1)
 
 
-def _first(values: Array, tolerance: float) -> int | None:
-    """Return the place (from 1) of the first value beyond a tolerance; NaN counts as beyond."""
-    beyond = np.flatnonzero(~(values <= tolerance))
+def _first(values: Array) -> int | None:
+    """Return the place (from 1) of the first value beyond AGREEMENT; NaN counts as beyond."""
+    beyond = np.flatnonzero(~(values <= AGREEMENT))
     return int(beyond[0]) + 1 if len(beyond) else None
-
-
-# Ten times the largest difference seen between the formulations of 1,000 random arms (8e-13).
-AGREEMENT = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,24 +113,19 @@ class Agreement:
     dynamics asks for, count as the torques M ddq: a wrist of 1e-4 kg m^2 makes a large
     acceleration of what is rounding in a torque.
 
-    Of the `arm` with its `inertial_set` and `hand`, under `gravity` [m/s^2], on `states` random
-    states drawn from `seed`; every pair must agree to `tolerance`. `faults` say which link a
-    formulation that disagrees has wrong, `warnings` what else the reader should know.
+    Of the arm of a `description` under `gravity` [m/s^2], on `states` random states drawn from
+    `seed`; every pair must agree to AGREEMENT. `faults` say which link a formulation that
+    disagrees has wrong.
     """
 
-    arm: str
-    inertial_set: str
-    hand: str
+    description: ArmDescription
     gravity: tuple[float, ...]
     states: int
     seed: int
-    tolerance: float
     formulations: tuple[str, ...]
-    quantities: tuple[ComparedQuantity, ...]
     pairs: dict[str, Array]
     deviations: Array
     faults: tuple[FaultLocation, ...]
-    warnings: tuple[str, ...] = ()
 
     @property
     def largest(self) -> float:
@@ -144,7 +135,7 @@ class Agreement:
     @property
     def passed(self) -> bool:
         """Whether every pair agrees in every quantity and link; a NaN never does."""
-        return self.largest <= self.tolerance and all(fault.link is None for fault in self.faults)
+        return self.largest <= AGREEMENT and all(fault.link is None for fault in self.faults)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -167,8 +158,8 @@ class Agreement:
         """Return the quantities in which a formulation departs from the median."""
         return tuple(
             quantity.name
-            for quantity, row in zip(self.quantities, self.deviations)
-            if not row[formulation] <= self.tolerance
+            for quantity, row in zip(QUANTITIES, self.deviations)
+            if not row[formulation] <= AGREEMENT
         )
 
 
@@ -179,7 +170,6 @@ def compare_formulations(
     count: int = 300,
     seed: int = 0,
     models: Mapping[str, DynamicsModel] | None = None,
-    progress: Callable[[], None] = lambda: None,
 ) -> Agreement:
     """
     Compare all formulations of an arm on random states within its limits.
@@ -194,8 +184,6 @@ def compare_formulations(
         How many random states, and from which seed.
     models : mapping, optional
         What to compare, by name, in place of the package's formulations; at least two.
-    progress : callable
-        Called once after each of the len(QUANTITIES) quantities.
 
     Raises
     ------
@@ -213,21 +201,15 @@ def compare_formulations(
         apart = np.array([scaled(value - middle, middle) for value in values])
         pairs[quantity.name] = _pairs(values, middle)
         deviations.append(apart.reshape(len(values), -1).max(axis=1))
-        progress()
     return Agreement(
-        description.name,
-        description.inertial_set,
-        description.hand,
+        description,
         tuple(float(value) for value in np.asarray(gravity)),
         count,
         seed,
-        AGREEMENT,
         tuple(compared),
-        QUANTITIES,
         pairs,
         np.array(deviations),
-        localize_faults(compared, states, AGREEMENT),
-        description.inconsistencies(),
+        localize_faults(compared, states),
     )
 
 

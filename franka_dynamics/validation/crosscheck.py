@@ -103,20 +103,17 @@ _COMPARED = tuple(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CrosscheckReport:
     """
     The largest absolute difference between two models for each quantity.
 
-    `differences` are in SI units, by the quantity's name, over `states` random states of the
-    `arm` with its `inertial_set` and `hand`; none may exceed `tolerance`.
+    `differences` are in SI units, by the quantity's name, over `states` random states of the arm
+    of a `description`; none may exceed TOLERANCE.
     """
 
-    arm: str
-    inertial_set: str
-    hand: str
+    description: ArmDescription
     states: int
-    tolerance: float
     differences: dict[str, float]
 
     @property
@@ -127,7 +124,7 @@ class CrosscheckReport:
     @property
     def passed(self) -> bool:
         """Whether every difference is within the tolerance; a NaN never is."""
-        return all(value <= self.tolerance for value in self.differences.values())
+        return all(value <= TOLERANCE for value in self.differences.values())
 
     def require(self) -> None:
         """Raise CrosscheckError, naming the worst quantity, unless the check passed."""
@@ -138,9 +135,10 @@ class CrosscheckReport:
                     np.inf if np.isnan(self.differences[key]) else self.differences[key]
                 ),
             )
+            arm = self.description
             raise CrosscheckError(
-                f'The two models of {self.arm} ({self.inertial_set}, hand {self.hand}) differ by '
-                f'{self.differences[worst]:.3g} in {worst} (tolerance {self.tolerance:.0e}, '
+                f'The two models of {arm.name} ({arm.inertial_set}, hand {arm.hand}) differ by '
+                f'{self.differences[worst]:.3g} in {worst} (tolerance {TOLERANCE:.0e}, '
                 f'{self.states} states). Do not use either until franka-dynamics arm check '
                 'passes.'
             )
@@ -170,7 +168,6 @@ def crosscheck(
     gravity: ArrayLike = GRAVITY,
     count: int = 300,
     seed: int = 0,
-    tolerance: float = TOLERANCE,
 ) -> CrosscheckReport:
     """
     Compare the Pinocchio backend with the Newton-Euler recursion in DH frames.
@@ -183,14 +180,10 @@ def crosscheck(
         Gravity in the space frame [m/s^2].
     count, seed : int
         How many random states within the limits, and from which seed.
-    tolerance : float
-        Largest absolute difference allowed in any entry (m, N m, kg m^2).
 
     """
     states = sample_states(description, count, seed)
     differences = compare(
         PinocchioModel(description, gravity), NewtonEulerModel(description, gravity), states
     )
-    return CrosscheckReport(
-        description.name, description.inertial_set, description.hand, count, tolerance, differences
-    )
+    return CrosscheckReport(description, count, differences)

@@ -17,6 +17,7 @@ from franka_dynamics.arm import (
     load_hand,
     ViscousCoulombFriction,
 )
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnknownArmError
 
 VALID = {
@@ -235,3 +236,41 @@ def test_a_shipped_set_without_its_hand_has_no_hands_mass_left(arm, inertial_set
 )
 def test_a_shipped_arms_limits_are_frankas(arm, path, published):
     np.testing.assert_array_equal(load(arm).limit(*path), published)
+
+
+# lower, upper [rad], velocity [rad/s], effort [N m], velocity_offset [rad/s], deceleration_limit
+# [rad/s^2] of franka_description 2.8.0, robots/fr3v2_1/joint_limits.yaml; robots/fr3v2 is alike.
+FR3V2_1 = [
+    [-2.9007400166666666, 2.9007400166666666, 2.62, 87.0, 0.6520000381679385, 6.0],
+    [-1.8360900166666667, 1.8360900166666667, 2.62, 87.0, 0.2499685851463105, 2.585],
+    [-2.9007400166666666, 2.9007400166666666, 2.62, 87.0, 0.20053055661577582, 3.5],
+    [-3.077020016666667, -0.11693708333333333, 2.62, 87.0, 0.3542181933842238, 4.0],
+    [-2.87630335, 2.87630335, 5.26, 12.0, 0.5738321197718637, 17.0],
+    [0.43982265, 4.62163335, 4.18, 12.0, 0.4884649342105264, 5.5],
+    [-3.05083335, 3.05083335, 5.26, 12.0, 0.4591952376425851, 17.0],
+]
+
+
+@pytest.mark.parametrize('name', ['fr3v2', 'fr3v2_1'])
+def test_limits_are_those_of_frankas_own_file(name):
+    fields = 'lower upper velocity effort velocity_offset velocity_deceleration'.split()
+    found = [load(name).limit(field) for field in fields]
+    np.testing.assert_array_equal(np.transpose(found), FR3V2_1)
+
+
+@pytest.mark.parametrize('arm', ['fer', 'fr3'])
+def test_states_fill_an_arms_limits_and_stay_within(arm):
+    description = load(arm)
+    q, dq, ddq = sample_states(description, 2000, 0)
+    lower, upper = description.limit('lower'), description.limit('upper')
+    velocity, acceleration = description.limit('velocity'), description.limit('acceleration')
+    for values, low, high in (
+        (q, lower, upper),
+        (dq, -velocity, velocity),
+        (ddq, -acceleration, acceleration),
+    ):
+        assert values.shape == (2000, 7)
+        assert (values >= low).all() and (values <= high).all()
+        # Of 2,000 uniform draws the extremes miss the ends by 1 % with probability 2e-9.
+        assert (values.min(axis=0) < low + 0.01 * (high - low)).all()
+        assert (values.max(axis=0) > high - 0.01 * (high - low)).all()

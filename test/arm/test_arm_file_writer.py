@@ -19,9 +19,9 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.arm_file_writer import arm_file_text
-from franka_dynamics.arm.sampling import random_arm, sample_states
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.errors import DescriptionError
+from franka_dynamics.spatial import pose_from_xyz_rpy
 
 ROUNDING = 1e-14  # a tilted base goes through roll, pitch and yaw; all other numbers are exact
 N = 7
@@ -68,22 +68,6 @@ def test_given_a_shipped_arm_when_saved_then_every_field_returns(
     arm = load(name, inertial_set, hand=hand)
     # `file` says where a description was read from: the one field that a copy must change.
     assert_same(written_and_read(arm, tmp_path), arm, name, differs=('file',))
-
-
-def test_given_a_saved_hand_when_asked_for_then_it_counts_once(tmp_path):
-    # The hand used to be lost on saving: put on again, link 7 weighed 2.16 kg instead of 1.45.
-    arm = load('fer', hand='franka_hand')
-    path = tmp_path / 'arm.yaml'
-    path.write_text(arm_file_text(arm), encoding='utf-8')
-    again = load(path, hand='franka_hand')
-    q = arm.home
-    np.testing.assert_array_equal(
-        NewtonEulerModel(again).gravity(q), NewtonEulerModel(arm).gravity(q)
-    )
-    bare = load(path, hand='none')
-    np.testing.assert_allclose(
-        bare.links[-1].mass, load('fer', hand='none').links[-1].mass, rtol=1e-15, atol=0.0
-    )
 
 
 FRICTIONS = {
@@ -138,23 +122,10 @@ def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
     np.testing.assert_allclose(back.base, arm.base, rtol=0.0, atol=ROUNDING)
 
 
-@pytest.mark.parametrize('rpy', [(0.3, -0.5, 2.0), (0.0, np.pi / 2, 0.4)])
-def test_given_a_tilted_base_when_saved_then_the_dynamics_stay(rpy, tmp_path):
-    from scipy.spatial.transform import Rotation
-
-    base = np.eye(4)
-    base[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
-    base[:3, 3] = (0.1, -0.2, 0.3)
-    arm = replace(load('fer'), base=base)
-    back = written_and_read(arm, tmp_path)
+def test_a_base_at_gimbal_lock_returns_from_a_saved_arm(tmp_path):
+    base = pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.0, np.pi / 2, 0.4))
+    back = written_and_read(replace(load('fer'), base=base), tmp_path)
     np.testing.assert_allclose(back.base, base, rtol=0.0, atol=ROUNDING)
-    q, dq, ddq = sample_states(arm, 20, seed=0)
-    np.testing.assert_allclose(
-        NewtonEulerModel(back).inverse_dynamics(q, dq, ddq),
-        NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq),
-        rtol=0.0,
-        atol=1e-11,
-    )
 
 
 def test_an_unknown_friction_model_is_refused_naming_the_known():

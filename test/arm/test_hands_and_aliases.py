@@ -44,12 +44,15 @@ def test_a_hand_files_hand_adds_its_weight_to_gravity(hand):
     np.testing.assert_allclose(extra, expected, rtol=0.0, atol=1e-8)
 
 
-def test_a_hand_file_comes_off_an_arm_that_was_written_with_it(hand, tmp_path):
-    path = tmp_path / 'arm.yaml'
-    path.write_text(arm_file_text(load('fer', hand=hand)))
-    bare = load(path, hand='none')
-    assert bare.links[-1].mass == pytest.approx(load('fer').links[-1].mass, abs=1e-12)
-    assert load(path).links[-1].mass == pytest.approx(load('fer').links[-1].mass + 0.5, abs=1e-12)
+@pytest.mark.parametrize('own', [True, False])
+def test_a_hand_of_a_saved_arm_comes_off_or_counts_once(own, hand, tmp_path):
+    name, path = hand if own else 'franka_hand', tmp_path / 'arm.yaml'
+    path.write_text(arm_file_text(load('fer', hand=name)))
+    bare, held = load('fer').links[-1].mass, load('fer', hand=name).links[-1].mass
+    assert held > bare + 0.4
+    assert load(path, hand='none').links[-1].mass == pytest.approx(bare, abs=1e-12)
+    # Put on again, it used to weigh twice.
+    assert load(path).links[-1].mass == load(path, hand=name).links[-1].mass == held
 
 
 @pytest.mark.parametrize(

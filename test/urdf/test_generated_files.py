@@ -8,13 +8,13 @@ import warnings
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.xacro_writer import generated_files, robot_text, SHIPPED
+from franka_dynamics.validation.pinocchio_urdf import reading_differences
 
 from .mujoco_torques import largest_mujoco_difference
 
@@ -35,9 +35,10 @@ def test_a_committed_file_is_what_is_generated_again(name):
 
 
 @ARMS
-def test_pinocchio_loads_a_committed_urdf_in_silence(arm, capfd):
-    model = pin.buildModelFromUrdf(str(committed(f'{arm}.urdf')))
-    assert model.nv == load(arm).n
+def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, capfd):
+    text, description = committed(f'{arm}.urdf').read_text(encoding='utf-8'), load(arm)
+    tip = f'{arm}_link{description.n + 1}'
+    assert max(reading_differences(text, description, np.eye(4), tip)) <= TORQUE
     captured = capfd.readouterr()
     assert captured.out + captured.err == ''
 

@@ -36,7 +36,7 @@ def test_the_reported_figures_are_the_largest_differences():
     values = np.array([evaluate(model, quantity, states) for model in models.values()])
     middle = np.median(values, axis=0)
     apart = np.abs(values - middle) / np.maximum(1.0, np.abs(middle))
-    row = [q.name for q in agreement.quantities].index('inverse_dynamics')
+    row = [q.name for q in QUANTITIES].index('inverse_dynamics')
     np.testing.assert_array_equal(agreement.deviations[row], apart.max(axis=(1, 2)))
     pair = scaled(values[1] - values[3], middle).max()
     assert agreement.pairs['inverse_dynamics'][1, 3] == pair
@@ -117,7 +117,7 @@ def hold(model, reference_arm):
     # Two that agree are the median.
     sound = NewtonEulerModel(reference_arm)
     models = {'sound': sound, 'as sound': sound, 'the model': model}
-    return localize_faults(models, states, AGREEMENT)[-1]
+    return localize_faults(models, states)[-1]
 
 
 @every_link

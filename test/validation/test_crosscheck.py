@@ -23,7 +23,7 @@ def test_given_a_shipped_set_when_crosschecked_then_it_passes(arm, inertial_set)
     report.require()
     assert report.passed
     assert 0.0 < report.largest < TOLERANCE
-    assert (report.arm, report.inertial_set, report.states) == (arm, inertial_set, 50)
+    assert report.states == 50
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_wrong_coriolis_differs_in_coriolis_alone():
 
 
 def report(**differences):
-    return CrosscheckReport('fer', 'gaz2019', 'none', 300, 1e-12, differences)
+    return CrosscheckReport(load('fer'), 300, differences)
 
 
 def test_a_mismatch_raises_with_the_worst_quantity_and_its_size():
