@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from enum import Enum
+from itertools import pairwise
 import math
 
 import numpy as np
@@ -89,6 +91,16 @@ class DHRow:
             out[..., 0, 3], out[..., 1, 3] = self.a * ct, self.a * st
         out[..., 3, 3] = 1.0
         return out
+
+
+def modified_rows(rows: Sequence[DHRow]) -> list[DHRow]:
+    """
+    Return the modified rows of standard ones, one fewer: the first one's theta and d are left out.
+
+    Both conventions cut one sequence of screws along z and along x, at different places: a
+    standard row's a and alpha open the next modified row.
+    """
+    return [replace(row, a=last.a, alpha=last.alpha) for last, row in pairwise(rows)]
 
 
 def _cos_sin_exact(angle: float) -> tuple[float, float]:

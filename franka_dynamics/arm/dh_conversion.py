@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .denavit_hartenberg import Convention, DHRow
+from .denavit_hartenberg import Convention, DHRow, modified_rows
 from .description import ArmDescription, Joint
 from .friction import reversed_friction
 
@@ -85,24 +85,22 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     Return the same arm in modified (Craig) rows.
 
-    The sequence of screws along z and along x is the same in both conventions, which cut it into
-    rows at different places: a standard row's a and alpha open the next modified row. Frame i
-    moves from behind them to the joint axis in front, and link i's inertia with it. The flange's
-    own a and alpha, which no modified row takes behind its d and theta, are left out.
+    Frame i moves from behind its row's a and alpha to the joint axis in front of them, and link
+    i's inertia with it (`modified_rows`). The flange's own a and alpha, which no modified row
+    takes behind its d and theta, are left out.
     """
     if description.convention is Convention.MODIFIED:
         return description
     rows = [joint.row for joint in description.joints]
-    before = [DHRow(), *rows[:-1]]
-    joints = tuple(
-        replace(joint, row=DHRow(a=last.a, alpha=last.alpha, d=row.d, theta=row.theta))
-        for joint, last, row in zip(description.joints, before, rows)
-    )
+    *others, flange = modified_rows([DHRow(), *rows, description.flange])
     links = tuple(
         link.expressed_in(DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED))
         for link, row in zip(description.links, rows)
     )
-    flange = replace(description.flange, a=rows[-1].a, alpha=rows[-1].alpha)
     return replace(
-        description, convention=Convention.MODIFIED, joints=joints, links=links, flange=flange
+        description,
+        convention=Convention.MODIFIED,
+        joints=tuple(replace(one, row=row) for one, row in zip(description.joints, others)),
+        links=links,
+        flange=flange,
     )

@@ -13,14 +13,14 @@ Busellato 2023, section 1.1).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
 from typing import NamedTuple
 
 import numpy as np
 
 from .serial_chain import SerialChain
-from ..arm.denavit_hartenberg import Convention, DHRow
+from ..arm.denavit_hartenberg import Convention, DHRow, modified_rows
 from ..arm.description import ArmDescription, Joint, JointLimits
 from ..errors import UrdfError
 from ..spatial import inverse_transform, JointKind
@@ -45,22 +45,6 @@ class Line(NamedTuple):
     free: bool = False  # a prismatic joint has a direction but no place
 
 
-@dataclass(frozen=True, eq=False)
-class AxisSequence:
-    """
-    theta and d on each of m lines, a and alpha between them, and the last line's frame.
-
-    `theta`, `d` have shape (m,) and belong to line 0 (that of the base frame's z), joint 1, ...;
-    `a`, `alpha` have shape (m - 1,), `end` is the pose behind the last normal, its x along it.
-    """
-
-    theta: Array
-    d: Array
-    a: Array
-    alpha: Array
-    end: Array
-
-
 def lines_of(chain: SerialChain) -> list[Line]:
     """Return the joint axes of a chain, in its base frame with all joints at zero."""
     return [
@@ -69,55 +53,51 @@ def lines_of(chain: SerialChain) -> list[Line]:
     ]
 
 
-def sequence_of(description: ArmDescription) -> AxisSequence:
-    """Return the alternating sequence of an arm's rows: m = n + 1 lines, the base's z first."""
+def sequence_of(description: ArmDescription) -> list[DHRow]:
+    """Return an arm's rows as `follow_axes` has them, n + 1: the first is the base's z."""
     rows = [joint.row for joint in description.joints]
-    theta = np.array([0.0, *(row.theta for row in rows)])
-    d = np.array([0.0, *(row.d for row in rows)])
-    a, alpha = [row.a for row in rows], [row.alpha for row in rows]
     if description.convention is Convention.STANDARD:
         # Line 0 is joint 1's own, and the normal behind the last joint leads nowhere.
-        a, alpha = [0.0, *a[:-1]], [0.0, *alpha[:-1]]
-    return AxisSequence(theta, d, np.array(a), np.array(alpha), np.eye(4))
+        return [DHRow(), *rows[:-1], replace(rows[-1], a=0.0, alpha=0.0)]
+    return [
+        replace(row, a=after.a, alpha=after.alpha)
+        for row, after in zip([DHRow(), *rows], [*rows, DHRow()])
+    ]
 
 
 def follow_axes(
-    start: Array,
-    lines: Sequence[Line],
-    hint: AxisSequence | None = None,
-) -> AxisSequence:
+    start: Array, lines: Sequence[Line], hint: Sequence[DHRow] | None = None
+) -> tuple[list[DHRow], Array]:
     """
-    Return the sequence that leads from a frame along joint axes.
+    Return the rows that lead from a frame along joint axes, and the pose behind the last normal.
+
+    Row k is a standard one: theta and d on line k, a and alpha from it to the next; line 0 is the
+    frame's z. On the last line, behind which nothing defines them, theta and d are the hint's.
 
     Parameters
     ----------
     start : ndarray, shape (4, 4)
         The frame whose z is line 0.
     lines : sequence of Line
-        The axes behind it, in order. The last line's theta and d are the hint's: nothing
-        follows that would define them.
-    hint : AxisSequence, optional
+        The axes behind it, in order.
+    hint : sequence of DHRow, one more than lines, optional
         What to prefer where the axes leave a choice: the direction of a normal, the place of a
         normal between parallel axes, the place of a prismatic joint. All zero if not given.
 
     """
-    guided, count = hint is not None, len(lines) + 1
-    zero = np.zeros(count)
-    hint = hint or AxisSequence(zero, zero, zero[1:], zero[1:], np.eye(4))
-    theta, d, a, alpha = hint.theta.copy(), hint.d.copy(), np.zeros(count - 1), np.zeros(count - 1)
-    pose = np.array(start, dtype=float)
-    for k, line in enumerate(lines):
-        guess = pose @ DHRow(theta=hint.theta[k], d=hint.d[k]).transform(Convention.MODIFIED)
+    guides = hint or [DHRow()] * (len(lines) + 1)
+    pose, rows = np.array(start, dtype=float), []
+    for line, guide in zip(lines, guides):
+        guess = pose @ replace(guide, a=0.0, alpha=0.0).transform(Convention.STANDARD)
         if line.free:
-            line = Line(line.direction, (guess @ [hint.a[k], 0.0, 0.0, 1.0])[:3])
-        expected = (hint.a[k], hint.alpha[k]) if guided else None
-        normal, foot, a[k], alpha[k] = _common_normal(guess, line, expected)
-        local = pose[:3, :3].T @ normal
-        theta[k] = math.atan2(local[1], local[0])
-        d[k] = (foot - pose[:3, 3]) @ pose[:3, 2]
-        row = DHRow(a=a[k], alpha=alpha[k], theta=theta[k], d=d[k])
-        pose = pose @ row.transform(Convention.STANDARD)
-    return AxisSequence(theta, d, a, alpha, pose)
+            line = Line(line.direction, (guess @ [guide.a, 0.0, 0.0, 1.0])[:3])
+        expected = (guide.a, guide.alpha) if hint else None
+        normal, foot, a, alpha = _common_normal(guess, line, expected)
+        along_x, along_y, _ = pose[:3, :3].T @ normal
+        d = float((foot - pose[:3, 3]) @ pose[:3, 2])
+        rows.append(DHRow(a, alpha, d, math.atan2(along_y, along_x)))
+        pose = pose @ rows[-1].transform(Convention.STANDARD)
+    return [*rows, replace(guides[-1], a=0.0, alpha=0.0)], pose
 
 
 def _common_normal(
@@ -185,11 +165,12 @@ def recover_rows(
     flange_pose = _tip_pose(chain, tip)
     base = _frame_on(lines_of(chain)[0])
     ahead = [*lines_of(chain), Line(flange_pose[:3, 2], flange_pose[:3, 3])]
-    sequence = follow_axes(base, ahead)
-    theta, d = sequence.theta.copy(), sequence.d.copy()
-    rest = inverse_transform(sequence.end) @ flange_pose
-    theta[-1], d[-1] = math.atan2(rest[1, 0], rest[0, 0]), rest[2, 3]
-    *rows, flange = _cut(convention, theta, d, sequence.a, sequence.alpha)
+    (*steps, _), end = follow_axes(base, ahead)
+    rest = inverse_transform(end) @ flange_pose
+    steps.append(DHRow(d=float(rest[2, 3]), theta=math.atan2(rest[1, 0], rest[0, 0])))
+    tidy = [_tidy(step) for step in steps]
+    # Line 0 and joint 1 share one axis, so that nothing leads from one to the other.
+    *rows, flange = modified_rows(tidy) if convention is Convention.MODIFIED else tidy[1:]
     arm = ArmDescription(
         name=chain.name or 'arm',
         convention=convention,
@@ -235,24 +216,13 @@ def _frame_on(line: Line) -> Array:
     return pose
 
 
-def _cut(convention: Convention, theta: Array, d: Array, a: Array, alpha: Array) -> list[DHRow]:
-    """Return n rows and the flange's; line 0 and joint 1 share one axis, so a0 = alpha0 = 0."""
-    n = len(a) - 1
-    theta, alpha = np.array([_tidy(x) for x in theta]), np.array([_tidy(x) for x in alpha])
-    d, a = d.round(_LENGTH_DIGITS) + 0.0, a.round(_LENGTH_DIGITS) + 0.0
-    if convention is Convention.MODIFIED:
-        return [
-            DHRow(float(a[k]), float(alpha[k]), float(d[k + 1]), float(theta[k + 1]))
-            for k in range(n + 1)
-        ]
-    rows = [
-        DHRow(float(a[k]), float(alpha[k]), float(d[k]), float(theta[k])) for k in range(1, n + 1)
-    ]
-    return [*rows, DHRow(d=float(d[n + 1]), theta=float(theta[n + 1]))]
-
-
-def _tidy(angle: float) -> float:
-    """Return an angle without the rounding that hides a multiple of 45 degrees."""
+def _tidy(row: DHRow) -> DHRow:
+    """Return a row without the rounding that hides a multiple of 45 degrees or a short decimal."""
     step = math.pi / 4.0
-    nearest = round(angle / step) * step
-    return nearest + 0.0 if abs(angle - nearest) < _ANGLE_NOISE else angle
+    angles = {}
+    for name in ('alpha', 'theta'):
+        angle = getattr(row, name)
+        nearest = round(angle / step) * step + 0.0
+        angles[name] = nearest if abs(angle - nearest) < _ANGLE_NOISE else angle
+    a, d = (round(length, _LENGTH_DIGITS) + 0.0 for length in (row.a, row.d))
+    return DHRow(a=a, d=d, **angles)

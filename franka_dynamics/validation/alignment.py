@@ -17,9 +17,10 @@ import math
 import numpy as np
 
 from ..arm import ArmDescription, Convention, DHRow, Joint, JointLimits
+from ..arm.denavit_hartenberg import modified_rows
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
-from ..urdf.dh_recovery import AxisSequence, follow_axes, Line, lines_of, sequence_of
+from ..urdf.dh_recovery import follow_axes, Line, lines_of, sequence_of
 from ..urdf.serial_chain import ChainJoint, SerialChain
 
 # 1 - cos of the angle between the last frame's z and the last joint's axis: rounding of a text.
@@ -54,7 +55,7 @@ def _aligned(
 ) -> ArmDescription:
     """Return the second in rows along its own axes, wherever these leave a choice the first's."""
     lines, frames = _screws(second)
-    rows = _with_rows_of(follow_axes(first.base, lines, sequence_of(first)), first)
+    rows = _with_rows(first, follow_axes(first.base, lines, sequence_of(first))[0])
     if own_end:
         rows = _ending_in(rows, frames[-1])
     poses = rows.frames(np.zeros(rows.n))
@@ -82,15 +83,14 @@ def _aligned(
     )
 
 
-def _with_rows_of(found: AxisSequence, reference: ArmDescription) -> ArmDescription:
-    """Return an arm with the angles and lengths of a sequence of axes in its rows."""
-    joints = []
-    for k, joint in enumerate(reference.joints, start=1):
-        row = replace(joint.row, theta=float(found.theta[k]), d=float(found.d[k]))
-        between = k - 1 if reference.convention is Convention.MODIFIED else k
-        if between < len(found.a):
-            row = replace(row, a=float(found.a[between]), alpha=float(found.alpha[between]))
-        joints.append(replace(joint, row=row))
+def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
+    """Return an arm in the rows that lead along some axes."""
+    if reference.convention is Convention.MODIFIED:
+        rows = modified_rows(steps)
+    else:
+        last = reference.joints[-1].row
+        rows = [*steps[1:-1], replace(steps[-1], a=last.a, alpha=last.alpha)]
+    joints = (replace(joint, row=row) for joint, row in zip(reference.joints, rows))
     return replace(reference, joints=tuple(joints))
 
 
