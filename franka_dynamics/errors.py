@@ -34,7 +34,13 @@ def listed(names: Sequence[object]) -> str:
 
 
 class FrankaDynamicsError(Exception):
-    """Base of all errors that the package raises on purpose."""
+    """
+    Base of all errors that the package raises on purpose.
+
+    `status` is the exit status of a command that ends with one: 2, the input is at fault.
+    """
+
+    status = 2
 
 
 class DescriptionError(FrankaDynamicsError, ValueError):

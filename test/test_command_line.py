@@ -14,7 +14,7 @@ from franka_dynamics.cli.main import build_parser, INPUT_AT_FAULT, main, parsers
 from franka_dynamics.cli.node import Defaults
 
 
-@pytest.mark.parametrize('verb', sorted(dict(parsers(build_parser()))))
+@pytest.mark.parametrize('verb', dict(parsers(build_parser())))
 def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, capsys):
     with pytest.raises(SystemExit) as exit_info:
         main([*verb.split(), '--help'])
@@ -74,32 +74,18 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
 
 
 @pytest.mark.parametrize(
-    ('words', 'meant'),
-    [
-        (['demoo'], 'did you mean demo?'),
-        (['arm', 'chek'], 'did you mean check?'),
-        (['arm', 'show', 'fer'], 'did you mean --arm fer?'),
-        (['demo', '--arm', 'FR3'], 'did you mean fr3?'),
-        (['arm', 'show', '--arm', 'FR3'], 'Did you mean fr3?'),
-        (['arm', 'show', '--arm', 'pandda'], 'Did you mean panda?'),
-        (['arm', 'show', '--arm', 'frr'], 'Did you mean fr3?'),
-        (['arm', 'show', '--arm', 'ur5'], 'panda is the fer'),
-    ],
-)
-def test_a_word_near_another_is_told_that_one(words, meant, capsys):
-    assert main(words) == INPUT_AT_FAULT
-    assert meant in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ('words', 'told'),
     [
-        (['arm', 'check', '--arm', './folder'], 'folder is a folder; give'),
-        (['arm', 'compare', 'folder'], 'folder is a folder; give'),
-        (['arm', 'check', '--hand', 'empty.yaml'], 'a hand file starts with name, source'),
-        (['arm', 'explain', 'arrays.yaml'], 'arrays.yaml is no NumPy .npz file'),
-        (['arm', 'explain', 'missing.npz'], 'missing.npz cannot be read: No such file'),
-        (['arm', 'check', '--payload=-1,0,0,0'], 'a mass cannot be negative'),
+        ('arm show --arm FR3', 'Did you mean fr3?'),
+        ('arm show --arm pandda', 'Did you mean panda?'),
+        ('arm show --arm frr', 'Did you mean fr3?'),
+        ('arm show --arm ur5', 'panda is the fer'),
+        ('arm check --arm ./folder', 'folder is a folder; give'),
+        ('arm compare folder', 'folder is a folder; give'),
+        ('arm check --hand empty.yaml', 'a hand file starts with name, source'),
+        ('arm explain arrays.yaml', 'arrays.yaml is no NumPy .npz file'),
+        ('arm explain missing.npz', 'missing.npz cannot be read: No such file'),
+        ('arm check --payload=-1,0,0,0', 'a mass cannot be negative'),
     ],
 )
 def test_a_wrong_file_or_number_is_told_in_one_sentence(
@@ -109,8 +95,7 @@ def test_a_wrong_file_or_number_is_told_in_one_sentence(
     Path('folder').mkdir()
     Path('empty.yaml').touch()
     Path('arrays.yaml').write_text('q: [0.0]')
-    assert main(words) == INPUT_AT_FAULT
-    captured = capsys.readouterr()
-    assert told in captured.err
-    assert captured.err.count('\n') == 1
-    assert captured.out == ''
+    assert main(words.split()) == INPUT_AT_FAULT
+    out, sentence = capsys.readouterr()
+    assert told in sentence
+    assert (out, sentence.count('\n')) == ('', 1)

@@ -16,18 +16,7 @@ import pytest
 from franka_dynamics.resources import share_directory
 
 SOURCE = share_directory()
-NOT_SOURCE = (
-    '.*',
-    'build',
-    'install',
-    'log',
-    'test',
-    'docs',
-    'benchmarks',
-    '*.egg-info',
-    '__pycache__',
-    '*_output',
-)
+NOT_SOURCE = '.* build install log test docs benchmarks *.egg-info __pycache__ *_output'.split()
 COMMANDS = 'effort_controller/commands'
 TIMEOUT_S = 60.0  # only reached when something is broken
 
@@ -66,24 +55,9 @@ def colcon(source):
 def pip(source, tmp_path_factory):
     """Return the prefix pip installs into, and an environment that finds it."""
     prefix = tmp_path_factory.mktemp('pip')
-    succeed(
-        [
-            sys.executable,
-            '-m',
-            'pip',
-            'install',
-            '--quiet',
-            '--no-deps',
-            '--no-index',
-            '--no-build-isolation',
-            '--ignore-installed',
-            '--no-warn-script-location',
-            '--prefix',
-            str(prefix),
-            str(source),
-        ],
-        cwd=prefix,
-    )
+    flags = '--quiet --no-deps --no-index --no-build-isolation --ignore-installed'.split()
+    where = ['--no-warn-script-location', '--prefix', str(prefix), str(source)]
+    succeed([sys.executable, '-m', 'pip', 'install', *flags, *where], cwd=prefix)
     (library,) = prefix.glob('lib/python*/site-packages')
     return prefix, {**os.environ, 'PYTHONPATH': str(library)}
 
@@ -125,66 +99,41 @@ def test_an_installed_verb_uses_the_installed_files(installed):
 
 def test_nodes_that_colcon_built_give_the_arm_its_gravity_torque(colcon):
     # Given a simulated arm and the node, both started from where the installation put them.
-    rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    from rclpy.context import Context
-    from rclpy.executors import SingleThreadedExecutor
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from rclpy.qos import qos_profile_sensor_data
     from std_msgs.msg import Float64MultiArray
 
     from franka_dynamics.arm import load
     from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+    from franka_dynamics.ros.node_client import NodeClient
 
     prefix, environment = colcon
-    folder = prefix / 'lib/franka_dynamics'
     parameters = prefix / 'share/franka_dynamics/config/feedforward/mujoco.yaml'
+    node = ['--params-file', str(parameters), '-r', f'~/command:={COMMANDS}']
     processes = [
         subprocess.Popen(
-            [folder / name, '--ros-args', *arguments],
+            [prefix / 'lib/franka_dynamics' / name, '--ros-args', '-p', 'robot_type:=fr3', *more],
             env=environment,
             cwd=prefix,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for name, arguments in (
-            ('simulator_node', ['-p', 'robot_type:=fr3']),
-            (
-                'feedforward_node',
-                [
-                    '-p',
-                    'robot_type:=fr3',
-                    '--params-file',
-                    str(parameters),
-                    '-r',
-                    f'~/command:={COMMANDS}',
-                ],
-            ),
-        )
+        for name, more in (('simulator_node', []), ('feedforward_node', node))
     ]
-    context = Context()
-    context.init()
-    received = []
+    arm, received = load('fr3'), []
+    expected = NewtonEulerModel(arm).gravity(arm.home)
+
+    def holds():
+        assert all(process.poll() is None for process in processes)
+        return received and np.allclose(received[-1].data, expected, rtol=0.0, atol=1e-3)
+
+    # When commands come, then they rise to the gravity torque at the home pose, where the
+    # brakes hold the arm until they do.
     try:
-        probe = rclpy.create_node('probe', context=context)
-        executor = SingleThreadedExecutor(context=context)
-        executor.add_node(probe)
-        probe.create_subscription(
-            Float64MultiArray, COMMANDS, received.append, qos_profile_sensor_data
-        )
-        until = probe.get_clock().now().nanoseconds + int(TIMEOUT_S * 1e9)
-        arm = load('fr3')
-        expected = NewtonEulerModel(arm).gravity(arm.home)
-        # When commands come, then they rise to the gravity torque at the home pose, where the
-        # brakes hold the arm until they do.
-        while not (received and np.allclose(received[-1].data, expected, rtol=0.0, atol=1e-3)):
-            assert probe.get_clock().now().nanoseconds < until, (
-                f'last of {len(received)} commands: {received[-1:]}, expected {expected}'
-            )
-            assert all(process.poll() is None for process in processes)
-            executor.spin_once(timeout_sec=0.1)
-        executor.shutdown()
-        probe.destroy_node()
+        with NodeClient('feedforward') as client:
+            client.listen(Float64MultiArray, COMMANDS, received.append, qos_profile_sensor_data)
+            assert client.until(holds, TIMEOUT_S), (received[-1:], expected)
     finally:
-        context.try_shutdown()
         for process in processes:
             process.send_signal(signal.SIGINT)
         ends = [process.communicate(timeout=TIMEOUT_S) for process in processes]
@@ -192,9 +141,7 @@ def test_nodes_that_colcon_built_give_the_arm_its_gravity_torque(colcon):
     assert [process.returncode for process in processes] == [0, 0], ends
 
 
-def test_package_xml_is_valid_and_agrees_with_setup_py(
-    setup_script,
-):
+def test_package_xml_is_valid_and_agrees_with_setup_py(setup_script):
     catkin = pytest.importorskip('catkin_pkg.package', reason='requirements/test.txt is missing')
     warnings = []
     package = catkin.parse_package(SOURCE / 'package.xml', warnings=warnings)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, Field, fields, MISSING
 import functools
 import math
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints, Literal, TypeVar, Union
+from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
 
 from ..errors import SettingsError
 from ..options import Option
@@ -138,8 +138,6 @@ def _values(declared: Option, annotation: Any) -> dict[str, Any]:
                 settings['action'] = 'extend'
     if declared.const is not None:
         settings |= {'nargs': '?', 'const': declared.const}
-    if get_origin(annotation) is Literal:
-        return {**settings, 'type': str, 'choices': get_args(annotation)}
     if declared.kind is None and annotation in (int, float):
         return {**settings, 'type': functools.partial(_number, annotation, declared)}
     return {**settings, 'type': declared.kind or annotation}

@@ -8,6 +8,7 @@ Actions that start nodes tell these the arm, and name this command, by what is h
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 import shlex
@@ -41,14 +42,14 @@ class NamedArm(Action):
         self, inertial_set: str | None = None, hand: str = AS_LISTED, repair: str | None = None
     ) -> ArmDescription:
         """Return the arm with its payload, of a set and with a hand."""
-        arm = load(
-            self.arm,
-            inertial_set,
-            hand=hand,
-            prefix=getattr(self, 'arm_prefix', ''),
-            repair=repair,
-        )
+        prefix = getattr(self, 'arm_prefix', '')
+        arm = load(self.arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
         return arm if self.payload is None else arm.with_payload(read_payload(self.payload))
+
+    def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
+        """Return the arm of each set with each hand, once."""
+        every = [self.load_arm(one, hand) for one in sets for hand in dict.fromkeys(hands)]
+        return list({(arm.inertial_set, arm.hand): arm for arm in every}.values())
 
     def title(self, arm: ArmDescription) -> str:
         """Return in a line which arm it is, and with what on its flange."""

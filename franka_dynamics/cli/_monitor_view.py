@@ -9,9 +9,10 @@ import math
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
+from ..report.table import Cell, Head, Table
 from ..ros.monitor_feed import NodeView, TORQUE_TERMS
 
 _COLORS = {'OK': 'green', 'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
@@ -50,8 +51,8 @@ def _panel(node: NodeView, now: float, *, simulated: bool) -> Panel:
     )
 
 
-def _states(node: NodeView) -> Table:
-    table = Table.grid(padding=(0, 2))
+def _states(node: NodeView) -> RichTable:
+    table = RichTable.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow='fold')
@@ -64,16 +65,11 @@ def _states(node: NodeView) -> Table:
 
 def _figures(node: NodeView, *, simulated: bool) -> Text:
     """Return rates and latencies in one line."""
+    rate, age = (node.number('Joint states', key) for key in ('rate [Hz]', 'age [ms]'))
+    p50, p99 = (_number(node.number('Command', f'latency {p} [us]')) for p in ('p50', 'p99'))
     return Text(
-        '   '.join(
-            (
-                f'states {_number(node.number("Joint states", "rate [Hz]"))} Hz, '
-                + _age(node.number('Joint states', 'age [ms]'), simulated=simulated),
-                f'commands {_number(node.command_rate)} Hz',
-                f'latency p50 {_number(node.number("Command", "latency p50 [us]"))} us, '
-                f'p99 {_number(node.number("Command", "latency p99 [us]"))} us',
-            )
-        ),
+        f'states {_number(rate)} Hz, {_age(age, simulated=simulated)}   '
+        f'commands {_number(node.command_rate)} Hz   latency p50 {p50} us, p99 {p99} us',
         style='bold',
     )
 
@@ -92,22 +88,19 @@ def _number(value: float, digits: int = 0) -> str:
 
 
 def _torques(node: NodeView) -> Table:
-    """Return the torques by joint and term, coloured near the limits."""
+    """Return the torques by joint and term, marked near the limits."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
-    caption = 'torques [N m]' if terms else 'no torques are listened to, or none has come'
-    table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
-    table.add_column('joint', no_wrap=True)
-    for heading in ('limit', *(_HEADINGS[term] for term in terms)):
-        table.add_column(heading, justify='right', no_wrap=True)
-    for joint, limit in node.torque_limits.items():
-        torques = [dict(zip(of.name, of.effort)) for of in map(node.torques.get, terms) if of]
-        table.add_row(joint, f'{limit:g}', *(_torque(of.get(joint), limit) for of in torques))
-    return table
+    found = [dict(zip(node.torques[term].name, node.torques[term].effort)) for term in terms]
+    return Table(
+        'torques [N m]' if terms else 'no torques are listened to, or none has come',
+        ['joint', Head('limit', form='g'), *(Head(_HEADINGS[one], form='.2f') for one in terms)],
+        [
+            [joint, limit, *(_marked(torques.get(joint), limit) for torques in found)]
+            for joint, limit in node.torque_limits.items()
+        ],
+    )
 
 
-def _torque(torque: float | None, limit: float) -> Text:
-    if torque is None:
-        return Text('-')
-    share = abs(torque) / limit if limit > 0.0 else 0.0
-    style = 'red' if share >= _TOO_HIGH else 'yellow' if share >= _HIGH else ''
-    return Text(f'{torque:.2f}', style=style)
+def _marked(torque: float | None, limit: float) -> Cell:
+    share = abs(torque) / limit if torque is not None and limit > 0.0 else 0.0
+    return Cell(torque, 'bad' if share >= _TOO_HIGH else 'warning' if share >= _HIGH else '')

@@ -7,22 +7,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from ._action import Action
 from ._say import PRINTED, say
+from ..arm import ArmDescription
 from ..arm.payload import desk_json, payload_parameter_file
 from ..errors import OutputError
 from ..files import writable_file, writable_folder, write_text
 from ..options import option
 from ..typing import Array
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ..arm import ArmDescription
-
-PICTURES = ('.png', '.svg', '.pdf')
 GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -41,30 +36,20 @@ def folder_option(what: str, **more: Any) -> Any:
     return option(what, 'FOLDER', **{'kind': writable_folder, 'default': None, **more})
 
 
-def json_option(what: str = 'write all figures to this file') -> Any:
+def json_option(what: str = 'write all figures to this file', **more: Any) -> Any:
     """Return --json FILE: what is printed, for programs."""
-    return file_option(what)
+    return file_option(what, **more)
 
 
 def printed_json_option(what: str) -> Any:
     """Return --json [FILE], of an action whose only output may be JSON: it is printed."""
     what = f'{what} as JSON: to this file, or printed instead of the text'
-    return file_option(what, const=PRINTED)
-
-
-def plot_option(what: str) -> Any:
-    """Return --plot FILE: `what` is drawn into a picture."""
-    return file_option(f'draw {what} ({", ".join(PICTURES)})', kind=picture_file)
+    return json_option(what, const=PRINTED)
 
 
 def arm_prefix_option() -> Any:
     """Return --arm-prefix."""
     return option('in front of every joint name, verbatim', 'PREFIX', default='')
-
-
-def shipped_files_option(what: str) -> Any:
-    """Return --all FOLDER: the files that the package ships, `what` says which and where."""
-    return folder_option(f'write {what}')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,18 +77,12 @@ class PayloadFiles(Action):
         'mass, inertia)'
     )
 
-    def hand_over(
-        self, console: Console, arm: ArmDescription, payload: Array, comment: str, name: str
-    ) -> None:
+    def hand_over(self, arm: ArmDescription, payload: Array, comment: str, name: str) -> None:
         """Print a payload (10,) and write it; `comment` is of the file, `name` for Desk."""
         if arm.rated_load is not None and payload[0] > arm.rated_load:
-            say(
-                console,
-                f'{payload[0]:.4g} kg is above the {arm.rated_load:g} kg that {arm.name} is '
-                'rated for',
-                'warning',
-            )
-        say(console, 'payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
+            above = f'above the {arm.rated_load:g} kg that {arm.name} is rated for'
+            say(f'{payload[0]:.4g} kg is {above}', 'warning')
+        say('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
         texts = {
             self.output: lambda: payload_parameter_file(payload, comment),
             self.desk: lambda: desk_json(payload, name),
@@ -111,7 +90,7 @@ class PayloadFiles(Action):
         for path, text in texts.items():
             if path is not None:
                 write_text(path, text())
-                say(console, f'written: {path}')
+                say(f'written: {path}')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,17 +110,6 @@ def absolute(topic: str) -> str:
     return f'/{topic.lstrip("/")}'
 
 
-def picture_file(text: str) -> Path:
-    """Return the path of a picture to be drawn; OutputError if that cannot be."""
-    path = writable_file(text)
-    if path.suffix.lower() not in PICTURES:
-        raise OutputError(
-            f'{path}: {path.suffix[1:]!r} is no picture format; the name must end '
-            f'in {", ".join(PICTURES)}.'
-        )
-    return path
-
-
 def new_bag(text: str) -> Path:
     """Return the path of a bag to be made; OutputError if it cannot be, or is there already."""
     path = writable_folder(text)
@@ -152,7 +120,7 @@ def new_bag(text: str) -> Path:
 
 def print_or_write(text: str, path: Path | None) -> None:
     """Print a text, or write it to a file and say so."""
-    if path is None or path == PRINTED:
+    if path is None:
         print(text, end='')
     else:
         write_text(path, text)

@@ -4,39 +4,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+import sys
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..files import write_text
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 GET_ROS = 'source it, or install its wheels with pip install -r requirements/ros-jazzy.txt'
 PRINTED = Path('-')  # in place of a file
-_STYLES = {'note': '', 'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
+_STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
+_LINE_EVERY_S = 10.0
+
+
+class _Terminal(Console):
+    """A console for which brackets are brackets, not markup, and colours tables' alone."""
+
+    def on_broken_pipe(self) -> None:
+        """Tell it apart from a no: rich would exit with 1."""
+        raise BrokenPipeError
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Return a console for which brackets are brackets, not markup, and colours tables' alone."""
-    from rich.console import Console
-
-    class Terminal(Console):
-        def on_broken_pipe(self) -> None:
-            # rich would exit with 1, by which verbs answer no.
-            raise BrokenPipeError
-
-    return Terminal(stderr=stderr, markup=False, highlight=False)
+    """Return the terminal as it is now, or what stands in its place."""
+    return _Terminal(stderr=stderr, markup=False, highlight=False)
 
 
-def say(console: Console, text: object, label: str = '', style: str = '') -> None:
+def show(*what: Any) -> None:
+    """Print tables, or whatever else rich draws."""
+    terminal().print(*what)
+
+
+def say(text: object, label: str = '', style: str = '') -> None:
     """
     Print one sentence, not wrapped, so that paths and commands in it can be copied.
 
     Parameters
     ----------
-    console : Console
-        Of `terminal`.
     text : object
         What it says.
     label : str
@@ -45,9 +53,16 @@ def say(console: Console, text: object, label: str = '', style: str = '') -> Non
         Rich's, of the whole sentence.
 
     """
+    console = terminal()
     if label:
-        console.print(f'{label}: ', style=_STYLES.get(label, ''), end='')
+        console.print(f'{label}: ', style=_STYLES.get(label), end='')
     console.print(f'{text}', style=style or None, soft_wrap=True)
+
+
+def say_each(sentences: Iterable[object], label: str = '') -> None:
+    """Print sentences, each on a line."""
+    for sentence in sentences:
+        say(sentence, label)
 
 
 def write_json(path: Path, data: Any) -> None:
@@ -63,3 +78,33 @@ def write_json(path: Path, data: Any) -> None:
     else:
         write_text(path, json_text(data))
         print(f'written: {path}')
+
+
+class ProgressBar(Progress):
+    """A bar that leaves no trace; outside a terminal, lines on standard error."""
+
+    def __init__(self) -> None:
+        console = terminal()
+        columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        super().__init__(
+            TextColumn('{task.description}'),
+            *columns,
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._told = time.monotonic()
+
+    def follow(self, what: str, total: float | None = None) -> Callable[..., None]:
+        """Return a function that shows how much of something is done, and of how much."""
+        task_id = self.add_task(what, total=total)
+
+        def show(done: float, total: float | None = total, **changes: Any) -> None:
+            self.update(task_id, completed=done, total=total, **changes)
+            if self.disable and time.monotonic() - self._told > _LINE_EVERY_S:
+                self._told = time.monotonic()
+                task = self.tasks[self.task_ids.index(task_id)]
+                said = f'{task.description}: {task.completed:.0f} of {task.total or 0.0:.0f}'
+                print(said, file=sys.stderr)
+
+        return show

@@ -11,14 +11,13 @@ from typing import Any, TYPE_CHECKING
 
 from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import json_option
-from ._say import say, terminal, write_json
+from ._say import say, show, write_json
 from ..options import option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..arm import ArmDescription
     from ..identification.base_parameters import BaseParameters
+    from ..report.table import Table
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # Between the singular values of real arms (0.05 and more) and rounding (1e-15) there should be
@@ -78,9 +77,8 @@ class BaseParameterTable(ArmOptions):
         found = base_parameters(description, gravity, rotor_inertia=rotors)
         rank, lost = found.confirmed()
         agree = rank == len(found) and lost < _SAME_TORQUE
-        console = terminal()
-        _print_table(console, found, f'{name}: base parameters, gravity {self.gravity}')
-        _print_summary(console, description, found, rank, lost)
+        show(_table(found, f'{name}: base parameters, gravity {self.gravity}'))
+        _print_summary(description, found, rank, lost)
         if self.json:
             content = {'gravity': self.gravity, 'rank': rank, **_content(description, found)}
             write_json(self.json, content)
@@ -102,7 +100,7 @@ def _in_modified_rows(description: ArmDescription) -> ArmDescription:
     return in_modified_convention(description)
 
 
-def _print_table(console: Console, found: BaseParameters, title: str) -> None:
+def _table(found: BaseParameters, title: str) -> Table:
     from ..report.table import Head, Table
 
     rows = []
@@ -112,35 +110,33 @@ def _print_table(console: Console, found: BaseParameters, title: str) -> None:
         meaning = '' if text == relation.name else text
         rows.append((relation.name, value, _UNITS.get(symbol, 'kg m²'), meaning))
     heads = ('parameter', Head('value', form='.6f'), 'unit', 'regrouped from')
-    console.print(Table(title, heads, rows))
+    return Table(title, heads, rows)
 
 
-def _print_summary(
-    console: Console, arm: ArmDescription, found: BaseParameters, rank: int, lost: float
-) -> None:
+def _print_summary(arm: ArmDescription, found: BaseParameters, rank: int, lost: float) -> None:
     from ..identification.base_parameters import upper_bound
 
     names = found.standard_names
-    say(console, f'no effect: {", ".join(names[k] for k in found.no_effect) or "none"}')
-    say(
-        console,
-        f'only as a part of others: {", ".join(names[k] for k in found.regrouped) or "none"}',
-    )
+    for what, members in (
+        ('no effect', found.no_effect),
+        ('only as a part of others', found.regrouped),
+    ):
+        say(f'{what}: {", ".join(names[k] for k in members) or "none"}')
     bound = f'; at most {upper_bound(arm)} by Gautier and Khalil, eq. 23'
-    console.print(
-        f'{len(found)} base parameters of {len(names)} standard ones'
-        + ('' if found.rotor_inertia else bound)
-        + f'; rank of the regressor over random states: {rank}'
-        + ('' if rank == len(found) else '  MISMATCH')
+    if found.rotor_inertia:
+        bound = ''
+    say(
+        f'{len(found)} base parameters of {len(names)} standard ones{bound}; rank of the '
+        f'regressor over random states: {rank}',
+        '' if rank == len(found) else 'MISMATCH',
     )
-    console.print(
-        f'regrouping changes torques at other states by {lost:.1e}'
-        + ('' if lost < _SAME_TORQUE else '  MISMATCH')
+    say(
+        f'regrouping changes torques at other states by {lost:.1e}',
+        '' if lost < _SAME_TORQUE else 'MISMATCH',
     )
     gap = found.rank_gap
     if gap.smallest_kept < _DOUBTFUL[1] or gap.largest_dropped > _DOUBTFUL[0]:
         say(
-            console,
             f'the geometry is close to one with fewer base parameters '
             f'(a rank decision rests on {gap.smallest_kept:.1e}, the next lower is '
             f'{gap.largest_dropped:.1e}). If a twist is meant to be a quarter turn, '

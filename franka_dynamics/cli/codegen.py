@@ -7,40 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import Any
+
+from rich.progress import track
 
 from ._arm_options import ArmOptions
 from ._options import folder_option, gravity_option
-from ._say import say, terminal
+from ._say import say, show, terminal
 from ..arm import ArmDescription
+from ..codegen.equations import customised_equations, Equations, Parameters, Quantity
 from ..errors import SettingsError
 from ..files import write_text
 from ..options import option
 from ..report.table import Table
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ..codegen.equations import Equations
-
 _LANGUAGES = {'c': '.h', 'cuda': '.cu', 'python': '.py'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
-_ON_REQUEST = (
-    'nonlinear_effects',
-    'derivatives',
-    'forward_dynamics',
-    'coriolis_matrix',
-    'regressor',
-    'flange_pose',
-    'jacobian',
-)
-_NOT_IN_A_PACKAGE = (
-    'language',
-    'parameters',
-    'gravity',
-    'search',
-    'quantities',
-)
+_EVERY = tuple(one.value for one in Quantity)
+_NOT_IN_A_PACKAGE = ('language', 'parameters', 'gravity', 'search', 'quantities')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +41,7 @@ class Codegen(ArmOptions):
     )
     parameters: str = option(
         'inertial parameters and gravity as numbers in the code, or set when it runs',
-        choices=('baked', 'run_time'),
+        choices=[one.value for one in Parameters],
         default='baked',
     )
     gravity: tuple[float, float, float] = gravity_option('space', ', where it is baked in')
@@ -77,28 +61,27 @@ class Codegen(ArmOptions):
         default=None,
     )
     quantities: tuple[str, ...] = option(
-        f'what to generate: of {", ".join((*_QUANTITIES, *_ON_REQUEST))}',
+        f'what to generate: of {", ".join(_EVERY)}',
         'QUANTITY',
         flags=('--quantity',),
-        choices=(*_QUANTITIES, *_ON_REQUEST),
+        choices=_EVERY,
         default=_QUANTITIES,
     )
 
     def run(self) -> int:
         """Write the file and print the counts."""
         self._require_sense()
-        console = terminal()
         if self.table1:
-            console.print(_table1(console))
+            show(_table1())
             return 0
         arm = self.load_arm()
         if self.package is not None:
-            self._write_package(arm, console)
+            self._write_package(arm)
             return 0
-        listed = list(self._equations(arm, console))
-        console.print(_counts(arm, listed))
+        listed = list(self._equations(arm))
+        show(_counts(arm, listed))
         if self.output is not None:
-            say(console, f'wrote {self._write(self.output, listed)}')
+            say(f'wrote {self._write(self.output, listed)}')
         return 0
 
     def _require_sense(self) -> None:
@@ -116,10 +99,8 @@ class Codegen(ArmOptions):
             if self.language == 'cuda':
                 self.refuse('--language cuda, into which the arm is written', 'parameters')
 
-    def _equations(self, arm: ArmDescription, console: Console) -> Iterator[Equations]:
-        from ..codegen.equations import customised_equations, Parameters, Quantity
-
-        for name in _tracked(self.quantities, console):
+    def _equations(self, arm: ArmDescription) -> Iterator[Equations]:
+        for name in _tracked(self.quantities):
             yield customised_equations(
                 arm,
                 Quantity(name),
@@ -137,26 +118,23 @@ class Codegen(ArmOptions):
         write_text(path, write(listed))
         return path
 
-    def _write_package(self, arm: ArmDescription, console: Console) -> None:
+    def _write_package(self, arm: ArmDescription) -> None:
         """Write an ament_cmake package."""
         from ..codegen.cpp_package import cpp_package
 
         assert self.package is not None and self.output is not None
-        with console.status('writing equations'):
+        with terminal().status('writing equations'):
             files = cpp_package(arm, self.package)
         for path, text in files.items():
             write_text(self.output / self.package / path, text)
         say(
-            console,
             f'wrote {self.output / self.package} ({len(files)} files); put it into the src of a '
-            'colcon workspace',
+            'colcon workspace'
         )
 
 
-def _tracked(things: Iterable[Any], console: Console) -> Iterable[Any]:
-    from rich.progress import track
-
-    return track(things, console=console, description='writing equations', transient=True)
+def _tracked(things: Iterable[Any]) -> Iterable[Any]:
+    return track(things, console=terminal(), description='writing equations', transient=True)
 
 
 def _counts(arm: ArmDescription, listed: list[Equations]) -> Table:
@@ -169,7 +147,7 @@ def _counts(arm: ArmDescription, listed: list[Equations]) -> Table:
     )
 
 
-def _table1(console: Console) -> Table:
+def _table1() -> Table:
     """Return table 1 beside our counts."""
     from ..codegen.table1 import CASES, count
 
@@ -186,6 +164,6 @@ def _table1(console: Console) -> Table:
                 'yes' if case.loaded else 'no',
                 *(f'{a} / {b}' for a, b in (case.printed, count(case))),
             )
-            for case in _tracked(CASES, console)
+            for case in _tracked(CASES)
         ],
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import gravity_option, json_option
-from ._say import say, terminal, write_json
+from ._say import say, say_each, write_json
 from ..arm import ArmDescription, load
 from ..arm.payload import read_payload
 from ..errors import UrdfError, UrdfMismatchError
@@ -46,30 +46,27 @@ class Compare(ArmOptions):
         """Print every difference; 1 if torques depend on any."""
         from ..validation.comparison import compare
 
-        console = terminal()
         first, second = _pair(self)
         found = compare(first, second, gravity=self.gravity)
         count = len(found.differences)
         other = self.other if isinstance(second, ArmDescription) else second.source
         say(
-            console,
             f'{first.name} ({first.inertial_set}, hand {first.hand}) against {other}: '
             f'{count} {"difference" if count == 1 else "differences"}, {len(found.acting)} of '
             'them with an effect on torque.',
             'pass' if found.passed else 'MISMATCH',
         )
         for one in found.differences[:_SHOWN]:
-            say(console, f'- {one}', style='red' if one.has_effect else 'dim')
+            say(f'- {one}', style='red' if one.has_effect else 'dim')
         if count > _SHOWN:
             more = f'- and {count - _SHOWN} more with less effect; --json FILE writes all'
-            say(console, more, style='dim')
+            say(more, style='dim')
         if found.acting:
-            say(console, f'Together they change the torque by {found.together}.')
+            say(f'Together they change the torque by {found.together}.')
         data = found.as_data()
         if not isinstance(second, ArmDescription):
             data['node'] = _what_a_node_says(first, second, self)
-            for sentence in data['node']:
-                say(console, sentence, 'note')
+            say_each(data['node'], 'note')
         if self.json:
             write_json(self.json, data)
         return 0 if found.passed else 1

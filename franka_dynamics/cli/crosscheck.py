@@ -11,7 +11,7 @@ import sys
 
 from ._arm_options import ArmOptions
 from ._options import file_option, gravity_option, json_option
-from ._say import say, terminal, write_json
+from ._say import say, say_each, show, terminal, write_json
 from ..options import option
 
 
@@ -31,24 +31,18 @@ class Check(ArmOptions):
         from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
         from ..validation.agreement import AGREEMENT, compare_formulations
 
-        console, description = terminal(), self.load_arm()
+        description = self.load_arm()
         with terminal(stderr=True).status('comparing ...'):
             agreement = compare_formulations(
                 description, gravity=self.gravity, count=self.states, seed=self.seed
             )
-        say(
-            console,
-            f'{self.title(description)}: {agreement.states} states, seed {agreement.seed}',
-        )
-        for sentence in description.repairs:
-            say(console, sentence, 'note')
-        console.print(*agreement_tables(agreement))
-        for sentence in description.inconsistencies():
-            say(console, sentence, 'warning')
+        say(f'{self.title(description)}: {agreement.states} states, seed {agreement.seed}')
+        say_each(description.repairs, 'note')
+        show(*agreement_tables(agreement))
+        say_each(description.inconsistencies(), 'warning')
         for sentence in agreement.findings:
-            say(console, sentence, style='red')
+            say(sentence, style='red')
         say(
-            console,
             f'largest difference of any two {agreement.largest:.1e}, tolerance {AGREEMENT:.0e}',
             'pass' if agreement.passed else 'MISMATCH',
         )

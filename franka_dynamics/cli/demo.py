@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,17 +14,12 @@ from typing import TYPE_CHECKING
 from ._arm_options import ArmOptions, this_command
 from ._interrupts import until_interrupted
 from ._options import folder_option
-from ._recording_options import progress_bar
-from ._say import say, terminal
+from ._say import ProgressBar, say, say_each, show
 from ..errors import OutputError
 from ..options import option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..ros.demo import DemoPlan
-
-INTERRUPTED, TOO_BUSY = 130, 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +42,10 @@ class Demo(ArmOptions):
         """
         Run, print the table.
 
-        Exit 1 where a bound is missed or a process does not do its part, TOO_BUSY where the
-        machine does not get on with it even if the arm waits for every torque.
+        Exit 1 where a bound is missed or a process does not do its part, 3 where the machine does
+        not get on with it even if the arm waits for every torque.
         """
-        from ..ros.demo import DemoError, DemoPlan, TooBusyError
+        from ..ros.demo import DemoPlan, TooBusyError
 
         description = self.load_arm()
         plan = DemoPlan(description, self.node_parameters(), self.payload_parameter())
@@ -63,95 +57,81 @@ class Demo(ArmOptions):
                 f'{folder} cannot be made: {error.strerror}. Choose another place with --output.'
             ) from error
         try:
-            with until_interrupted() as unasked:
-                return _run(self, plan, folder, unasked)
-        except _EndedError:
-            print(f'franka-dynamics: interrupted; the logs are in {folder}', file=sys.stderr)
-            return INTERRUPTED
+            return self._run(plan, folder)
         except TooBusyError as error:
-            print(f'franka-dynamics: this machine is too busy: {error}', file=sys.stderr)
-            return TOO_BUSY
-        except DemoError as error:
-            print(f'franka-dynamics: {error}', file=sys.stderr)
-            return 1
+            raise TooBusyError(f'this machine is too busy: {error}') from error
+        except KeyboardInterrupt:
+            print(f'The logs are in {folder}.', file=sys.stderr)
+            raise
 
-
-class _EndedError(Exception):
-    """A signal has come that asks for the end."""
-
-
-def _run(arguments: Demo, plan: DemoPlan, folder: Path, unasked: Callable[[], bool]) -> int:
-    """Do both acts and show what came of them; the exit status."""
-    from ..recordings.recording import write_recording
-    from ..report.demo import (
-        demo_report,
-        draw,
-        draw_second_act,
-        second_act_report,
-        write_json,
-    )
-    from ..ros.demo import LOCKSTEP, run_session, WALL
-    from ..simulation.demo_figures import demo_figures
-    from ..simulation.model_trial import run_trial
-
-    console, arm = terminal(), plan.arm
-    with progress_bar(console) as bar:
-        task = bar.add_task('starting', total=100.0)
-
-        def show(text: str, share: float) -> None:
-            bar.update(task, description=text, completed=100.0 * share)
-            if not unasked():
-                raise _EndedError
-
-        session = run_session(plan, folder, show, LOCKSTEP if arguments.lockstep else WALL)
-        show('writing the recording', 0.0)
-        write_recording(session.steps, folder / 'bag')
-        (folder / 'steps').unlink()
-        figures = demo_figures(session.steps, session.hold, session.motions)
-        report = demo_report(
-            figures, session.rates, session.residual, session.errors, lost=session.lost
+    def _run(self, plan: DemoPlan, folder: Path) -> int:
+        """Do both acts and show what came of them; the exit status."""
+        from ..recordings.recording import write_recording
+        from ..report.demo import (
+            demo_report,
+            draw,
+            draw_second_act,
+            second_act_report,
+            write_json,
         )
-        show('drawing', 0.8)
-        draw(figures, arm.joint_names, folder / 'demo.png')
-        recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=show)
-        write_recording(recording, folder / 'plant_bag')
-        second = second_act_report({name: error for name, (_, error) in errors.items()})
-        draw_second_act(errors, folder / 'second_act.png')
-        write_json(report, session.rates, second, folder / 'demo.json')
-        show('done', 1.0)
-    title = f'{arm.name} ({arm.inertial_set}) in MuJoCo, plant = model, torques over DDS'
-    console.print(report.table(title))
-    say(console, report.caption)
-    for sentence in report.errors:
-        say(console, sentence, 'error')
-    if session.rates.too_busy:
-        say(
-            console,
-            f'this machine is too busy for 1 kHz: {session.rates.too_busy}. So the arm waited for '
-            'each torque; end other work to see it by the clock.',
-            'note',
-        )
-    console.print(
-        second.table(
-            'second act: inertias 10 % off, friction, elastic gears, noise and 0.2 kg '
-            'that nobody declared'
-        )
-    )
-    say(console, f'figures, pictures, bags and logs: {folder}')
-    _now_try(console, arguments, folder)
-    return 0 if report.passed and second.passed else 1
+        from ..ros.demo import LOCKSTEP, run_session, WALL
+        from ..simulation.demo_figures import demo_figures
+        from ..simulation.model_trial import run_trial
 
+        arm = plan.arm
+        with until_interrupted() as unasked, ProgressBar() as bar:
+            follow = bar.follow('starting', 100.0)
 
-def _now_try(console: Console, arguments: Demo, folder: Path) -> None:
-    """Print commands that work on this machine as they stand, whatever is on the path."""
-    command, arm = this_command(), arguments.arm_as_given()
-    bag, arm_file = (shlex.quote(str(folder / name)) for name in ('plant_bag', 'arm.yaml'))
-    say(console, 'now try', style='bold')
-    for line in (
-        f'sim {arm}',
-        f'bag replay {bag} {arm}',
-        f'identify arm {bag} {arm} --anyway --output {arm_file}',
-        f'arm check {arm}',
-        'doctor',
-    ):
-        say(console, f'  {command} {line}')
+            def progress(text: str, share: float) -> None:
+                follow(100.0 * share, description=text)
+                if not unasked():
+                    raise KeyboardInterrupt
+
+            session = run_session(plan, folder, progress, LOCKSTEP if self.lockstep else WALL)
+            progress('writing the recording', 0.0)
+            write_recording(session.steps, folder / 'bag')
+            (folder / 'steps').unlink()
+            figures = demo_figures(session.steps, session.hold, session.motions)
+            report = demo_report(
+                figures, session.rates, session.residual, session.errors, lost=session.lost
+            )
+            progress('drawing', 0.8)
+            draw(figures, arm.joint_names, folder / 'demo.png')
+            recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=progress)
+            write_recording(recording, folder / 'plant_bag')
+            second = second_act_report({name: error for name, (_, error) in errors.items()})
+            draw_second_act(errors, folder / 'second_act.png')
+            write_json(report, session.rates, second, folder / 'demo.json')
+        title = f'{arm.name} ({arm.inertial_set}) in MuJoCo, plant = model, torques over DDS'
+        show(report.table(title))
+        say(report.caption)
+        say_each(report.errors, 'error')
+        if session.rates.too_busy:
+            say(
+                f'this machine is too busy for 1 kHz: {session.rates.too_busy}. So the arm waited '
+                'for each torque; end other work to see it by the clock.',
+                'note',
+            )
+        show(
+            second.table(
+                'second act: inertias 10 % off, friction, elastic gears, noise and 0.2 kg '
+                'that nobody declared'
+            )
+        )
+        say(f'figures, pictures, bags and logs: {folder}')
+        self._now_try(folder)
+        return 0 if report.passed and second.passed else 1
+
+    def _now_try(self, folder: Path) -> None:
+        """Print commands that work on this machine as they stand, whatever is on the path."""
+        command, arm = this_command(), self.arm_as_given()
+        bag, arm_file = (shlex.quote(str(folder / name)) for name in ('plant_bag', 'arm.yaml'))
+        say('now try', style='bold')
+        for line in (
+            f'sim {arm}',
+            f'bag replay {bag} {arm}',
+            f'identify arm {bag} {arm} --anyway --output {arm_file}',
+            f'arm check {arm}',
+            'doctor',
+        ):
+            say(f'  {command} {line}')

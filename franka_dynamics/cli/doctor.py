@@ -15,15 +15,11 @@ from pathlib import Path
 import platform
 import resource
 import sys
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 from ._options import absolute, json_option, Topics
 from ._say import GET_ROS, say, terminal, write_json
 from ..options import option
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 GOOD = 'good'
 NOTE = 'note'  # works, but could be better
@@ -34,6 +30,7 @@ _SIMULATED = 'simulated arm'  # how ros.system_checks calls it
 # asks for [bytes].
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 _PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
+_LISTEN_S = 3.0  # to the running system
 
 
 class Check(NamedTuple):
@@ -166,34 +163,31 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
 class Doctor(Topics):
     """Check permissions, versions, DDS, topics, clock and who carries gravity, a line each."""
 
-    listen: float = option(
-        'how long to listen to the running system', 'S', default=3.0, least=0.5, most=600.0
-    )
     machine: bool = option('look at this machine alone, not at what runs on it', default=False)
     json: Path | None = json_option('write all lines to this file')
 
     def run(self) -> int:
         """Print one line a check; exit 1 if something is to be done."""
-        console, found = terminal(), []
-        for check in self._checks(console):
+        found = []
+        for check in self._checks():
             found.append(check)
-            console.print(f'{check.level:5}', style=_STYLES[check.level], end='')
-            say(console, f' {check.subject}: {check.text}')
+            terminal().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
+            say(f'{check.subject}: {check.text}')
         if self.json:
             write_json(self.json, [one._asdict() for one in found])
         return 1 if any(check.level is BAD for check in found) else 0
 
-    def _checks(self, console: Console) -> Iterator[Check]:
-        running = [] if self.machine else self._running(console)
+    def _checks(self) -> Iterator[Check]:
+        running = [] if self.machine else self._running()
         yield from machine_checks(simulated=any(one.subject == _SIMULATED for one in running))
         yield from running
 
-    def _running(self, console: Console) -> list[Check]:
+    def _running(self) -> list[Check]:
         try:
             from ..ros.system_checks import system_checks
         except ImportError as error:
             return [Check('ROS 2', BAD, f'cannot be imported ({error}); {GET_ROS}')]
-        if console.is_terminal:
-            print(f'listening for {self.listen:g} s ...', file=sys.stderr)
-        lines = system_checks(absolute(self.topic), absolute(self.command), self.listen)
+        if sys.stdout.isatty():
+            print(f'listening for {_LISTEN_S:g} s ...', file=sys.stderr)
+        lines = system_checks(absolute(self.topic), absolute(self.command), _LISTEN_S)
         return [Check(*line) for line in lines]

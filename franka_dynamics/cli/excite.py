@@ -14,17 +14,14 @@ import numpy as np
 
 from ._arm_options import ArmOptions, this_command
 from ._options import file_option, folder_option, gravity_option, new_bag
-from ._recording_options import BagNames, progress_bar, reading
-from ._say import say, terminal
+from ._recording_options import BagNames
+from ._say import ProgressBar, say, show
 from ..arm import ArmDescription, load
 from ..errors import IdentificationError
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from ..options import option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress
-
     from ..identification.excitation import Excitation
     from ..typing import Array
 
@@ -77,155 +74,164 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 
         if self.rehearse:
             new_bag(f'{self.rehearse / "bag"}')
-        console = terminal()
         arm = self.load_arm()
-        found, repetitions = _optimise(console, arm, self)
-        identifiable = _print(console, arm, found, repetitions, self)
+        found, repetitions = self._optimise(arm)
+        identifiable = self._print(arm, found, repetitions)
         time = np.linspace(0.0, self.period, round(self.period * _POINTS_PER_S) + 1)
         text = joint_trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
         write_text(self.output, text)
         say(
-            console,
             f'trajectory: {self.output}; play it with\n'
             f'  {this_command()} node play {shlex.quote(str(self.output))}\n'
             'or, where ROS 2 is installed, with\n  ros2 topic pub --once '
             '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
-            f'"$(cat {shlex.quote(str(self.output))})"',
+            f'"$(cat {shlex.quote(str(self.output))})"'
         )
         status = 0 if identifiable else 1
         if self.rehearse:
-            return _rehearse(console, arm, found, self.rehearse, self) or status
+            return self._rehearse(arm, found, self.rehearse) or status
         return status
 
-
-def _optimise(console: Console, arm: ArmDescription, arguments: Plan) -> tuple[Excitation, int]:
-    """Return the motion, and how often it is to be recorded."""
-    from ..identification.excitation import optimise, repeated
-
-    start = arguments.start or arm.home
-    if start is None:
-        raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
-    with progress_bar(console) as bar:
-        problem = replace(_problem(arm, arguments), known=_known(arm, arguments, bar))
-        say(
-            console,
-            f'planning: {arguments.draws} random motions, then at most {arguments.iterations} '
-            f'steps from the best, about {_seconds(arm, arguments):.0f} s of one processor',
+    def _problem(self, arm: ArmDescription) -> ExcitationProblem:
+        return ExcitationProblem(
+            arm,
+            self.part(ExcitationLimits),
+            self.gravity,
+            duration=(self.repetitions or _FEWEST) * self.period,
         )
-        task = bar.add_task('planning', total=None)
-        found = optimise(
-            problem,
-            start,
-            period=arguments.period,
-            draws=arguments.draws,
-            iterations=arguments.iterations,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
-    if arguments.repetitions is not None:
-        return found, arguments.repetitions
-    return repeated(problem, found, _FEWEST, _MOST)
 
+    def _optimise(self, arm: ArmDescription) -> tuple[Excitation, int]:
+        """Return the motion, and how often it is to be recorded."""
+        from ..identification.excitation import optimise, repeated
+        from ..identification.excitation_problem import bag_information
+        from ..recordings.preprocessing import prepare
 
-def _seconds(arm: ArmDescription, arguments: Plan) -> float:
-    """Return about how long planning takes, by what it took an AMD EPYC for seven joints."""
-    share = (arm.n / 7.0) ** 3
-    return share * (_DRAW_S * arguments.draws + _STEP_S * arguments.iterations)
-
-
-def _problem(arm: ArmDescription, arguments: Plan) -> ExcitationProblem:
-    return ExcitationProblem(
-        arm,
-        arguments.part(ExcitationLimits),
-        arguments.gravity,
-        duration=(arguments.repetitions or _FEWEST) * arguments.period,
-    )
-
-
-def _known(arm: ArmDescription, arguments: Plan, bar: Progress) -> Array | None:
-    """Return what the given bags show, as information on every parameter; None without any."""
-    from ..identification.excitation_problem import bag_information
-    from ..recordings.preprocessing import prepare
-    from ..recordings.recording import read_recording
-
-    problem, known = _problem(arm, arguments), None
-    for bag in arguments.given:
-        recording = read_recording(
-            bag,
-            arguments.names_in_bag(arm),
-            topic=arguments.topic,
-            progress=reading(bar, bag),
-        )
-        shown = bag_information(problem, prepare(recording))
-        known = shown if known is None else known + shown
-    return known
-
-
-def _print(
-    console: Console,
-    arm: ArmDescription,
-    found: Excitation,
-    repetitions: int,
-    arguments: Plan,
-) -> bool:
-    """Say what each parameter would be known to; return whether each is identifiable."""
-    from ..identification.excitation_problem import IDENTIFIABLE
-    from ..report.elements import rounded
-    from ..report.table import Head, Table
-
-    problem = _problem(arm, arguments)
-    names, values = problem.model.base.names, problem.model.base.values(arm)
-    open_ones = problem.not_known(found.deviations)
-    small = (found.left_open > IDENTIFIABLE) & ~open_ones
-    count = np.count_nonzero(found.left_open <= IDENTIFIABLE)
-    said = (
-        f'{f"every one of {count}" if count == len(names) else f"{count} of {len(names)}"} '
-        f'base parameters {"is" if count == len(names) else "are"} identifiable'
-    )
-    if small.any():
-        most = problem.torques_left(found.deviations)[small].max()
-        said += (
-            f'; {_listed(names, small)} are not needed, since what is not known of one makes no '
-            f'more than {most:.2g} of the torque noise of any joint'
-        )
-    if open_ones.any():
-        said += (
-            f'; {np.count_nonzero(open_ones)} that matter are NOT identifiable: '
-            f'{_listed(names, open_ones)}: move more (--fraction, --period), repeat '
-            'it more often (--repetitions), or plan a second motion with the bag of this one '
-            '(--given)'
-        )
-    seconds = repetitions * arguments.period
-    beside = f', and the {len(arguments.given)} given bags' if arguments.given else ''
-    say(
-        console,
-        f'Of what is not known before (masses to 100 %, all else in proportion) at most '
-        f'{found.left_open.max():.0%} is left open by {repetitions} repetitions '
-        f'of {arguments.period:g} s ({seconds / 60.0:.1f} minutes){beside}: {said}. The '
-        f'worst of each of {len(found.random_worst)} random ones within the same limits is '
-        f'{found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
-        f'{arguments.repetitions or _FEWEST} repetitions.',
-    )
-    rows = [
-        (
-            name,
-            *rounded(values[k], found.deviations[k]),
-            found.left_open[k],
-            'not identifiable' if open_ones[k] else 'too small to matter' if small[k] else '',
-        )
-        for k, name in enumerate(names)
-        if found.left_open[k] > IDENTIFIABLE
-    ]
-    if rows:
-        given = f' and {len(arguments.given)} given bags' if arguments.given else ''
-        console.print(
-            Table(
-                f'predicted standard deviations of those left open after {repetitions} times '
-                f'{arguments.period:g} s{given}',
-                ('parameter', 'start', 'deviation', Head('left open', form='.0%'), ''),
-                rows,
+        start = self.start or arm.home
+        if start is None:
+            raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
+        problem = self._problem(arm)
+        with ProgressBar() as bar:
+            motions = [prepare(self.read(bag, arm, bar)) for bag in self.given]
+            if motions:
+                known = np.sum([bag_information(problem, one) for one in motions], axis=0)
+                problem = replace(problem, known=known)
+            # What it took an AMD EPYC for seven joints.
+            seconds = (arm.n / 7.0) ** 3 * (_DRAW_S * self.draws + _STEP_S * self.iterations)
+            say(
+                f'planning: {self.draws} random motions, then at most {self.iterations} '
+                f'steps from the best, about {seconds:.0f} s of one processor'
             )
+            found = optimise(
+                problem,
+                start,
+                period=self.period,
+                draws=self.draws,
+                iterations=self.iterations,
+                progress=bar.follow('planning'),
+            )
+        if self.repetitions is not None:
+            return found, self.repetitions
+        return repeated(problem, found, _FEWEST, _MOST)
+
+    def _print(self, arm: ArmDescription, found: Excitation, repetitions: int) -> bool:
+        """Say what each parameter would be known to; return whether each is identifiable."""
+        from ..identification.excitation_problem import IDENTIFIABLE
+        from ..report.elements import rounded
+        from ..report.table import Head, Table
+
+        problem = self._problem(arm)
+        names, values = problem.model.base.names, problem.model.base.values(arm)
+        unknown = found.left_open > IDENTIFIABLE
+        open_ones = problem.not_known(found.deviations)
+        small = unknown & ~open_ones
+        count, every = np.count_nonzero(~unknown), len(names)
+        said = (
+            f'every one of {every} base parameters is identifiable'
+            if count == every
+            else f'{count} of {every} base parameters are identifiable'
         )
-    return not open_ones.any()
+        if small.any():
+            most = problem.torques_left(found.deviations)[small].max()
+            said += (
+                f'; {_listed(names, small)} are not needed, since what is not known of one makes '
+                f'no more than {most:.2g} of the torque noise of any joint'
+            )
+        if open_ones.any():
+            said += (
+                f'; {np.count_nonzero(open_ones)} that matter are NOT identifiable: '
+                f'{_listed(names, open_ones)}: move more (--fraction, --period), repeat '
+                'it more often (--repetitions), or plan a second motion with the bag of this one '
+                '(--given)'
+            )
+        minutes = repetitions * self.period / 60.0
+        given = f'{len(self.given)} given bags' if self.given else ''
+        say(
+            f'Of what is not known before (masses to 100 %, all else in proportion) at most '
+            f'{found.left_open.max():.0%} is left open by {repetitions} repetitions '
+            f'of {self.period:g} s ({minutes:.1f} minutes){given and f", and the {given}"}: '
+            f'{said}. The worst of each of {len(found.random_worst)} random ones within the same '
+            f'limits is {found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
+            f'{self.repetitions or _FEWEST} repetitions.'
+        )
+        if unknown.any():
+            show(
+                Table(
+                    f'predicted standard deviations of those left open after {repetitions} times '
+                    f'{self.period:g} s{given and f" and {given}"}',
+                    ('parameter', 'start', 'deviation', Head('left open', form='.0%'), ''),
+                    [
+                        (
+                            names[k],
+                            *rounded(values[k], found.deviations[k]),
+                            found.left_open[k],
+                            'too small to matter' if small[k] else 'not identifiable',
+                        )
+                        for k in np.flatnonzero(unknown)
+                    ],
+                )
+            )
+        return not open_ones.any()
+
+    def _rehearse(self, arm: ArmDescription, found: Excitation, folder: Path) -> int:
+        """Play, record and identify; the answer is no unless the simulated arm is predicted."""
+        from .identify import Identify
+        from ..recordings.recording import write_recording
+        from ..simulation.arm_simulation import SimulationSettings
+        from ..simulation.play import play
+
+        truth = load(self.arm, self.inertial_set, hand=_HIDDEN_HAND)
+        say(f'rehearsal: {_PERIODS} periods on the simulated arm with {_HIDDEN_HAND} ...')
+        settings = SimulationSettings(
+            friction=truth.friction is not None,
+            effort_noise=_EFFORT_NOISE,
+            velocity_noise=_VELOCITY_NOISE,
+            position_noise=_POSITION_NOISE,
+        )
+        recording = play(truth, found.trajectory.at, _PERIODS * self.period, settings)
+        write_recording(recording, folder / 'bag')
+        say(f'bag: {folder / "bag"}')
+        # White torque noise sampled at 200 Hz, of which the low-pass keeps 3 of 100 Hz.
+        noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
+        bound = _NOISE_FACTOR * noise
+        say(
+            f'the answer is no unless E of what was left out is at most {bound:.3f} N m: '
+            f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
+            "which is room for the shape of friction and the filter's ends"
+        )
+        rehearsed = Identify(
+            bags=(str(folder / 'bag'),),
+            arm=self.arm,
+            inertial_set=self.inertial_set,
+            hand=self.hand,
+            output=folder / 'arm.yaml',
+            report=folder / 'report.html',
+            require=round(bound, 3),
+            # The hand that it was not told of is what it is to find.
+            anyway=True,
+            write_anyway=True,
+            force=True,
+        )
+        return rehearsed.run()
 
 
 def _listed(names: Sequence[str], chosen: Sequence[bool] | np.ndarray) -> str:
@@ -255,59 +261,3 @@ def joint_trajectory_yaml(joint_names: Sequence[str], time: Array, *states: Arra
         at = f'{{sec: {stamp // 10**9}, nanosec: {stamp % 10**9}}}'
         lines.append(f'- {{{point}, time_from_start: {at}}}')
     return '\n'.join(lines) + '\n'
-
-
-def _rehearse(
-    console: Console, arm: ArmDescription, found: Excitation, folder: Path, arguments: Plan
-) -> int:
-    """Play, record and identify; the answer is no unless the simulated arm is predicted."""
-    from . import main as command_line
-    from ..recordings.recording import write_recording
-    from ..simulation.arm_simulation import SimulationSettings
-    from ..simulation.play import play
-
-    truth = load(arguments.arm, arguments.inertial_set, hand=_HIDDEN_HAND)
-    say(
-        console,
-        f'rehearsal: {_PERIODS} periods on the simulated arm with {_HIDDEN_HAND} ...',
-    )
-    settings = SimulationSettings(
-        friction=truth.friction is not None,
-        effort_noise=_EFFORT_NOISE,
-        velocity_noise=_VELOCITY_NOISE,
-        position_noise=_POSITION_NOISE,
-    )
-    recording = play(truth, found.trajectory.at, _PERIODS * arguments.period, settings)
-    write_recording(recording, folder / 'bag')
-    say(console, f'bag: {folder / "bag"}')
-    # White torque noise sampled at 200 Hz, of which the low-pass keeps 3 of 100 Hz.
-    noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
-    bound = _NOISE_FACTOR * noise
-    say(
-        console,
-        f'the answer is no unless E of what was left out is at most {bound:.3f} N m: '
-        f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
-        "which is room for the shape of friction and the filter's ends",
-    )
-    return command_line.main(
-        [
-            'identify',
-            'arm',
-            str(folder / 'bag'),
-            '--arm',
-            arguments.arm,
-            *(['--set', arguments.inertial_set] if arguments.inertial_set else []),
-            '--hand',
-            arguments.hand,
-            '--output',
-            str(folder / 'arm.yaml'),
-            '--report',
-            str(folder / 'report.html'),
-            '--require',
-            f'{bound:.3f}',
-            # The hand that it was not told of is what it is to find.
-            '--anyway',
-            '--write-anyway',
-            '--force',
-        ]
-    )

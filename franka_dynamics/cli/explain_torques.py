@@ -42,24 +42,22 @@ class Explain(ArmOptions):
         from ..validation.agreement import AGREEMENT
         from ..validation.fault_search import search_faults
 
-        console, arm = terminal(), self.load_arm()
+        arm = self.load_arm()
         states, torque = _read(self.torques)
         with terminal(stderr=True).status('trying parameters ...'):
             verdict = search_faults(arm, states, torque, gravity=self.gravity)
         say(
-            console,
             f'{self.torques}: {len(torque)} states; the torques differ from {arm.name} '
-            f'({arm.inertial_set}, hand {arm.hand}) by {verdict.difference:.3g} N m rms.',
+            f'({arm.inertial_set}, hand {arm.hand}) by {verdict.difference:.3g} N m rms.'
         )
         for place, candidate in enumerate(verdict.candidates[:_SHOWN], start=1):
-            say(console, f'{place}. {candidate}')
+            say(f'{place}. {candidate}')
         say(
-            console,
             f'Of {verdict.parameters} parameters these torques show {verdict.rank} combinations; '
-            f'they show nothing of {", ".join(verdict.unidentifiable) or "none"}.',
+            f'they show nothing of {", ".join(verdict.unidentifiable) or "none"}.'
         )
         for group in verdict.groups:
-            say(console, f'Small changes of these are one to torque: {", ".join(group)}.')
+            say(f'Small changes of these are one to torque: {", ".join(group)}.')
         if self.json:
             write_json(self.json, asdict(verdict))
         return 0 if verdict.difference <= AGREEMENT * max(1.0, np.abs(torque).max()) else 1

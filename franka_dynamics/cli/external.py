@@ -10,11 +10,8 @@ from pathlib import Path
 
 from ._arm_options import ArmOptions
 from ._options import gravity_option, new_bag
-from ._recording_options import (
-    progress_bar,
-    RecordingOptions,
-)
-from ._say import say, terminal
+from ._recording_options import RecordingOptions
+from ._say import ProgressBar, say, say_each
 from ..errors import OutputError
 from ..files import complete_or_absent, writable_file
 from ..options import option
@@ -83,7 +80,7 @@ class External(RecordingOptions, ArmOptions):
         from ..recordings.recording import Recording, Wrenches, write_bag
         from ..recordings.replay import fit, replay_columns
 
-        output, console, arm = self.output, terminal(), self.load_arm()
+        output, arm = self.output, self.load_arm()
         if output.suffix.lower() not in ('', '.csv', '.h5'):
             raise OutputError(
                 f'{output}: the name must end in .csv or .h5, or in nothing for a rosbag2.'
@@ -91,7 +88,7 @@ class External(RecordingOptions, ArmOptions):
         frame = int(self.frame) if self.frame.isdigit() else self.frame
         model = PinocchioModel(arm, self.gravity)
         estimator = WrenchEstimator(model, frame, self.tool_center)
-        with progress_bar(console) as bar:
+        with ProgressBar() as bar:
             recording = self.read(self.bag, arm, bar)
             if self.effort_scale:
                 recording = recording.scaled(self.effort_scale)
@@ -147,17 +144,14 @@ class External(RecordingOptions, ArmOptions):
                 Wrenches('/external_wrench_deviation', 'base', stamp_ns, wrench_deviation),
             ]
             write_bag(output, states, wrenches, about=about)
-        for sentence in (*motion.remarks, *recording.remarks):
-            say(console, sentence, 'note')
-        for sentence in warnings:
-            say(console, sentence, 'warning')
+        say_each((*motion.remarks, *recording.remarks), 'note')
+        say_each(warnings, 'warning')
         size = np.sqrt(np.mean(torque**2, axis=0))
         say(
-            console,
             f'{output}: {len(motion)} samples of {arm.name} ({arm.inertial_set}, hand {arm.hand}, '
             f'payload {payload}); external torque, root mean square '
             f'{", ".join(f"{value:.2f}" for value in size)} N m, of which '
             f'{", ".join(f"{value:.2f}" for value in estimator.deviation)} N m are seen where '
-            'nobody touches an arm',
+            'nobody touches an arm'
         )
         return 0

@@ -12,17 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import ArmOptions
-from ._options import (
-    file_option,
-    gravity_option,
-    json_option,
-    NewFile,
-)
-from ._recording_options import (
-    progress_bar,
-    RecordingOptions,
-)
-from ._say import PRINTED, say, terminal
+from ._options import file_option, gravity_option, json_option, NewFile
+from ._recording_options import RecordingOptions
+from ._say import ProgressBar, say, say_each, show
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
@@ -83,30 +75,35 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         """Print the figures and write what was asked for; exit 1 if the result is no better."""
         from ..files import write_text
         from ..identification.identify import identify
-        from ..report.identification import identification_as_data, print_identification
+        from ..report.identification import (
+            headline,
+            identification_as_data,
+            tables,
+            verdict,
+            warning_lines,
+        )
         from ..report.identification_page import identification_page
+        from ..report.replay import E_IN_WORDS
         from ..report.table import json_text
 
         self.require_new()
-        console = terminal()
         start = self.load_arm()
         bags, tests = (
-            [_bag(path, self, start) for path in paths] for paths in (self.bags, self.tests)
+            [self._bag(path, start) for path in paths] for paths in (self.bags, self.tests)
         )
-        with progress_bar(console) as bar, _executor(self) as executor:
-            task = bar.add_task('identifying', total=None)
+        with ProgressBar() as bar, _executor(self) as executor:
             result = identify(
                 bags,
                 start,
-                _published(self, start),
+                self._published(start),
                 self.part(IdentificationOptions),
                 tests=tests,
-                hands=_hands(self, start),
+                hands=self._hands(start),
                 skip_failures=self.skip_bad_bags,
                 executor=executor,
-                progress=lambda done, total: bar.update(task, completed=done, total=total),
+                progress=bar.follow('identifying'),
             )
-        refused = _refusal(self, result)
+        refused = self._refusal(result)
         # Before a word is printed: a reader of the first lines, such as head, ends this program.
         if self.output and not refused:
             write_text(self.output, identified_arm_text(result, self.payload))
@@ -114,44 +111,57 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             read = {note.bag for note in result.recorded.notes}
             motions = (bag.motion(result.model) for bag in (*bags, *tests) if bag.path in read)
             write_text(self.report, identification_page(result, motions))
-        if self.json and self.json != PRINTED:
+        if self.json:
             write_text(self.json, json_text(identification_as_data(result)))
-        print_identification(console, result)
-        if self.json == PRINTED:
-            print(json_text(identification_as_data(result)), end='')
-        elif self.json:
-            say(console, f'written: {self.json}')
-        if self.report:
-            say(console, f'page: {self.report}')
+        say(headline(result))
+        show(*tables(result))
+        say(E_IN_WORDS)
+        say_each(warning_lines(result), 'warning')
+        say_each(verdict(result))
+        for what, path in (('written', self.json), ('page', self.report)):
+            if path:
+                say(f'{what}: {path}')
         if refused:
-            say(console, refused, style='red')
+            say(refused, style='red')
             return 1
         if self.output:
             count = len(result.recorded.bags)
-            say(
-                console,
-                f'arm file: {self.output} (set {IDENTIFIED}, fitted to '
-                f'{f"all {count} bags" if count > 1 else "all of the bag"})',
-            )
+            fitted = f'all {count} bags' if count > 1 else 'all of the bag'
+            say(f'arm file: {self.output} (set {IDENTIFIED}, fitted to {fitted})')
         else:
-            say(console, 'no arm file was written: name one with --output')
+            say('no arm file was written: name one with --output')
         return 0
 
+    def _bag(self, path: str, start: ArmDescription) -> Bag:
+        from ..identification.bags import Bag
 
-def _refusal(arguments: Identify, result: Identification) -> str:
-    """Return why the answer is no, if it is."""
-    error = result.arm_score.test.whole
-    if arguments.require is not None and not error <= arguments.require:
+        return Bag(path, self.names_in_bag(start), self.topic, self.stamps, self.signal)
+
+    def _published(self, start: ArmDescription) -> list[ArmDescription]:
+        hand = start.hand if self.hand == AS_LISTED else self.hand
+        return self.load_each(available_sets(self.arm), (hand,))
+
+    def _hands(self, start: ArmDescription) -> list[ArmDescription]:
+        """Return the sets bare, with each hand and with the named one, if hands fit the arm."""
+        if start.name not in FRANKA_ARMS or self.effort_unit != 'Nm':
+            return []
+        hands = NO_HAND, *available_hands(), start.hand
+        return self.load_each(available_sets(self.arm), hands)
+
+    def _refusal(self, result: Identification) -> str:
+        """Return why the answer is no, if it is."""
+        error = result.arm_score.test.whole
+        if self.require is not None and not error <= self.require:
+            return (
+                f'E on what was left out is above the required {self.require:g} N m; no '
+                'arm file was written.'
+            )
+        if result.verdict.better or self.write_anyway:
+            return ''
         return (
-            f'E on what was left out is above the required {arguments.require:g} N m; no '
-            'arm file was written.'
+            'The identified arm is not better than what is published, so no arm file was written; '
+            '--write-anyway writes it nevertheless.'
         )
-    if result.verdict.better or arguments.write_anyway:
-        return ''
-    return (
-        'The identified arm is not better than what is published, so no arm file was written; '
-        '--write-anyway writes it nevertheless.'
-    )
 
 
 @contextmanager
@@ -224,31 +234,3 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
     return arm_file_text(
         arm, title=f'{arm.name}, identified', source=source, notes=notes, friction_source=source
     )
-
-
-def _bag(path: str, arguments: Identify, start: ArmDescription) -> Bag:
-    from ..identification.bags import Bag
-
-    return Bag(
-        path,
-        arguments.names_in_bag(start),
-        arguments.topic,
-        arguments.stamps,
-        arguments.signal,
-    )
-
-
-def _published(arguments: Identify, start: ArmDescription) -> list[ArmDescription]:
-    hand = start.hand if arguments.hand == AS_LISTED else arguments.hand
-    return [arguments.load_arm(name, hand) for name in available_sets(arguments.arm)]
-
-
-def _hands(arguments: Identify, start: ArmDescription) -> list[ArmDescription]:
-    """Return the sets bare, with each hand and with the named one, if hands fit the arm."""
-    if start.name not in FRANKA_ARMS or arguments.effort_unit != 'Nm':
-        return []
-    return [
-        arguments.load_arm(name, hand)
-        for name in available_sets(arguments.arm)
-        for hand in dict.fromkeys((NO_HAND, *available_hands(), start.hand))
-    ]

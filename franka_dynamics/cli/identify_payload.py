@@ -10,24 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._arm_options import ArmOptions
-from ._options import (
-    gravity_option,
-    json_option,
-    PayloadFiles,
-)
-from ._recording_options import (
-    progress_bar,
-    RecordingOptions,
-)
-from ._say import say, terminal, write_json
+from ._options import gravity_option, json_option, PayloadFiles
+from ._recording_options import RecordingOptions
+from ._say import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..arm.payload import PAYLOAD_ORDER
 from ..options import option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress
-
     from ..identification.payload import PayloadEstimate
     from ..recordings.preprocessing import Motion
 
@@ -56,13 +46,12 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
         if self.static:
             why = '--static, which averages poses at rest: nothing is filtered'
             self.refuse(why, 'rate', 'cutoff', 'trim')
-        console = terminal()
         arm = self.load_arm()
-        with progress_bar(console) as bar:
-            without = _motions(self, arm, bar, self.without)
-            loaded = _motions(self, arm, bar, self.loaded)
+        with ProgressBar() as bar:
+            without = self._motions(arm, bar, self.without)
+            loaded = self._motions(arm, bar, self.loaded)
             found = identify_payload(without, loaded, arm, gravity=self.gravity)
-        _print(console, found)
+        _print(found)
         if self.json:
             data = {
                 'order': PAYLOAD_ORDER,
@@ -74,32 +63,27 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
             }
             write_json(self.json, data)
         comment = f'Identified by franka-dynamics from {", ".join(self.loaded)}'
-        self.hand_over(console, arm, found.payload, comment, 'identified')
+        self.hand_over(arm, found.payload, comment, 'identified')
         return 0
 
+    def _motions(self, arm: ArmDescription, bar: ProgressBar, bags: Sequence[str]) -> list[Motion]:
+        from ..identification.payload import static_samples
+        from ..recordings.plausibility import suspicions
+        from ..recordings.preprocessing import prepare
 
-def _motions(
-    arguments: IdentifyPayload, arm: ArmDescription, bar: Progress, bags: Sequence[str]
-) -> list[Motion]:
-    from ..identification.payload import static_samples
-    from ..recordings.plausibility import suspicions
-    from ..recordings.preprocessing import prepare
-
-    motions = []
-    for bag in bags:
-        recording = arguments.read(bag, arm, bar)
-        for sentence in suspicions(recording, arm, gravity=arguments.gravity):
-            say(bar.console, f'{bag}: {sentence}', 'warning')
-        motions.append(
-            static_samples(recording) if arguments.static else prepare(recording, arguments.signal)
-        )
-    for motion in motions:
-        for remark in motion.remarks:
-            say(bar.console, remark, 'note')
-    return motions
+        motions = []
+        for bag in bags:
+            recording = self.read(bag, arm, bar)
+            for sentence in suspicions(recording, arm, gravity=self.gravity):
+                say(f'{bag}: {sentence}', 'warning')
+            motions.append(
+                static_samples(recording) if self.static else prepare(recording, self.signal)
+            )
+        say_each((remark for motion in motions for remark in motion.remarks), 'note')
+        return motions
 
 
-def _print(console: Console, found: PayloadEstimate) -> None:
+def _print(found: PayloadEstimate) -> None:
     from ..report.elements import rounded
     from ..report.table import Table
 
@@ -109,7 +93,7 @@ def _print(console: Console, found: PayloadEstimate) -> None:
             PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS
         )
     ]
-    console.print(
+    show(
         Table(
             'payload in the flange frame, inertia about its centre of mass',
             ('', 'estimate', 'standard deviation', 'payload', ''),
@@ -118,12 +102,8 @@ def _print(console: Console, found: PayloadEstimate) -> None:
     )
     if not found.inertia_shown:
         say(
-            console,
             'The motion does not show the inertia; the payload is given as a point '
-            'mass. Move the wrist faster to see it.',
+            'mass. Move the wrist faster to see it.'
         )
     elif abs(found.payload - found.values).max() > 1e-9:
-        say(
-            console,
-            'The estimate belongs to no real body; the payload has the nearest inertia that does.',
-        )
+        say('The estimate belongs to no real body; the payload has the nearest inertia that does.')

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._options import new_bag
-from ._recording_options import BagNames, progress_bar
-from ._say import say, terminal
+from ._recording_options import BagNames
+from ._say import ProgressBar, say, say_each, show
 from ..options import option
+from ..recordings.log_import import ColumnMap, import_log, LAYOUTS
 
 if TYPE_CHECKING:
     from ..recordings.log_file import LogColumns
-    from ..recordings.log_import import ColumnMap
     from ..report.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Import(BagNames):
+class Import(ColumnMap, BagNames):
     """
     Turn a log (CSV, parquet, HDF5, MAT, npy, npz) into a rosbag2 of joint states.
 
@@ -45,51 +45,30 @@ class Import(BagNames):
     )
     layout: str | None = option(
         'columns and stamps as a well-known kind of file has them: trajectory.h5 of DROID',
-        choices=('droid',),
+        choices=LAYOUTS,
         default=None,
     )
-    position: str | None = option('joint positions', 'COLUMNS', default=None)
-    velocity: str | None = option(
-        "joint velocities, or 'derived' from position by central differences",
-        'COLUMNS',
-        default=None,
-    )
-    effort: str | None = option(
-        'measured joint torques or motor currents', 'COLUMNS', default=None
-    )
-    stamp: str | None = option('when each row was sampled', 'COLUMN', default=None)
-    rate: float | None = option(
-        'rows per second, where there is no stamp column', 'HZ', default=None
-    )
-    position_unit: str = option('', choices=('rad', 'deg'), default='rad')
-    velocity_unit: str = option('', choices=('rad/s', 'deg/s', 'rpm'), default='rad/s')
-    effort_unit: str = option(
-        'raw: as it is, whatever it is', choices=('Nm', 'mNm', 'A', 'mA', 'raw'), default='Nm'
-    )
-    torque_constant: tuple[float, ...] | None = option(
-        'joint torque per motor current, one for all or one per joint; gear ratio and '
-        'sign included',
-        'NM_PER_A',
-        default=None,
-    )
-    stamp_unit: str = option('', choices=('s', 'ms', 'us', 'ns'), default='s')
     topic: str = option('of the joint states in the bag', default='/joint_states')
+
+    def __post_init__(self) -> None:
+        """Leave what the columns must be to when they are read: --list asks for none."""
 
     def run(self) -> int:
         """Write the bag; print what went into it and what looks wrong about it."""
         from ..recordings.log_file import read_log
-        from ..recordings.log_import import import_log
         from ..recordings.plausibility import faults, suspicions
         from ..recordings.recording import write_recording
 
-        console = terminal()
         if self.list:
-            console.print(_contents(read_log(self.log)))
+            show(_contents(read_log(self.log)))
             return 0
-        columns = _columns(self)
+        if self.layout is not None:
+            given = ('position', 'velocity', 'effort', 'stamp', 'rate')
+            self.refuse('--layout, which names them', *given)
+        columns = LAYOUTS[self.layout] if self.layout else self.part(ColumnMap)
         arm = self.load_arm()
         bag = self.output or new_bag(f'{Path(self.log).with_suffix("")}')
-        with progress_bar(console) as bar:
+        with ProgressBar() as bar:
             bar.add_task(f'reading {self.log}', total=None)
             recording = import_log(self.log, columns, self.names_in_bag(arm), topic=self.topic)
             raw = columns.effort_unit == 'raw'
@@ -97,15 +76,12 @@ class Import(BagNames):
             bar.add_task(f'writing {bag}', total=None)
             write_recording(recording, bag)
         say(
-            console,
             f'{bag}: {len(recording)} messages in {recording.duration:.2f} s on '
             f'{recording.topic}, joints {recording.joint_names[0]} ... '
-            f'{recording.joint_names[-1]}',
+            f'{recording.joint_names[-1]}'
         )
-        for sentence in recording.remarks:
-            say(console, sentence, 'note')
-        for sentence in warnings:
-            say(console, sentence, 'warning')
+        say_each(recording.remarks, 'note')
+        say_each(warnings, 'warning')
         return 0
 
 
@@ -121,27 +97,3 @@ def _contents(log: LogColumns) -> Table:
     heads = [Head(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
     count = len(next(iter(log.arrays.values())))
     return Table(f'{log.source}: {count} rows', ['column', *heads], rows)
-
-
-def _columns(arguments: Import) -> ColumnMap:
-    """Return where the log has what, by a layout or by the options."""
-    from ..errors import RecordingError
-    from ..recordings.log_file import read_log
-    from ..recordings.log_import import ColumnMap, LAYOUTS
-
-    if arguments.layout is not None:
-        given = ('position', 'velocity', 'effort', 'stamp', 'rate')
-        arguments.refuse('--layout, which names them', *given)
-        return LAYOUTS[arguments.layout]
-    for name in ('position', 'velocity', 'effort'):
-        if getattr(arguments, name) is None:
-            raise RecordingError(
-                f'{arguments.log}: --{name} is missing; it has '
-                f'{read_log(arguments.log).in_words()}.'
-                + (
-                    ' Where no velocity was logged, say --velocity derived.'
-                    if name == 'velocity'
-                    else ''
-                )
-            )
-    return arguments.part(ColumnMap)

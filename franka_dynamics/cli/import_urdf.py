@@ -8,7 +8,7 @@ from dataclasses import dataclass, MISSING, replace
 from pathlib import Path
 
 from ._options import arm_prefix_option, file_option, NewFile
-from ._say import say, terminal
+from ._say import say, say_each
 from ..arm.denavit_hartenberg import Convention
 from ..options import option
 
@@ -46,7 +46,6 @@ class ImportUrdf(NewFile):
         from ..validation.pinocchio_urdf import reading_differences
 
         self.require_new()
-        console = terminal()
         text = read_urdf(self.urdf)
         arm = import_urdf(
             text,
@@ -58,13 +57,11 @@ class ImportUrdf(NewFile):
             convention=Convention(self.convention),
         )
         save(arm.description, self.output, source=f'imported from {self.urdf.name}')
-        for note in arm.notes:
-            say(console, note, 'note')
+        say_each(arm.notes, 'note')
         say(
-            console,
             f'{self.output}: {arm.description.n} joints from '
             f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
-            f'{arm.tip}, {self.convention} DH rows.',
+            f'{arm.tip}, {self.convention} DH rows.'
         )
         # What is checked is the file, as it will be loaded.
         written = load(self.output)
@@ -79,7 +76,6 @@ class ImportUrdf(NewFile):
         passed = torque <= TOLERANCE and pose <= TOLERANCE
         why = '' if passed else '; angles written with few digits make nearly parallel axes'
         say(
-            console,
             "against Pinocchio's own reading of the URDF, flange poses differ by up to "
             f'{pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
             f'(tolerance {TOLERANCE:.0e}){why}.',

@@ -27,7 +27,7 @@ from ._say import GET_ROS
 from .. import __version__
 from ..errors import FrankaDynamicsError, MissingDependencyError, nearest, SettingsError
 
-INPUT_AT_FAULT = 2
+INPUT_AT_FAULT = FrankaDynamicsError.status
 READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
 WORDS: dict[str, str | dict[str, str]] = {
     'demo': 'demo.Demo',
@@ -214,7 +214,7 @@ def _main(argv: list[str]) -> int:
         return status
     except FrankaDynamicsError as error:
         print(f'franka-dynamics: {error}', file=sys.stderr)
-        return INPUT_AT_FAULT
+        return error.status
     except BrokenPipeError:
         # The reader, such as head, has seen enough; what is still buffered must go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,10 +10,12 @@ import sys
 import time
 from typing import Any
 
+from rich.live import Live
+
 from ._action import Action
 from ._interrupts import until_interrupted
 from ._options import PRINTED, printed_json_option
-from ._say import terminal, write_json
+from ._say import show, terminal, write_json
 from ..options import option
 
 # Diagnostics come once per second, and some things are known from the second on; a term may
@@ -48,34 +50,28 @@ class Monitor(Action):
         namespaces = [namespace.strip('/') for namespace in self.namespace]
         feed = MonitorFeed(namespaces)
         try:
-            if self.once:
-                return _once(feed, namespaces, self)
-            return _live(feed)
+            return self._once(feed, namespaces) if self.once else _live(feed)
         finally:
             feed.close()
 
+    def _once(self, feed: Any, namespaces: list[str]) -> int:
+        from ._monitor_view import monitor_view
+        from ..ros.monitor_feed import at_fault
 
-def _once(feed: Any, namespaces: list[str], arguments: Monitor) -> int:
-    from ._monitor_view import monitor_view
-    from ..ros.monitor_feed import at_fault
-
-    missing = _wait(feed, namespaces, arguments.timeout)
-    now = time.monotonic()
-    nodes = feed.nodes
-    if arguments.json:
-        data = {'nodes': [node.as_dict(now) for node in nodes]}
-        write_json(arguments.json, data)
-    if nodes and arguments.json != PRINTED:
-        console = terminal()
-        console.print(monitor_view(nodes, now))
-    faults = [
-        f'No feedforward node was heard {place} within {arguments.timeout:g} s; is it '
-        'running, in this ROS_DOMAIN_ID?'
-        for place in missing
-    ] + at_fault(nodes, now)
-    for sentence in faults:
-        print(sentence, file=sys.stderr)
-    return 1 if faults else 0
+        missing = _wait(feed, namespaces, self.timeout)
+        now, nodes = time.monotonic(), feed.nodes
+        if self.json:
+            write_json(self.json, {'nodes': [node.as_dict(now) for node in nodes]})
+        if nodes and self.json != PRINTED:
+            show(monitor_view(nodes, now))
+        faults = [
+            f'No feedforward node was heard {place} within {self.timeout:g} s; is it '
+            'running, in this ROS_DOMAIN_ID?'
+            for place in missing
+        ] + at_fault(nodes, now)
+        for sentence in faults:
+            print(sentence, file=sys.stderr)
+        return 1 if faults else 0
 
 
 def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
@@ -86,13 +82,9 @@ def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
         feed.poll()
         now = time.monotonic()
         heard = {node.namespace for node in feed.arms}
-        missing = (
-            [f'in namespace /{namespace}' for namespace in namespaces if namespace not in heard]
-            if namespaces
-            else []
-            if heard
-            else ['anywhere']
-        )
+        missing = [f'in namespace /{name}' for name in namespaces if name not in heard]
+        if not (namespaces or heard):
+            missing = ['anywhere']
         if not missing:
             heard_at = min(heard_at, now)
             complete_at = min(complete_at, now) if feed.complete else float('inf')
@@ -102,20 +94,16 @@ def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
 
 
 def _live(feed: Any) -> int:
-    from rich.live import Live
-
     from ._monitor_view import monitor_view
 
     console = terminal()
+    in_front = console.is_terminal
     with (
         until_interrupted() as go_on,
-        Live(console=console, screen=console.is_terminal, auto_refresh=False) as live,
+        Live(console=console, screen=in_front, auto_refresh=False) as live,
     ):
         while go_on():
             feed.poll()
-            live.update(
-                monitor_view(feed.nodes, time.monotonic()),
-                refresh=console.is_terminal,
-            )
+            live.update(monitor_view(feed.nodes, time.monotonic()), refresh=in_front)
             time.sleep(_PERIOD_S)
     return 0

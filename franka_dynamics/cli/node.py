@@ -12,7 +12,7 @@ from typing import Any
 
 from ._action import Action
 from ._interrupts import until_interrupted
-from ._options import file_option, print_or_write, shipped_files_option, write_files
+from ._options import file_option, folder_option, print_or_write, write_files
 from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
 from ..options import option
@@ -34,19 +34,15 @@ class _Question(Action):
         """Return the answer."""
 
     def run(self) -> int:
-        """Ask; exit 1 if the node does not answer or does not do it."""
-        from ..ros.node_client import NodeClient, NodeClientError
+        """Print the answer; a node that gives none, or does not do it, is a NodeClientError."""
+        from ..ros.node_client import NodeClient
 
         def go_on() -> None:
             if not unasked():
                 raise KeyboardInterrupt
 
         with until_interrupted() as unasked, NodeClient(self.node, self.timeout, go_on) as client:
-            try:
-                print(self.ask(client))
-            except NodeClientError as error:
-                print(f'franka-dynamics: {error}', file=sys.stderr)
-                return 1
+            print(self.ask(client))
         return 0
 
 
@@ -150,8 +146,8 @@ class Defaults(Action):
         default='feedforward',
     )
     output: Path | None = file_option('write there, not to the screen')
-    all: Path | None = shipped_files_option(
-        'the parameter files and the page that the package ships below a folder'
+    all: Path | None = folder_option(
+        'write the parameter files and the page that the package ships below a folder'
     )
 
     def run(self) -> int:

@@ -10,19 +10,30 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._options import (
-    PayloadFiles,
-    plot_option,
-)
-from ._say import say, terminal
+from ._options import file_option, PayloadFiles
+from ._say import say, say_each, terminal
 from ..arm import load
-from ..errors import SettingsError
+from ..errors import OutputError, SettingsError
+from ..files import writable_file
 from ..options import option
+from ..spatial import pose_from_xyz_rpy
 
 # Poses in the flange frame: height along z [m] and turn about z [rad]. The hand is mounted at
 # -45 degrees, and its tool centre point lies 103.4 mm in front of the flange (franka_description).
 MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -np.pi / 4), 'hand_tcp': (0.1034, -np.pi / 4)}
 _DENSEST = 22600.0  # kg/m^3, osmium
+_PICTURES = ('.png', '.svg', '.pdf')
+
+
+def picture_file(text: str) -> Path:
+    """Return the path of a picture to be drawn; OutputError if that cannot be."""
+    path = writable_file(text)
+    if path.suffix.lower() not in _PICTURES:
+        raise OutputError(
+            f'{path}: {path.suffix[1:]!r} is no picture format; the name must end '
+            f'in {", ".join(_PICTURES)}.'
+        )
+    return path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +74,10 @@ class PayloadFromMesh(PayloadFiles):
         ' which parts overlap counts twice',
         default=False,
     )
-    plot: Path | None = plot_option('mesh, centre of mass and inertia ellipsoid')
+    plot: Path | None = file_option(
+        f'draw mesh, centre of mass and inertia ellipsoid ({", ".join(_PICTURES)})',
+        kind=picture_file,
+    )
 
     def run(self) -> int:
         """Print the payload and write what was asked for."""
@@ -80,54 +94,42 @@ class PayloadFromMesh(PayloadFiles):
         for quantity, value in (('--mass', self.mass), ('--density', self.density)):
             if value is not None:
                 require_positive(quantity, value)
-        console, arm = terminal(), load(self.arm)
-        with console.status(f'reading {name}'):
+        arm = load(self.arm)
+        with terminal().status(f'reading {name}'):
             file = load_mesh(self.mesh, unit=self.unit, repair=self.repair)
-        for note in file.notes:
-            say(console, note, style='yellow' if note.startswith('repair') else '')
-        with console.status('looking for holes, flipped normals and faces that cross'):
+        say_each(file.notes)
+        with terminal().status('looking for holes, flipped normals and faces that cross'):
             require_solid(file.mesh, self.mesh, self_intersection=not self.accept_crossing_faces)
         volume = mesh_volume(file.mesh)
         density = self.density or (self.mass or 0.0) / volume
         mesh = file.mesh.moved(mesh_pose(self.mount, self.xyz, self.rpy))
         inertia = mesh_inertia(mesh, density)
         say(
-            console,
             f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3, density '
-            f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg',
+            f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg'
         )
         if density > _DENSEST:
             say(
-                console,
                 f'nothing is as dense as {density:.4g} kg/m^3; is the unit {file.unit} right?',
                 'warning',
             )
         comment = f'{name}, {density:.6g} kg/m^3, mount {self.mount}'
         say(
-            console,
             'in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
-            'centre of mass xx xy xz yy yz zz [kg m^2]',
+            'centre of mass xx xy xz yy yz zz [kg m^2]'
         )
-        self.hand_over(console, arm, payload_array(inertia), comment, Path(self.mesh).stem)
+        self.hand_over(arm, payload_array(inertia), comment, Path(self.mesh).stem)
         if self.plot:
             from ..report.bodies import draw_payload
 
-            draw_payload(
-                mesh,
-                inertia,
-                self.plot,
-                f'{name}: {inertia.mass:.4g} kg, mount {self.mount}',
-            )
-            say(console, f'written: {self.plot}')
+            title = f'{name}: {inertia.mass:.4g} kg, mount {self.mount}'
+            draw_payload(mesh, inertia, self.plot, title)
+            say(f'written: {self.plot}')
         return 0
 
 
-def mesh_pose(mount: str, xyz: ArrayLike, rpy_angles: ArrayLike) -> NDArray[np.float64]:
+def mesh_pose(mount: str, xyz: ArrayLike, rpy: ArrayLike) -> NDArray[np.float64]:
     """Return the pose of the mesh's frame in the flange frame, shape (4, 4)."""
-    from ..spatial import rpy
-
     height, turn = MOUNTS[mount]
-    frame, pose = np.eye(4), np.eye(4)
-    frame[:3, :3], frame[2, 3] = rpy(0.0, 0.0, turn), height
-    pose[:3, :3], pose[:3, 3] = rpy(*np.asarray(rpy_angles, dtype=float)), xyz
-    return frame @ pose
+    frame = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
+    return np.asarray(frame @ pose_from_xyz_rpy(xyz, rpy))

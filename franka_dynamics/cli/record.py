@@ -16,23 +16,17 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from ._arm_options import ArmOptions, this_command
 from ._interrupts import until_interrupted
-from ._options import (
-    absolute,
-    arm_prefix_option,
-    folder_option,
-    new_bag,
-    Topics,
-)
-from ._say import say, terminal
+from ._options import absolute, arm_prefix_option, folder_option, new_bag, Topics
+from ._say import say, say_each, terminal
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError
 from ..options import option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..ros.recording_session import Progress
 
 _SLOWER = 20.0  # times than the clock, at most
@@ -75,11 +69,10 @@ class Record(Topics, ArmOptions):
             read_trajectory_file(self.motion)  # which refuses what is none, before anything begins
         arm = self.load_arm()
         bag = self.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
-        console = terminal()
-        refused = ''
         player: subprocess.Popen[str] | None = None
+        told: list[str] = []
         # A bag that is not closed has no index: whatever ends this, the loop ends first.
-        with until_interrupted() as unasked, _progress_line(console) as show:
+        with until_interrupted() as unasked, _progress_line() as show:
 
             def go_on(progress: Progress) -> bool:
                 nonlocal player
@@ -88,9 +81,8 @@ class Record(Topics, ArmOptions):
                     player = _playing(self.motion, self.node)
                 if player is not None and player.poll() is not None:
                     return False
-                return unasked() and not _long_enough(self.duration, progress)
+                return unasked() and not self._long_enough(progress)
 
-            told: list[str] = []
             try:
                 progress = record(
                     bag,
@@ -104,20 +96,56 @@ class Record(Topics, ArmOptions):
                 if player is not None:
                     player.send_signal(signal.SIGINT)  # a motion that goes on comes to rest
                     told = player.communicate()[0].splitlines()[1:]
+        if player is not None and not player.returncode:
+            say(f'{self.motion}: {told[-1]}')
+        say(
+            f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
+            f'{progress.rate:.0f} Hz; their stamps are {progress.span:.1f} s apart'
+        )
+        status = self._judge(arm, bag, progress)
         if player is not None and player.returncode:
             refused = ' '.join(told[-2:]).replace('franka-dynamics: ', '') or 'it said nothing'
-        elif player is not None:
-            say(console, f'{self.motion}: {told[-1]}')
-        say(
-            console,
-            f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
-            f'{progress.rate:.0f} Hz; their stamps are {progress.span:.1f} s apart',
-        )
-        status = _judge(arm, bag, self, progress)
-        if refused:
-            say(console, f'{self.motion} was not played to its end: {refused}', 'error')
+            say(f'{self.motion} was not played to its end: {refused}', 'error')
             return 1
         return status
+
+    def _long_enough(self, progress: Progress) -> bool:
+        """Return whether so many seconds are recorded, by the arm's own stamps: they may lag."""
+        if self.duration is None:
+            return False
+        patience = _SLOWER * self.duration if progress.states else max(_DISCOVERY_S, self.duration)
+        return progress.span >= self.duration or progress.seconds > patience
+
+    def _judge(self, arm: ArmDescription, bag: Path, progress: Progress) -> int:
+        """Read the bag back as replay and identify would; 1 if they could not use it."""
+        from ..recordings.plausibility import suspicions
+        from ..recordings.preprocessing import prepare
+        from ..recordings.recording import read_recording
+
+        if progress.states == 0:
+            say(
+                f'not usable: nothing was heard on {absolute(self.topic)} in '
+                f'{progress.seconds:.1f} s; is the driver or `franka-dynamics sim` running, in '
+                'this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
+            )
+            return 1
+        try:
+            recording = read_recording(bag, arm.joint_names, topic=absolute(self.topic))
+            warnings = suspicions(recording, arm)
+            motion = prepare(recording)
+        except FrankaDynamicsError as error:
+            say(f'not usable: {error}')
+            return 1
+        say_each(warnings, 'warning')
+        say_each((*motion.remarks, *(one for one in progress.problems if 'move' in one)), 'note')
+        say(
+            f'{"doubtful" if warnings else "usable"}: {len(motion)} samples at '
+            f'{motion.options.rate:g} Hz. Next:'
+        )
+        # replay does not repair links: its figures are those of the set as published.
+        options = self.arm_as_given('repair')
+        say(f'  {this_command()} bag replay {shlex.quote(str(bag))} {options}')
+        return 0
 
 
 def _playing(motion: Path, node: str) -> subprocess.Popen[str]:
@@ -131,23 +159,14 @@ def _playing(motion: Path, node: str) -> subprocess.Popen[str]:
     )
 
 
-def _long_enough(wanted: float | None, progress: Progress) -> bool:
-    """Return whether so many seconds are recorded, by the arm's own stamps: they may be slow."""
-    if wanted is None:
-        return False
-    patience = _SLOWER * wanted if progress.states else max(_DISCOVERY_S, wanted)
-    return progress.span >= wanted or progress.seconds > patience
-
-
 @contextmanager
-def _progress_line(console: Console) -> Iterator[Callable[[str], None]]:
+def _progress_line() -> Iterator[Callable[[str], None]]:
     """
     Yield what shows a line that is written over and over, in the foreground of a terminal alone.
 
     In a shell's background it would print over what is typed, and Ctrl-C does not reach it.
     """
-    from rich.text import Text
-
+    console = terminal()
     try:
         in_front = console.is_terminal and os.tcgetpgrp(1) == os.getpgrp()
     except OSError:
@@ -157,44 +176,5 @@ def _progress_line(console: Console) -> Iterator[Callable[[str], None]]:
             yield lambda text: status.update(Text(text))
         return
     if console.is_terminal:
-        say(console, f'recording in the background; kill -INT {os.getpid()} ends it')
+        say(f'recording in the background; kill -INT {os.getpid()} ends it')
     yield lambda text: None
-
-
-def _judge(
-    arm: ArmDescription,
-    bag: Path,
-    arguments: Record,
-    progress: Progress,
-) -> int:
-    """Read the bag back as replay and identify would; 1 if they could not use it."""
-    if progress.states == 0:
-        print(
-            f'not usable: nothing was heard on {absolute(arguments.topic)} in '
-            f'{progress.seconds:.1f} s; is the driver or `franka-dynamics sim` running, in this '
-            'ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
-        )
-        return 1
-    from ..recordings.plausibility import suspicions
-    from ..recordings.preprocessing import prepare
-    from ..recordings.recording import read_recording
-
-    try:
-        recording = read_recording(bag, arm.joint_names, topic=absolute(arguments.topic))
-        warnings = suspicions(recording, arm)
-        motion = prepare(recording)
-    except FrankaDynamicsError as error:
-        print(f'not usable: {error}')
-        return 1
-    for sentence in warnings:
-        print(f'warning: {sentence}')
-    for sentence in (*motion.remarks, *(one for one in progress.problems if 'move' in one)):
-        print(f'note: {sentence}')
-    print(
-        f'{"doubtful" if warnings else "usable"}: {len(motion)} samples at '
-        f'{motion.options.rate:g} Hz. Next:'
-    )
-    # replay does not repair links: its figures are those of the set as published.
-    options = arguments.arm_as_given('repair')
-    print(f'  {this_command()} bag replay {shlex.quote(str(bag))} {options}')
-    return 0

@@ -9,17 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._options import (
-    file_option,
-    folder_option,
-    gravity_option,
-    json_option,
-)
-from ._recording_options import (
-    progress_bar,
-    RecordingOptions,
-)
-from ._say import say, terminal, write_json
+from ._options import file_option, folder_option, gravity_option, json_option
+from ._recording_options import RecordingOptions
+from ._say import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
@@ -28,10 +20,6 @@ from ..files import write_text
 from ..options import option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from ..control.contact import ContactReplay
     from ..recordings.mounted import MountedVerdict
     from ..recordings.preprocessing import Motion
     from ..recordings.recording import Recording
@@ -83,6 +71,7 @@ class Replay(RecordingOptions):
 
     def run(self) -> int:
         """Print the table and the verdicts; exit 1 only if a required E is missed."""
+        from ..control.contact import replay_contact
         from ..recordings.mounted import judge_mounted
         from ..recordings.plausibility import suspicions
         from ..recordings.preprocessing import prepare
@@ -92,6 +81,7 @@ class Replay(RecordingOptions):
             contact_as_data,
             contact_lines,
             contact_parameters,
+            plot_torques,
             replay_as_data,
         )
 
@@ -99,9 +89,8 @@ class Replay(RecordingOptions):
             self.refuse('--no-plots: the folder holds plots alone', 'output')
         if not self.contact:
             self.refuse('anything but --contact', 'learn')
-        console = terminal()
-        arms = _candidates(self)
-        with progress_bar(console) as bar:
+        arms = self._candidates()
+        with ProgressBar() as bar:
             recording = self.read(self.bag, arms[0], bar)
             if self.effort_scale:
                 recording = recording.scaled(self.effort_scale)
@@ -110,110 +99,83 @@ class Replay(RecordingOptions):
             motion = prepare(recording, self.signal, columns=replay_columns(arms[0].friction))
             each = bar.track(arms, description='predicting')
             fits = fit_all(each, motion, gravity=self.gravity)
-            found = _contact(self, recording, fits[0].arm, bar) if self.contact else None
+            best, found = fits[0].arm, None
+            if self.contact:
+                found = replay_contact(
+                    best,
+                    recording.time,
+                    recording.q,
+                    recording.dq,
+                    recording.effort,
+                    gravity=self.gravity,
+                    progress=bar.follow('watching for contact'),
+                )
         mounted = judge_mounted(fits, motion, gravity=self.gravity)
         others = alike(fits, motion, mounted)
-        _print(console, recording, motion, fits, others, warnings, mounted, self.all)
+        say_each(warnings, 'warning')  # before a verdict that they may make meaningless
+        self._print(recording, motion, fits, others, mounted)
         if found is not None:
-            for line in contact_lines(found, fits[0].arm, recording.joint_names):
-                say(console, line)
+            say_each(contact_lines(found, best, recording.joint_names))
             if self.learn is not None:
                 write_text(self.learn, contact_parameters(found, recording.source))
-                say(
-                    console,
-                    f"this arm's thresholds: {self.learn}; give it to the node by --params-file",
-                )
+                say(f"this arm's thresholds: {self.learn}; give it to the node by --params-file")
         if self.json:
             data = replay_as_data(recording, motion, fits, others, warnings, mounted)
             if found is not None:
                 data['contact'] = contact_as_data(found, recording.joint_names)
             write_json(self.json, data)
         if not self.no_plots:
-            _plot(self.output, recording, motion, fits)
-            say(console, f'plot: {self.output}/torques.png')
+            title, path = (
+                f'{Path(recording.source).name} on {best.name}',
+                self.output / 'torques.png',
+            )
+            plot_torques(motion, fits, recording.joint_names, title, path)
+            say(f'plot: {path}')
         if self.require is not None and fits[0].whole.whole > self.require:
-            say(console, f'E is above the required {self.require:g} N m', style='red')
+            say(f'E is above the required {self.require:g} N m', style='red')
             return 1
         return 0
 
+    def _candidates(self) -> list[ArmDescription]:
+        """Return each set with each hand once."""
+        sets = self.sets or available_sets(self.arm)
+        arm_name = self.load_arm(sets[0], AS_LISTED).name
+        known = available_hands() if arm_name in FRANKA_ARMS else ()
+        return self.load_each(sets, self.hands or (AS_LISTED, NO_HAND, *known))
 
-def _contact(
-    arguments: Replay, recording: Recording, arm: ArmDescription, bar: Progress
-) -> ContactReplay:
-    from ..control.contact import replay_contact
+    def _print(
+        self,
+        recording: Recording,
+        motion: Motion,
+        fits: tuple[Fit, ...],
+        others: Sequence[Fit],
+        mounted: MountedVerdict,
+    ) -> None:
+        from ..report.replay import E_IN_WORDS, joint_table, replay_table, verdict
 
-    task = bar.add_task('watching for contact', total=len(recording))
-    return replay_contact(
-        arm,
-        recording.time,
-        recording.q,
-        recording.dq,
-        recording.effort,
-        gravity=arguments.gravity,
-        progress=lambda done, total: bar.update(task, completed=done),
-    )
-
-
-def _candidates(arguments: Replay) -> list[ArmDescription]:
-    """Return each set with each hand once."""
-    sets = arguments.sets or available_sets(arguments.arm)
-    arm_name = arguments.load_arm(sets[0], AS_LISTED).name
-    known = available_hands() if arm_name in FRANKA_ARMS else ()
-    hands = arguments.hands or (AS_LISTED, NO_HAND, *known)
-    every = [arguments.load_arm(one, hand) for one in sets for hand in hands]
-    return list({(arm.inertial_set, arm.hand): arm for arm in every}.values())
-
-
-def _print(
-    console: Console,
-    recording: Recording,
-    motion: Motion,
-    fits: tuple[Fit, ...],
-    others: Sequence[Fit],
-    warnings: tuple[str, ...],
-    mounted: MountedVerdict,
-    every: bool,
-) -> None:
-    from ..report.replay import E_IN_WORDS, joint_table, replay_table, verdict
-
-    options = motion.options
-    for sentence in warnings:  # before a verdict that they may make meaningless
-        say(console, sentence, 'warning')
-    say(console, verdict(fits[0], others), style='bold')
-    if mounted.sentence:
-        say(console, mounted.sentence)
-    named = (fits[0], *others)
-    ordered = (*named, *(one for one in fits if one not in named))
-    shown = fits if every else ordered[: max(_SHOWN, len(named))]
-    for inertial_set, sentence in _inconsistencies(shown):
-        say(console, f'{inertial_set}: {sentence}', 'warning')
-    say(
-        console,
-        f'{recording.source}, {recording.topic}: {len(recording)} messages in '
-        f'{recording.duration:.1f} s; compared are {len(motion)} samples at {options.rate:g} Hz, '
-        f'cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end',
-    )
-    for sentence in motion.remarks:
-        say(console, sentence, 'note')
-    console.print(replay_table(shown), joint_table(shown, recording.joint_names))
-    console.print(E_IN_WORDS)
-    if len(shown) < len(fits):
-        say(
-            console,
-            f'{len(fits) - len(shown)} more were tried and fit worse; --all prints them, --json '
-            'FILE writes them',
+        options = motion.options
+        say(verdict(fits[0], others), style='bold')
+        if mounted.sentence:
+            say(mounted.sentence)
+        named = (fits[0], *others)
+        ordered = (*named, *(one for one in fits if one not in named))
+        shown = fits if self.all else ordered[: max(_SHOWN, len(named))]
+        odd = (
+            f'{one.arm.inertial_set}: {sentence}'
+            for one in shown
+            for sentence in one.arm.inconsistencies()
         )
-
-
-def _inconsistencies(fits: tuple[Fit, ...]) -> dict[tuple[str, str], None]:
-    """Return what is not physical about the sets tried, each sentence once."""
-    return dict.fromkeys(
-        (one.arm.inertial_set, sentence) for one in fits for sentence in one.arm.inconsistencies()
-    )
-
-
-def _plot(folder: Path, recording: Recording, motion: Motion, fits: tuple[Fit, ...]) -> None:
-    from ..report.replay import plot_torques
-
-    title = f'{Path(recording.source).name} on {fits[0].arm.name}'
-    plot_torques(motion, fits, recording.joint_names, title, folder / 'torques.png')
+        say_each(dict.fromkeys(odd), 'warning')
+        say(
+            f'{recording.source}, {recording.topic}: {len(recording)} messages in '
+            f'{recording.duration:.1f} s; compared are {len(motion)} samples at {options.rate:g} '
+            f'Hz, cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end'
+        )
+        say_each(motion.remarks, 'note')
+        show(replay_table(shown), joint_table(shown, recording.joint_names))
+        show(E_IN_WORDS)
+        if len(shown) < len(fits):
+            say(
+                f'{len(fits) - len(shown)} more were tried and fit worse; --all prints them, '
+                '--json FILE writes them'
+            )

@@ -15,13 +15,11 @@ from typing import Any, TYPE_CHECKING
 from ._arm_options import ArmOptions, this_command
 from ._interrupts import until_interrupted
 from ._options import folder_option
-from ._say import say, terminal
+from ._say import say
 from ..arm import ArmDescription
 from ..options import option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..ros.node_group import NodeGroup
 
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
@@ -67,92 +65,100 @@ class Sim(ArmOptions):
 
     def run(self) -> int:
         """Run until interrupted; exit 1 if a node ends before."""
-        console = terminal()
         arm = self.load_arm()
         # Torques are for the simulated arm alone; a real one may listen on the same network.
         os.environ.setdefault(_RANGE, 'LOCALHOST')
-        from ..ros.node_group import NodeGroup
+        from ..ros.node_group import NodeEndedError, NodeGroup
 
         with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
             folder = Path(scratch) if self.output is None else self.output
             folder.mkdir(parents=True, exist_ok=True)
             # Whatever ends this ends the nodes: none is left behind holding a torque.
             with until_interrupted() as unasked, NodeGroup(folder) as nodes:
-                return _run(self, console, arm, nodes, folder, unasked)
+                try:
+                    self._start(arm, nodes, folder)
+                    self._hold(arm, nodes, unasked)
+                except NodeEndedError:
+                    # A terminal's Ctrl-C reaches the nodes as well.
+                    if unasked():
+                        raise
+        return 0
 
+    def _start(self, arm: ArmDescription, nodes: NodeGroup, folder: Path) -> None:
+        from ..control.default_gains import weak_gains
 
-def _run(
-    arguments: Sim,
-    console: Console,
-    arm: ArmDescription,
-    nodes: NodeGroup,
-    folder: Path,
-    unasked: Callable[[], bool],
-) -> int:
-    """Start both nodes and watch them."""
-    from ..control.default_gains import weak_gains
-    from ..ros.node_group import NodeEndedError
+        common = self.node_parameters() | self.payload_parameter()
+        plant = _drawn_plant(arm, folder) if self.realistic else {}
+        # The arm waits for each torque, so that a slow or busy machine changes nothing.
+        pacing = {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * self.real_time_factor}
+        nodes.start(
+            'simulator_node',
+            (plant or common) | {'gravity_compensation': self.target == 'fci'} | pacing,
+        )
+        gains = {} if self.no_gains else dict(zip(('kp', 'kd'), weak_gains(arm, _WEAK_RATE)))
+        nodes.start(
+            'feedforward_node',
+            {
+                **common,
+                'target': self.target,
+                'max_state_age': 0.0,
+                # On a busy machine the simulated arm pauses, as no real one does.
+                'state_timeout': 10.0,
+                'min_input_rate': 10.0,
+                **gains,
+                # Wrong gravity lets a weak PD stray without anything being in its way.
+                **({'max_tracking_error': [0.5]} if self.realistic else {}),
+            },
+            {'feedforward/command': 'effort_controller/commands'},
+        )
+        say(f'{self.arm}, target {self.target}, {_RANGE}={os.environ[_RANGE]}; Ctrl-C ends it.')
 
-    common = arguments.node_parameters() | arguments.payload_parameter()
-    plant = _drawn_plant(arm, folder) if arguments.realistic else {}
-    # The arm waits for each torque, so that a slow or busy machine changes nothing.
-    pacing = {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * arguments.real_time_factor}
-    nodes.start(
-        'simulator_node',
-        (plant or common) | {'gravity_compensation': arguments.target == 'fci'} | pacing,
-    )
-    nodes.start(
-        'feedforward_node',
-        {
-            **common,
-            'target': arguments.target,
-            'max_state_age': 0.0,
-            # On a busy machine the simulated arm pauses, as no real one does.
-            'state_timeout': 10.0,
-            'min_input_rate': 10.0,
-            **({} if arguments.no_gains else dict(zip(('kp', 'kd'), weak_gains(arm, _WEAK_RATE)))),
-            # Wrong gravity lets a weak PD stray without anything being in its way.
-            **({'max_tracking_error': [0.5]} if arguments.realistic else {}),
-        },
-        {'feedforward/command': 'effort_controller/commands'},
-    )
-    say(
-        console,
-        f'{arguments.arm}, target {arguments.target}, '
-        f'{_RANGE}={os.environ[_RANGE]}; Ctrl-C ends all of it.',
-    )
-    end = None if arguments.duration is None else time.monotonic() + arguments.duration
+    def _hold(self, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> None:
+        """Watch the nodes until it is to end."""
+        end = None if self.duration is None else time.monotonic() + self.duration
+        told = False
 
-    told = False
+        def go_on() -> bool:
+            nonlocal told
+            if not told and nodes.has_said('feedforward_node', _GIVEN_UP):
+                told = True
+                why = '`node monitor --once` says why'
+                say(f'the node has taken its torque back and keeps it: {why}', style='red')
+            if not unasked():
+                return False
+            nodes.require_all()
+            return end is None or time.monotonic() < end
 
-    def go_on() -> bool:
-        nonlocal told
-        if not told and nodes.has_said('feedforward_node', _GIVEN_UP):
-            told = True
-            say(
-                console,
-                'the node has taken its torque back and keeps it: `node monitor --once` says why',
-                style='red',
-            )
-        # A terminal's Ctrl-C reaches the nodes as well.
-        if not unasked():
-            return False
-        nodes.require_all()
-        return end is None or time.monotonic() < end
-
-    try:
         while not nodes.has_said('simulator_node', _HELD):
             if not go_on():
-                return 0
+                return
             time.sleep(_CHECK_S)
-        _show_commands(console, arguments)
-        _watch(console, arm, arguments, go_on)
-    except NodeEndedError as error:
-        if not unasked():
-            return 0
-        say(console, f'{error}', style='red')
-        return 1
-    return 0
+        self._show_commands()
+        if self.no_view:
+            while go_on():
+                time.sleep(_CHECK_S)
+            return
+        from ..ros.live_view import watch
+        from ..view.window import Window
+
+        with Window(arm) as window:
+            say(f'open {window.address} in a browser')
+            watch(window, arm, 'joint_states', 'feedforward', go_on)
+
+    def _show_commands(self) -> None:
+        from ..ros.trajectories import ready_excitation
+
+        command, arm = this_command(), self.arm_as_given()
+        ready = ready_excitation(self.arm) is not None
+        motion = self.arm if ready else 'excitation.yaml'
+        say('The arm is held. Meanwhile, in another terminal:')
+        for line in (
+            'node monitor',
+            'node set scale 0.5',
+            *(() if ready else (f'identify plan {arm} --output {motion}',)),
+            f'bag record {arm} --with {motion} --output recording',
+        ):
+            say(f'  {command} {line}')
 
 
 def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
@@ -172,34 +178,3 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
         'velocity_noise': settings.velocity_noise,
         'effort_noise': settings.effort_noise,
     }
-
-
-def _show_commands(console: Console, arguments: Sim) -> None:
-    from ..ros.trajectories import ready_excitation
-
-    command, arm = this_command(), arguments.arm_as_given()
-    ready = ready_excitation(arguments.arm) is not None
-    motion = arguments.arm if ready else 'excitation.yaml'
-    say(console, 'The arm is held. Meanwhile, in another terminal:')
-    for line in (
-        'node monitor',
-        'node set scale 0.5',
-        *(() if ready else (f'identify plan {arm} --output {motion}',)),
-        f'bag record {arm} --with {motion} --output recording',
-    ):
-        say(console, f'  {command} {line}')
-
-
-def _watch(
-    console: Console, arm: ArmDescription, arguments: Sim, go_on: Callable[[], bool]
-) -> None:
-    if arguments.no_view:
-        while go_on():
-            time.sleep(_CHECK_S)
-        return
-    from ..ros.live_view import watch
-    from ..view.window import Window
-
-    with Window(arm) as window:
-        say(console, f'open {window.address} in a browser')
-        watch(window, arm, 'joint_states', 'feedforward', go_on)

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ._arm_options import ArmOptions
-from ._options import (
-    arm_prefix_option,
-    NewFile,
-    print_or_write,
-    shipped_files_option,
-    write_files,
-)
+from ._options import arm_prefix_option, folder_option, NewFile, print_or_write, write_files
 from ..arm.payload import read_payload
 from ..options import option
 from ..urdf.xacro_writer import FORMATS, generated_files, robot_text
@@ -29,8 +23,8 @@ class Export(NewFile, ArmOptions):
     friction: bool = option(
         "joints of MJCF rub by the arm file's friction (viscous and Coulomb)", default=False
     )
-    all: Path | None = shipped_files_option(
-        'the files that the package ships under urdf/ into a folder'
+    all: Path | None = folder_option(
+        'write the files that the package ships under urdf/ into a folder'
     )
 
     def run(self) -> int:

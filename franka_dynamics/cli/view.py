@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING
 from ._arm_options import ArmOptions
 from ._interrupts import until_interrupted
 from ._options import gravity_option
-from ._recording_options import (
-    progress_bar,
-    RecordingOptions,
-)
-from ._say import say, terminal
+from ._recording_options import RecordingOptions
+from ._say import ProgressBar, say
 from ..arm import ArmDescription
 from ..options import option
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..view.meshes import ArmMeshes
+    from ..view.window import Window
+
+    _Work = Callable[[Window, Callable[[], bool]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +54,6 @@ class View(RecordingOptions, ArmOptions):
         """Serve until interrupted."""
         from ..view.window import Window
 
-        console = terminal()
         if self.bag:
             self.refuse('a bag: no node runs', 'node')
         else:
@@ -64,61 +61,42 @@ class View(RecordingOptions, ArmOptions):
             why = 'a running arm, which is shown as it comes: it is for a bag'
             self.refuse(why, *of_bags)
         description = self.load_arm()
-        meshes = _meshes(self, description)
-        if self.bag:
-            return _play(self, self.bag, description, meshes, console)
-        from ..ros.live_view import watch
-
+        meshes = self._meshes(description)
+        work = self._playback(self.bag, description) if self.bag else self._watch(description)
         with Window(description, self.host, self.port) as window:
             if meshes is not None:
                 window.show_meshes(meshes)
-            _serve(
-                console,
-                window.address,
-                lambda go_on: watch(
-                    window,
-                    description,
-                    self.topic or 'joint_states',
-                    self.node,
-                    go_on,
-                    look_for_meshes=self.urdf is None,
-                ),
-            )
+            with until_interrupted() as go_on:
+                say(f'open {window.address} in a browser; Ctrl-C ends')
+                work(window, go_on)
         return 0
 
+    def _meshes(self, description: ArmDescription) -> ArmMeshes | None:
+        """Return the meshes of the URDF that was named, if one was."""
+        from ..urdf.document import read_urdf
+        from ..view.meshes import urdf_meshes
 
-def _meshes(arguments: View, description: ArmDescription) -> ArmMeshes | None:
-    """Return the meshes of the URDF that was named, if one was."""
-    from ..urdf.document import read_urdf
-    from ..view.meshes import urdf_meshes
+        if self.urdf is None:
+            return None
+        return urdf_meshes(read_urdf(self.urdf), description.joint_names)
 
-    if arguments.urdf is None:
-        return None
-    return urdf_meshes(read_urdf(arguments.urdf), description.joint_names)
+    def _playback(self, bag: str, description: ArmDescription) -> _Work:
+        from ..recordings.preprocessing import prepare
+        from ..view.window import play, Playback
 
+        with ProgressBar() as bar:
+            motion = prepare(self.read(bag, description, bar), self.signal)
+            playback = Playback(description, motion, self.gravity)
+        return lambda window, go_on: play(window, playback, go_on)
 
-def _play(
-    arguments: View,
-    bag: str,
-    description: ArmDescription,
-    meshes: ArmMeshes | None,
-    console: Console,
-) -> int:
-    from ..recordings.preprocessing import prepare
-    from ..view.window import play, Playback, Window
+    def _watch(self, description: ArmDescription) -> _Work:
+        from ..ros.live_view import watch
 
-    with progress_bar(console) as bar:
-        recording = arguments.read(bag, description, bar)
-        gravity = tuple(arguments.gravity)
-        playback = Playback(description, prepare(recording, arguments.signal), gravity)
-    with Window(description, arguments.host, arguments.port) as window:
-        if meshes is not None:
-            window.show_meshes(meshes)
-        _serve(console, window.address, lambda go_on: play(window, playback, go_on))
-    return 0
-
-
-def _serve(console: Console, address: str, work: Callable[[Callable[[], bool]], None]) -> None:
-    with until_interrupted() as go_on:
-        say(console, f'open {address} in a browser; Ctrl-C ends')
-        work(go_on)
+        return lambda window, go_on: watch(
+            window,
+            description,
+            self.topic or 'joint_states',
+            self.node,
+            go_on,
+            look_for_meshes=self.urdf is None,
+        )

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from .log_file import read_log
 from .recording import Recording, require_sound
 from ..errors import RecordingError
+from ..options import option
 
 TOPIC = '/joint_states'
 POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
@@ -36,16 +37,27 @@ class ColumnMap:
     `torque_constant` [N m/A], one number or one per joint, belongs to an effort in A or mA.
     """
 
-    position: str
-    effort: str
-    velocity: str = DERIVED
-    stamp: str | None = None
-    rate: float | None = None
-    position_unit: str = 'rad'
-    velocity_unit: str = 'rad/s'
-    effort_unit: str = 'Nm'
-    stamp_unit: str = 's'
-    torque_constant: tuple[float, ...] | None = None
+    position: str = option('joint positions', 'COLUMNS', default='')
+    effort: str = option('measured joint torques or motor currents', 'COLUMNS', default='')
+    velocity: str = option(
+        f'joint velocities, or {DERIVED!r} from position by central differences',
+        'COLUMNS',
+        default='',
+    )
+    stamp: str | None = option('when each row was sampled', 'COLUMN', default=None)
+    rate: float | None = option(
+        'rows per second, where there is no stamp column', 'HZ', default=None
+    )
+    position_unit: str = option('', choices=POSITION_UNITS, default='rad')
+    velocity_unit: str = option('', choices=VELOCITY_UNITS, default='rad/s')
+    effort_unit: str = option('raw: as it is, whatever it is', choices=EFFORT_UNITS, default='Nm')
+    stamp_unit: str = option('', choices=STAMP_UNITS, default='s')
+    torque_constant: tuple[float, ...] | None = option(
+        'joint torque per motor current, one for all or one per joint; gear ratio and '
+        'sign included',
+        'NM_PER_A',
+        default=None,
+    )
 
     def __post_init__(self) -> None:
         """Refuse units that are not known and what contradicts itself."""
@@ -184,6 +196,12 @@ def import_log(
     """
     log = read_log(path)
     n = len(joint_names)
+    for what in ('position', 'velocity', 'effort'):
+        if not getattr(columns, what):
+            derived = f' Where none was logged, say {DERIVED}.' if what == 'velocity' else ''
+            raise RecordingError(
+                f'{log.source}: {what} is missing; the file has {log.in_words()}.{derived}'
+            )
     scale = EFFORT_UNITS[columns.effort_unit] * np.asarray(columns.torque_constant or (1.0,))
     if scale.shape not in ((1,), (n,)) or not np.isfinite(scale).all() or not scale.all():
         raise RecordingError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,20 @@ from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
 
-About = Literal['frame_origin', 'center_of_mass', 'space_origin']
-
 
 @dataclass(frozen=True)
 class InertiaRow:
-    """One link: mass [kg], centre of mass [m] and xx, xy, xz, yy, yz, zz [kg m^2]."""
+    """
+    One link: mass [kg], centre of mass [m] and xx, xy, xz, yy, yz, zz [kg m^2].
+
+    `inertia` is about the origin of the link's frame.
+    """
 
     link: str
     mass: float
     center_of_mass: NDArray[np.float64]
     inertia: NDArray[np.float64]
+    inertia_at_center_of_mass: NDArray[np.float64]
 
 
 def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
@@ -43,25 +46,24 @@ def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
 
 
 def inertia_rows(
-    description: ArmDescription,
-    q: NDArray[np.float64] | None = None,
-    about: About = 'frame_origin',
+    description: ArmDescription, q: NDArray[np.float64] | None = None
 ) -> list[InertiaRow]:
     """
     Return the links' inertia in their own frames or, at a pose q, in the axes of {S}.
 
-    The latter as in Exp[licit], corrected; about the space's origin there alone.
+    The latter as in Exp[licit], corrected.
     """
-    if q is not None:
-        links: Sequence[Any] = space_inertias(description, q)
-        tensors = [getattr(link, f'about_{about}') for link in links]
+    found: Sequence[tuple[Any, ...]]
+    if q is None:
+        found = [(one, one.inertia, one.inertia_at_center_of_mass) for one in description.links]
     else:
-        links = description.links
-        own = 'inertia' if about == 'frame_origin' else 'inertia_at_center_of_mass'
-        tensors = [getattr(link, own) for link in links]
+        found = [
+            (one, one.about_frame_origin, one.about_center_of_mass)
+            for one in space_inertias(description, q)
+        ]
     return [
-        InertiaRow(str(i), link.mass, link.center_of_mass, six_from_tensor(tensor))
-        for i, (link, tensor) in enumerate(zip(links, tensors), start=1)
+        InertiaRow(str(i), link.mass, link.center_of_mass, *map(six_from_tensor, tensors))
+        for i, (link, *tensors) in enumerate(found, start=1)
     ]
 
 
@@ -70,18 +72,10 @@ def origins(description: ArmDescription, q: NDArray[np.float64]) -> NDArray[np.f
     return NewtonEulerModel(description).frames(q)[:, :3, 3]
 
 
-_ABOUT = {
-    'frame_origin': "about the frame's origin",
-    'center_of_mass': 'about the centre of mass',
-    'space_origin': 'about the origin of {S}',
-}
-
-
 def arm_tables(
     description: ArmDescription,
     rows: Sequence[InertiaRow],
     q: NDArray[np.float64] | None,
-    about: About,
 ) -> list[Table]:
     """
     Return the rows of Denavit and Hartenberg, origins, centres of mass and inertia.
@@ -113,10 +107,16 @@ def arm_tables(
             ['link', Head('m', 'kg', '.6g'), *(Head(f'c {axis}', 'm', '.6g') for axis in 'xyz')],
             [[row.link, row.mass, *_clean(row.center_of_mass)] for row in rows],
         ),
-        Table(
-            f'inertia [kg m^2] {place}, {_ABOUT[about]}',
-            ['link', *(Head(f'I {name}', form='.6g') for name in TENSOR_ORDER)],
-            [[row.link, *_clean(row.inertia)] for row in rows],
+        *(
+            Table(
+                f'inertia [kg m^2] {place}, {about}',
+                ['link', *(Head(f'I {name}', form='.6g') for name in TENSOR_ORDER)],
+                [[row.link, *_clean(tensor)] for row, tensor in zip(rows, tensors)],
+            )
+            for about, tensors in (
+                ("about the frame's origin", [row.inertia for row in rows]),
+                ('about the centre of mass', [row.inertia_at_center_of_mass for row in rows]),
+            )
         ),
     ]
 
@@ -150,7 +150,6 @@ def as_json(
     description: ArmDescription,
     rows: list[InertiaRow],
     q: NDArray[np.float64] | None,
-    about: About,
 ) -> dict[str, Any]:
     """Return the tables as plain data; `q` is None where the frames are the links' own."""
     data: dict[str, Any] = {
@@ -163,7 +162,6 @@ def as_json(
         'base': description.base,
         'denavit_hartenberg': dh_rows(description),
         'inertia_frame': 'body' if q is None else 'space',
-        'inertia_about': about,
         'inertia_order': TENSOR_ORDER,
         'links': rows,
         'inconsistencies': description.inconsistencies(),

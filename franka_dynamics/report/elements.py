@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .table import Table
-from ..errors import needing, OutputError
+from ..errors import needing
 from ..files import complete_or_absent
 from ..typing import Array
 
@@ -55,22 +55,7 @@ MEASURED, PREDICTED, RESIDUAL = '#222222', '#0072b2', '#d55e00'
 
 
 def save(figure: Any, path: str | Path) -> None:
-    """
-    Write a figure so that it appears complete or not at all; the suffix chooses the format.
-
-    Raises
-    ------
-    OutputError
-        If the suffix is no picture format or the file cannot be written.
-
-    """
-    suffix = Path(path).suffix.lstrip('.').lower()
-    formats = figure.canvas.get_supported_filetypes()
-    if suffix not in formats:
-        raise OutputError(
-            f'{path} cannot be written: {suffix or "no suffix"!r} is no picture '
-            f'format; use one of {", ".join(sorted(formats))}.'
-        )
+    """Write a figure so that it appears complete or not at all; the suffix chooses the format."""
     with complete_or_absent(path) as scratch:
         figure.savefig(scratch, dpi=120)
 

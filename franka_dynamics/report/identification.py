@@ -5,21 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from .elements import plus_minus, rounded
-from .replay import E_IN_WORDS
 from .table import Cell, Head, plain, Table
 from ..identification.effort_scale import SCALE_NOT_SHOWN
 from ..identification.identify import Identification
 from ..identification.samples import BY_BAG
 from ..identification.verdict import LEAST_GAIN, Score, Verdict
 from ..recordings.replay import ResidualRms
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _NAMES = 5  # so many names a sentence lists
 
@@ -382,14 +378,3 @@ def parameter_table(result: Identification) -> Table:
         ['parameter', Head('start', form='.4g'), 'without prior', 'base parameters', 'consistent'],
         rows,
     )
-
-
-def print_identification(console: Console, result: Identification) -> None:
-    """Print the sentence that matters, the figures as tables, what is doubtful, the verdict."""
-    console.print(headline(result))
-    console.print(*tables(result))
-    console.print(E_IN_WORDS)
-    for sentence in warning_lines(result):
-        console.print(f'warning: {sentence}', style='yellow', markup=False)
-    for sentence in verdict(result):
-        console.print(sentence)

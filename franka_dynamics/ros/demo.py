@@ -59,9 +59,13 @@ _SLOWER = 20.0  # than real time, at most
 class DemoError(FrankaDynamicsError):
     """A process of the demonstration did not do its part."""
 
+    status = 1
+
 
 class TooBusyError(DemoError):
     """This machine cannot do it: what is missed says nothing about the torques."""
+
+    status = 3
 
 
 @dataclass(frozen=True)

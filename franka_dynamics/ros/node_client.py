@@ -44,6 +44,8 @@ _ENDED = (_FINISHED, 'refused', 'interrupted')
 class NodeClientError(FrankaDynamicsError):
     """A node does not answer, or does not do what it was asked."""
 
+    status = 1
+
 
 class Loaded(NamedTuple):
     """The parameters of a file: those that were set, and those that were so already."""

@@ -27,6 +27,8 @@ _LIBC = ctypes.CDLL(None)
 class NodeEndedError(FrankaDynamicsError):
     """A node that was to run has ended."""
 
+    status = 1
+
 
 class NodeGroup:
     """

@@ -60,7 +60,6 @@ def test_a_bag_has_the_torque_under_the_recorded_stamps(pushed, tmp_path):
     assert 'franka_hand' in (out / 'metadata.yaml').read_text()
 
 
-def test_another_ending_is_refused_before_the_work(pushed, tmp_path, capsys):
-    output = ['--output', str(tmp_path / 'out.xlsx')]
-    assert main(['bag', 'external', str(pushed), *output]) == 2
-    assert 'or in nothing for a rosbag2' in capsys.readouterr().err
+def test_another_ending_is_refused_before_the_work(pushed, tmp_path, refused):
+    said = refused('bag', 'external', pushed, '--output', tmp_path / 'out.xlsx')
+    assert 'or in nothing for a rosbag2' in said

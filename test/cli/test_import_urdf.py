@@ -7,11 +7,9 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.urdf.writer import write_urdf
 
-BOTH = pytest.mark.parametrize('convention', ['modified', 'standard'])
 INERTIAL = (
     '<inertial><origin xyz="0.02 0.01 0.1" rpy="0.1 0.2 0.3"/><mass value="2"/>'
     '<inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0.002" izz="0.025"/>'
@@ -47,58 +45,59 @@ def six_axes(
     return ''.join(parts) + extra + '</robot>'
 
 
-def run(tmp_path, text, *options):
-    (tmp_path / 'a.urdf').write_text(text, encoding='utf-8')
-    output = ['--output', str(tmp_path / 'a.yaml'), '--force']
-    return main(['arm', 'import', str(tmp_path / 'a.urdf'), *output, *options])
+@pytest.fixture
+def imported(tmp_path, answered):
+    """Return a function: a URDF's text as an arm file is loaded, and what is said."""
+
+    def run(text, *options, status=0):
+        (tmp_path / 'a.urdf').write_text(text, encoding='utf-8')
+        output = ['--output', tmp_path / 'a.yaml', '--force']
+        ended, said = answered('arm', 'import', tmp_path / 'a.urdf', *output, *options)
+        assert ended == status
+        return load(tmp_path / 'a.yaml'), said
+
+    return run
 
 
-@BOTH
-def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, tmp_path, capsys):
+@pytest.mark.parametrize('convention', ['modified', 'standard'])
+def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, imported):
     text = six_axes()
-    assert run(tmp_path, text, '--convention', convention) == 0
-    assert 'pass: ' in capsys.readouterr().out
-    arm = NewtonEulerModel(load(tmp_path / 'a.yaml'))
-    model = pin.buildModelFromXML(text)
-    data = model.createData()
-    rng = np.random.default_rng(3)
-    for q, dq, ddq in rng.uniform(-2.0, 2.0, (10, 3, 6)):
+    arm, said = imported(text, '--convention', convention)
+    assert 'pass: ' in said
+    arm, model = NewtonEulerModel(arm), pin.buildModelFromXML(text)
+    data, tool = model.createData(), model.getFrameId('tool0')
+    for q, dq, ddq in np.random.default_rng(3).uniform(-2.0, 2.0, (10, 3, 6)):
         expected = pin.rnea(model, data, q, dq, ddq)
         np.testing.assert_allclose(
             arm.inverse_dynamics(q, dq, ddq), expected, rtol=0.0, atol=1e-11
         )
         pin.framesForwardKinematics(model, data, q)
-        np.testing.assert_allclose(
-            arm.frames(q)[-1],
-            data.oMf[model.getFrameId('tool0')].homogeneous,
-            rtol=0.0,
-            atol=1e-13,
-        )
+        pose = data.oMf[tool].homogeneous
+        np.testing.assert_allclose(arm.frames(q)[-1], pose, rtol=0.0, atol=1e-13)
 
 
-def test_angles_of_five_digits_are_a_mismatch_with_its_cause(tmp_path, capsys):
+def test_angles_of_five_digits_are_a_mismatch_with_its_cause(imported):
     nearly = six_axes().replace('xyz="0.5 0 0" rpy="0 0 0"', 'xyz="0.5 0 0" rpy="3.14159 0 0"')
-    assert run(tmp_path, nearly) == 1
-    out = capsys.readouterr().out
-    assert 'MISMATCH: ' in out and 'few digits make nearly parallel axes' in out
+    _, said = imported(nearly, status=1)
+    assert 'MISMATCH: ' in said and 'few digits make nearly parallel axes' in said
 
 
-def test_a_gripper_is_carried_by_the_last_link_and_noted(tmp_path, capsys):
+def test_a_gripper_is_carried_by_the_last_link_and_noted(imported):
     finger = (
         f'<link name="left_finger">{INERTIAL}</link><joint name="drive" type="prismatic">'
         '<parent link="tool0"/><child link="left_finger"/><axis xyz="0 1 0"/>'
         '<limit effort="9" velocity="1" lower="0.01" upper="0.04"/></joint>'
     )
-    assert run(tmp_path, six_axes(extra=finger)) == 0
-    assert 'note: drive: taken for a gripper' in capsys.readouterr().out
-    np.testing.assert_allclose(load(tmp_path / 'a.yaml').links[-1].mass, 4.0, rtol=0.0, atol=1e-14)
+    arm, said = imported(six_axes(extra=finger))
+    assert 'note: drive: taken for a gripper' in said
+    np.testing.assert_allclose(arm.links[-1].mass, 4.0, rtol=0.0, atol=1e-14)
 
 
-def test_a_wrist_that_carries_a_gripper_is_the_arms(tmp_path, capsys):
+def test_a_wrist_that_carries_a_gripper_is_the_arms(imported):
     text = six_axes().replace('"r_axis6"', '"wrist_roll"').replace('"link6"', '"gripper_link"')
-    assert run(tmp_path, text) == 0
-    assert 'taken for a gripper' not in capsys.readouterr().out
-    assert load(tmp_path / 'a.yaml').joint_names[-1] == 'wrist_roll'
+    arm, said = imported(text)
+    assert 'taken for a gripper' not in said
+    assert arm.joint_names[-1] == 'wrist_roll'
 
 
 @pytest.mark.parametrize(
@@ -112,33 +111,30 @@ def test_a_wrist_that_carries_a_gripper_is_the_arms(tmp_path, capsys):
         ((INERTIAL, '', 1), 'the link link1 and what is fixed to it have no mass.'),
     ],
 )
-def test_what_a_urdf_lacks_is_noted(change, note, tmp_path, capsys):
+def test_what_a_urdf_lacks_is_noted(change, note, imported):
     limits = {} if 'revolute' not in change[0] else {'limits': ''}
-    assert run(tmp_path, six_axes(**limits).replace(*change)) == 0
-    assert f'note: {note}' in capsys.readouterr().out
-    assert np.isinf(load(tmp_path / 'a.yaml').limit('effort')).all() == bool(limits)
+    arm, said = imported(six_axes(**limits).replace(*change))
+    assert f'note: {note}' in said
+    assert np.isinf(arm.limit('effort')).all() == bool(limits)
 
 
-def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, capsys):
+def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, imported, refused):
     right = write_urdf(load('fr3', prefix='right_'))
     both = (
         write_urdf(load('fr3', prefix='left_')).replace('</robot>', '')
         + right[right.index('<joint name="right_fr3_link0_joint"') :]
     )
-    assert run(tmp_path, both) == 2
-    assert 'has 2 chains of moving joints (left_fr3_joint1' in capsys.readouterr().err
+    (tmp_path / 'both.urdf').write_text(both, encoding='utf-8')
+    said = refused('arm', 'import', tmp_path / 'both.urdf', '--output', tmp_path / 'a.yaml')
+    assert 'has 2 chains of moving joints (left_fr3_joint1' in said
     assert not (tmp_path / 'a.yaml').exists()
-    assert run(tmp_path, both, '--arm-prefix', 'right_', '--name', 'mine') == 0
-    imported = load(tmp_path / 'a.yaml')
-    assert (imported.name, imported.joint_names) == ('mine', load('fr3').joint_names)
+    arm, _ = imported(both, '--arm-prefix', 'right_', '--name', 'mine')
+    assert (arm.name, arm.joint_names) == ('mine', load('fr3').joint_names)
 
 
-def test_joints_and_a_tip_choose_the_part_of_the_chain(tmp_path):
+def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
     names = [f'r_axis{i}' for i in range(1, 7)]
-    assert run(tmp_path, six_axes(), '--joints', *names, '--tip', 'link6') == 0
-    tip, other = (NewtonEulerModel(load(tmp_path / 'a.yaml')).frames(np.zeros(6))[-1], None)
-    assert run(tmp_path, six_axes()) == 0
-    other = NewtonEulerModel(load(tmp_path / 'a.yaml')).frames(np.zeros(6))[-1]
-    np.testing.assert_allclose(
-        np.linalg.norm(other[:3, 3] - tip[:3, 3]), 0.1, rtol=0.0, atol=1e-14
-    )
+    part, _ = imported(six_axes(), '--joints', *names, '--tip', 'link6')
+    whole, _ = imported(six_axes())
+    tip, tool = (NewtonEulerModel(arm).frames(np.zeros(6))[-1, :3, 3] for arm in (part, whole))
+    np.testing.assert_allclose(np.linalg.norm(tool - tip), 0.1, rtol=0.0, atol=1e-14)

@@ -19,41 +19,20 @@ JOINTS = tuple(f'left_fer_joint{i}' for i in range(1, 8))
 EFFORT = (-80.5, 3.25, 0.0, 18.57, 0.63, -11.9, 0.01)
 
 
+def told(view, subject, level, message, **values):
+    view.take(Status(view.name, subject, level, message, values), 10.0)
+
+
 def arm(age='0.31'):
     view = NodeView('left/feedforward')
-    view.take(
-        Status(
-            'left/feedforward',
-            'Joint states',
-            'OK',
-            'states are fresh',
-            {'rate [Hz]': '999.6', 'age [ms]': age},
-        ),
-        10.0,
-    )
-    view.take(
-        Status(
-            'left/feedforward',
-            'Command',
-            'ERROR',
-            'somebody else commands',
-            {'published': '500', 'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'},
-        ),
-        10.0,
-    )
-    view.take(
-        Status(
-            'left/feedforward',
-            'Arm',
-            'OK',
-            'fer',
-            {
-                f'torque limit, {joint} [N m]': '87' if i < 4 else '12'
-                for i, joint in enumerate(JOINTS)
-            },
-        ),
-        10.0,
-    )
+    ages = {'rate [Hz]': '999.6', 'age [ms]': age}
+    latency = {'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'}
+    limits = {
+        f'torque limit, {joint} [N m]': '87' if i < 4 else '12' for i, joint in enumerate(JOINTS)
+    }
+    told(view, 'Joint states', 'OK', 'states are fresh', **ages)
+    told(view, 'Command', 'ERROR', 'somebody else commands', published='500', **latency)
+    told(view, 'Arm', 'OK', 'fer', **limits)
     for term in TORQUE_TERMS:
         view.torques[term] = JointState(name=JOINTS, effort=EFFORT)
     return view
@@ -86,7 +65,7 @@ def test_every_figure_is_drawn_in_full_at_any_width(width):
 
 def test_a_simulated_arm_that_fell_behind_is_no_old_state():
     simulator = NodeView('left/simulator')
-    simulator.take(Status('left/simulator', 'Simulated arm', 'OK', 'open', {}), 10.0)
+    told(simulator, 'Simulated arm', 'OK', 'open')
     late = arm('10944.5')
     assert '10944.5 ms old' in rendered(monitor_view([late], 10.5), 200)
     shown = rendered(monitor_view([late, simulator], 10.5), 200)

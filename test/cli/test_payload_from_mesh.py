@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verb payload-from-mesh, from file to the node's parameter."""
 
+from dataclasses import replace
 import re
 
 import numpy as np
 import pytest
 import yaml
 
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.arm import load
+from franka_dynamics.arm.arm_file_writer import save
+from franka_dynamics.cli.main import main
 
 from ..installed import needs
 
@@ -70,28 +73,28 @@ def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path):
     ]
 
 
-def test_an_open_mesh_is_refused_unless_repaired(tmp_path, capsys):
+def test_an_open_mesh_is_refused_unless_repaired(tmp_path, answered, refused):
     import trimesh
 
     box = trimesh.creation.box((30, 20, 10))
     path = tmp_path / 'open.stl'
     trimesh.Trimesh(box.vertices, box.faces[1:], process=False).export(path)
-    assert main(['payload-from-mesh', str(path), '--mass', '1']) == INPUT_AT_FAULT
-    captured = capsys.readouterr()
-    assert 'it has holes: 3 edges' in captured.err
-    assert 'payload:' not in captured.out
-    assert main(['payload-from-mesh', str(path), '--mass', '1', '--repair']) == 0
-    assert 'repair: holes were closed by 1 faces' in capsys.readouterr().out
+    command = 'payload-from-mesh', path, '--mass', '1'
+    assert 'it has holes: 3 edges' in refused(*command)
+    status, said = answered(*command, '--repair')
+    assert status == 0 and 'repair: holes were closed by 1 faces' in said
 
 
-def test_an_unlikely_weight_is_warned_of(bar, capsys):
-    main(['payload-from-mesh', bar, '--mass', '5'])
-    out = capsys.readouterr().out
-    assert 'warning: 5 kg is above the 3 kg that fer is rated for' in out
-    assert 'warning: nothing is as dense as 4.167e+04 kg/m^3; is the unit mm right?' in out
+def test_an_unlikely_weight_is_warned_of_by_the_arms_own_rated_load(bar, tmp_path, answered):
+    _, said = answered('payload-from-mesh', bar, '--mass', '5')
+    assert 'warning: 5 kg is above the 3 kg that fer is rated for' in said
+    assert 'warning: nothing is as dense as 4.167e+04 kg/m^3; is the unit mm right?' in said
+    save(replace(load('rpr'), rated_load=9.0), tmp_path / 'strong.yaml')
+    strong = answered('payload-from-mesh', bar, '--mass', '5', '--arm', tmp_path / 'strong.yaml')
+    assert 'rated' not in strong[1]
 
 
 @pytest.mark.parametrize('option', ['--mass', '--density'])
-def test_a_weight_that_is_not_positive_is_refused(bar, capsys, option):
-    assert main(['payload-from-mesh', bar, option, '-2']) == INPUT_AT_FAULT
-    assert f'{option} is -2.0; it must be a positive number.' in capsys.readouterr().err
+def test_a_weight_that_is_not_positive_is_refused(bar, refused, option):
+    said = refused('payload-from-mesh', bar, option, '-2')
+    assert f'{option} is -2.0; it must be a positive number.' in said

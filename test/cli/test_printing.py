@@ -1,17 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What verbs print and write: paths as they are, JSON that every reader takes, seeds, loads."""
+"""What verbs print and write: paths as they are, JSON that every reader takes, progress."""
 
-from dataclasses import replace
 import json
+import sys
 
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.arm_file_writer import save
-from franka_dynamics.cli import _recording_options
-from franka_dynamics.cli._say import terminal
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.cli import _say
+from franka_dynamics.cli.main import main
 
 XACRO = """<?xml version="1.0"?>
 <robot name="fr3" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -49,13 +47,6 @@ def test_a_path_with_brackets_is_printed_as_it_is(tmp_path, monkeypatch, capsys)
     assert (tmp_path / 'run[left]' / 'bp.json').is_file()
 
 
-@pytest.mark.parametrize('seed', ['-1', 'x', '1.5'])
-def test_a_seed_that_is_none_is_refused_in_a_sentence(seed, capsys):
-    assert main(['arm', 'check', '--seed', seed]) == INPUT_AT_FAULT
-    said = capsys.readouterr().err
-    assert f'{seed} is not a whole number of at least 0' in said and said.count('\n') == 1
-
-
 def test_a_xacro_is_expanded_before_it_is_compared(tmp_path, capsys):
     pytest.importorskip('xacro')
     path, arm = tmp_path / 'robot.urdf.xacro', tmp_path / 'arm.yaml'
@@ -65,29 +56,16 @@ def test_a_xacro_is_expanded_before_it_is_compared(tmp_path, capsys):
     assert main(['arm', 'compare', str(path), '--arm', str(arm)]) == 0
 
 
-def test_where_xacro_is_missing_it_is_named(tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(__import__('sys').modules, 'xacro', None)
+def test_where_xacro_is_missing_it_is_named(tmp_path, refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'xacro', None)
     path = tmp_path / 'robot.urdf.xacro'
     path.write_text(XACRO)
-    assert main(['arm', 'compare', str(path)]) == INPUT_AT_FAULT
-    said = capsys.readouterr().err
-    assert said.count('\n') == 1 and 'pip install xacro' in said and str(path) in said
-
-
-@pytest.mark.parametrize('arm, told', [('strong', False), ('weak', True)])
-def test_a_payload_is_held_against_the_arms_own_rated_load(tmp_path, capsys, arm, told):
-    trimesh = pytest.importorskip('trimesh')
-    pytest.importorskip('igl')
-    trimesh.creation.box((100, 100, 100)).export(tmp_path / 'tool.stl')
-    file = tmp_path / f'{arm}.yaml'
-    save(replace(load('rpr'), rated_load={'strong': 9.0, 'weak': 1.0}[arm]), file)
-    options = ['--mass', '4', '--unit', 'mm', '--mount', 'flange', '--arm', str(file)]
-    assert main(['payload-from-mesh', str(tmp_path / 'tool.stl'), *options]) == 0
-    assert ('rated' in capsys.readouterr().out) is told
+    said = refused('arm', 'compare', path)
+    assert 'pip install xacro' in said and f'{path}' in said
 
 
 def test_progress_is_told_by_lines_outside_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(_recording_options, '_LINE_EVERY_S', 0.0)
-    with _recording_options.progress_bar(terminal()) as bar:
-        bar.update(bar.add_task('planning', total=None), completed=3, total=12)
+    monkeypatch.setattr(_say, '_LINE_EVERY_S', 0.0)
+    with _say.ProgressBar() as bar:
+        bar.follow('planning')(3, 12)
     assert capsys.readouterr() == ('', 'planning: 3 of 12\n')

@@ -5,7 +5,7 @@
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.cli.main import main
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.xacro_writer import generated_files
 from franka_dynamics.validation.urdf_check import model_from_urdf
@@ -29,11 +29,11 @@ def test_without_a_file_the_printed_text_is_the_shipped_one(capsys):
 
 
 @pytest.mark.parametrize('words', [['export'], ['import', str(FER)]])
-def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path):
+def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path, refused):
     file = tmp_path / 'there.yaml'
     file.write_text('mine')
     command = ['arm', *words, '--output', str(file)]
-    assert main(command) == INPUT_AT_FAULT
+    assert 'add --force' in refused(*command)
     assert file.read_text() == 'mine'
     assert main([*command, '--force']) == 0
     assert file.read_text() != 'mine'

@@ -3,13 +3,9 @@
 """The ellipsoid that stands for a body's inertia."""
 
 import numpy as np
-import pytest
 
 from franka_dynamics.arm import LinkInertia
-from franka_dynamics.mesh.mesh import mesh_inertia
-from franka_dynamics.report.bodies import draw_payload, ellipsoid_axes
-
-from ..mesh.meshes import cuboid
+from franka_dynamics.report.bodies import ellipsoid_axes
 
 
 def test_a_solid_ellipsoids_own_half_axes_come_back():
@@ -19,11 +15,3 @@ def test_a_solid_ellipsoids_own_half_axes_come_back():
     half_axes, directions = ellipsoid_axes(body)
     np.testing.assert_allclose(half_axes, [a, b, c], rtol=1e-12, atol=0.0)
     np.testing.assert_allclose(np.abs(directions), np.eye(3), rtol=0.0, atol=1e-12)
-
-
-def test_a_payloads_picture_has_the_format_of_its_name(tmp_path):
-    pytest.importorskip('matplotlib')
-    mesh = cuboid((0.1, 0.05, 0.02), (0.0, 0.0, 0.05))
-    path = tmp_path / 'payload.svg'
-    draw_payload(mesh, mesh_inertia(mesh, 2700.0), path, 'a box')
-    assert path.read_bytes().startswith(b'<?xml')
