@@ -9,10 +9,9 @@ import math
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
-from rich.table import Table as RichTable
+from rich.table import Table
 from rich.text import Text
 
-from ..report.table import Cell, Head, Table
 from ..ros.monitor_feed import NodeView, TORQUE_TERMS
 
 _COLORS = {'OK': 'green', 'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
@@ -51,8 +50,8 @@ def _panel(node: NodeView, now: float, *, simulated: bool) -> Panel:
     )
 
 
-def _states(node: NodeView) -> RichTable:
-    table = RichTable.grid(padding=(0, 2))
+def _states(node: NodeView) -> Table:
+    table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow='fold')
@@ -88,19 +87,22 @@ def _number(value: float, digits: int = 0) -> str:
 
 
 def _torques(node: NodeView) -> Table:
-    """Return the torques by joint and term, marked near the limits."""
+    """Return the torques by joint and term, coloured near the limits."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
-    found = [dict(zip(node.torques[term].name, node.torques[term].effort)) for term in terms]
-    return Table(
-        'torques [N m]' if terms else 'no torques are listened to, or none has come',
-        ['joint', Head('limit', form='g'), *(Head(_HEADINGS[one], form='.2f') for one in terms)],
-        [
-            [joint, limit, *(_marked(torques.get(joint), limit) for torques in found)]
-            for joint, limit in node.torque_limits.items()
-        ],
-    )
+    caption = 'torques [N m]' if terms else 'no torques are listened to, or none has come'
+    table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
+    table.add_column('joint', no_wrap=True)
+    for heading in ('limit', *(_HEADINGS[term] for term in terms)):
+        table.add_column(heading, justify='right', no_wrap=True)
+    for joint, limit in node.torque_limits.items():
+        torques = [dict(zip(of.name, of.effort)) for of in map(node.torques.get, terms) if of]
+        table.add_row(joint, f'{limit:g}', *(_torque(of.get(joint), limit) for of in torques))
+    return table
 
 
-def _marked(torque: float | None, limit: float) -> Cell:
-    share = abs(torque) / limit if torque is not None and limit > 0.0 else 0.0
-    return Cell(torque, 'bad' if share >= _TOO_HIGH else 'warning' if share >= _HIGH else '')
+def _torque(torque: float | None, limit: float) -> Text:
+    if torque is None:
+        return Text('-')
+    share = abs(torque) / limit if limit > 0.0 else 0.0
+    style = 'red' if share >= _TOO_HIGH else 'yellow' if share >= _HIGH else ''
+    return Text(f'{torque:.2f}', style=style)

@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ._arm_options import NamedArm
-from ._options import arm_prefix_option
+from ._options import arm_prefix_option, gravity_option
 from ._say import ProgressBar
 from ..arm import ArmDescription
 from ..errors import RecordingError
 from ..options import option
-from ..recordings.preprocessing import SignalOptions
+from ..recordings.preprocessing import Motion, prepare, SignalOptions
 from ..recordings.recording import HEADER, read_recording, Recording, STAMPS
 
 
@@ -63,3 +63,30 @@ class RecordingOptions(SignalOptions, BagNames):
     def signal(self) -> SignalOptions:
         """The signal processing alone."""
         return self.part(SignalOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredTorques(RecordingOptions):
+    """A recording of an arm, whose efforts are compared with a model's."""
+
+    bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
+    gravity: tuple[float, float, float] = gravity_option('base')
+    effort_scale: tuple[float, ...] = option(
+        'what one unit of effort is, for all joints or joint by joint, where it is no N m, such '
+        'as the N m per A that identify finds, or -1 for the other sign',
+        'NM_PER_UNIT',
+        default=(),
+    )
+
+    def prepared(
+        self, arm: ArmDescription, bar: ProgressBar
+    ) -> tuple[Recording, Motion, tuple[str, ...]]:
+        """Return the recording, its motion, and what looks wrong about it."""
+        from ..recordings.plausibility import suspicions
+        from ..recordings.replay import replay_columns
+
+        recording = self.read(self.bag, arm, bar)
+        if self.effort_scale:
+            recording = recording.scaled(self.effort_scale)
+        motion = prepare(recording, self.signal, columns=replay_columns(arm.friction))
+        return recording, motion, suspicions(recording, arm, gravity=self.gravity)

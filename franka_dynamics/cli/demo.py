@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 import shlex
-import sys
 from typing import TYPE_CHECKING
 
 from ._arm_options import ArmOptions, this_command
 from ._interrupts import until_interrupted
 from ._options import folder_option
 from ._say import ProgressBar, say, say_each, show
-from ..errors import OutputError
+from ..errors import FrankaDynamicsError, OutputError
 from ..options import option
 
 if TYPE_CHECKING:
     from ..ros.demo import DemoPlan
+
+
+class _EndedError(FrankaDynamicsError):
+    """A signal has come that asks for the end."""
+
+    status = 130
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +33,6 @@ class Demo(ArmOptions):
 
     arm: str = option(
         'a shipped arm', choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'), default='fer'
-    )
-    lockstep: bool = option(
-        'let the arm wait for each torque from the beginning, as it does by itself where '
-        'the machine is too busy for a thousand a second',
-        default=False,
     )
     output: Path = folder_option(
         'figures, pictures, bag and logs go into a new folder in here', default=Path('demo_output')
@@ -60,9 +60,6 @@ class Demo(ArmOptions):
             return self._run(plan, folder)
         except TooBusyError as error:
             raise TooBusyError(f'this machine is too busy: {error}') from error
-        except KeyboardInterrupt:
-            print(f'The logs are in {folder}.', file=sys.stderr)
-            raise
 
     def _run(self, plan: DemoPlan, folder: Path) -> int:
         """Do both acts and show what came of them; the exit status."""
@@ -74,7 +71,7 @@ class Demo(ArmOptions):
             second_act_report,
             write_json,
         )
-        from ..ros.demo import LOCKSTEP, run_session, WALL
+        from ..ros.demo import run_session
         from ..simulation.demo_figures import demo_figures
         from ..simulation.model_trial import run_trial
 
@@ -85,9 +82,9 @@ class Demo(ArmOptions):
             def progress(text: str, share: float) -> None:
                 follow(100.0 * share, description=text)
                 if not unasked():
-                    raise KeyboardInterrupt
+                    raise _EndedError(f'interrupted; the logs are in {folder}')
 
-            session = run_session(plan, folder, progress, LOCKSTEP if self.lockstep else WALL)
+            session = run_session(plan, folder, progress)
             progress('writing the recording', 0.0)
             write_recording(session.steps, folder / 'bag')
             (folder / 'steps').unlink()

@@ -3,7 +3,7 @@
 """
 `franka-dynamics doctor`: whether a machine, and what runs on it, is as it should be.
 
-Of the machine: Python, real-time permission, processor, DDS; of what runs: `ros.system_checks`.
+Of the machine: real-time permission, processor, DDS; of what runs: `ros.system_checks`.
 """
 
 from __future__ import annotations
@@ -43,95 +43,59 @@ class Check(NamedTuple):
 
 def machine_checks(*, simulated: bool) -> Iterator[Check]:
     """Yield what can be said without ROS; a simulated arm needs less than a real one."""
-    yield _python()
-    yield _realtime(simulated=simulated)
-    yield _kernel()
-    yield from _processor()
-    yield _buffers()
-    yield from dds_settings(os.environ)
-
-
-def _python() -> Check:
-    text = f'Python {platform.python_version()} on {platform.system()} {platform.machine()}'
-    known = platform.python_version_tuple()[:2] in (('3', '11'), ('3', '12'))
-    return Check(
-        'Python',
-        GOOD if known else NOTE,
-        text if known else f'{text}; 3.11 and 3.12 are tested',
-    )
-
-
-def _realtime(*, simulated: bool) -> Check:
     soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
     if os.geteuid() == 0 or soft in (-1, resource.RLIM_INFINITY) or soft >= _PRIORITY:
-        return Check('real-time permission', GOOD, 'SCHED_FIFO is allowed')
-    return Check(
-        'real-time permission',
-        NOTE if simulated else BAD,
-        f'priority {_PRIORITY} is not allowed (rtprio {soft}): add "@realtime - rtprio '
-        '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, you to '
-        'the group realtime, and log in anew',
-    )
-
-
-def _kernel() -> Check:
-    if Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version():
-        return Check('kernel', GOOD, f'{platform.release()} is PREEMPT_RT')
-    return Check(
+        yield Check('real-time permission', GOOD, 'SCHED_FIFO is allowed')
+    else:
+        yield Check(
+            'real-time permission',
+            NOTE if simulated else BAD,
+            f'priority {_PRIORITY} is not allowed (rtprio {soft}): add "@realtime - rtprio '
+            '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, you to '
+            'the group realtime, and log in anew',
+        )
+    realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
+    yield Check(
         'kernel',
-        NOTE,
-        f'{platform.release()} is not PREEMPT_RT: enough for '
-        'simulation, not for FCI, which needs one for every controller',
+        GOOD if realtime else NOTE,
+        f'{platform.release()} is PREEMPT_RT'
+        if realtime
+        else f'{platform.release()} is not PREEMPT_RT: enough for simulation, not for FCI, which '
+        'needs one for every controller',
     )
-
-
-def _processor() -> Iterator[Check]:
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     busy = load > 0.75 * cores
-    yield Check(
-        'processor',
-        NOTE if busy else GOOD,
-        f'{cores} cores, load {load:.1f}' + ('; other work will delay cycles' if busy else ''),
-    )
-    governors = {
-        path.read_text().strip()
-        for path in Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
-    }
-    if governors and governors != {'performance'}:
+    delayed = '; other work will delay cycles' if busy else ''
+    yield Check('processor', NOTE if busy else GOOD, f'{cores} cores, load {load:.1f}{delayed}')
+    processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
+    governors = {path.read_text().strip() for path in processors}
+    if governors - {'performance'}:
         yield Check(
             'frequency',
             NOTE,
             f'the governor is {", ".join(sorted(governors))}; '
             'set performance (cpupower frequency-set -g performance) for even cycles',
         )
-
-
-def _buffers() -> Check:
     try:
         size = int(Path('/proc/sys/net/core/rmem_max').read_text())
     except (OSError, ValueError):
-        return Check('receive buffer', NOTE, 'net.core.rmem_max cannot be read here')
-    if size >= _RECEIVE_BUFFER:
-        return Check('receive buffer', GOOD, f'net.core.rmem_max is {size}')
-    return Check(
+        size = 0
+    small = f'; sysctl -w net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole'
+    yield Check(
         'receive buffer',
-        NOTE,
-        f'net.core.rmem_max is {size}; sysctl -w '
-        f'net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole',
+        GOOD if size >= _RECEIVE_BUFFER else NOTE,
+        f'net.core.rmem_max is {size or "not known"}{"" if size >= _RECEIVE_BUFFER else small}',
     )
+    yield from dds_settings(os.environ)
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
     """Yield what the environment says about the ROS network."""
-    domain, reach = (
-        variables.get('ROS_DOMAIN_ID', '0'),
-        variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET'),
-    )
+    domain = variables.get('ROS_DOMAIN_ID', '0')
+    reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
     middleware = variables.get('RMW_IMPLEMENTATION', 'the default middleware')
-    beyond = (
-        '' if 'ROS_AUTOMATIC_DISCOVERY_RANGE' in variables else ' (sim: LOCALHOST; heard here)'
-    )
-    yield Check('network', GOOD, f'domain {domain}, discovery {reach}{beyond}, {middleware}')
+    shown = reach or 'SUBNET (sim: LOCALHOST; heard here)'
+    yield Check('network', GOOD, f'domain {domain}, discovery {shown}, {middleware}')
     if variables.get('RMW_IMPLEMENTATION', _DEFAULT_MIDDLEWARE) == _DEFAULT_MIDDLEWARE:
         yield Check(
             'middleware',

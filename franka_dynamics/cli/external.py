@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ._arm_options import ArmOptions
-from ._options import gravity_option, new_bag
-from ._recording_options import RecordingOptions
+from ._options import new_bag
+from ._recording_options import MeasuredTorques
 from ._say import ProgressBar, say, say_each
 from ..errors import OutputError
 from ..files import complete_or_absent, writable_file
@@ -47,14 +47,12 @@ def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, st
 
 
 @dataclass(frozen=True, kw_only=True)
-class External(RecordingOptions, ArmOptions):
+class External(MeasuredTorques, ArmOptions):
     """Write the external torque and wrench of a recording: a table or a bag."""
 
-    bag: str = option('a rosbag2 folder, or one bag file', 'BAG', positional=True)
     output: Path = option(
         'a .csv or .h5 file, or the folder of a new rosbag2', 'PATH', kind=_output
     )
-    gravity: tuple[float, float, float] = gravity_option('base')
     frame: str = option(
         "where the wrench acts: 'flange' or a joint's number", 'FRAME', default='flange'
     )
@@ -63,11 +61,6 @@ class External(RecordingOptions, ArmOptions):
         ('X', 'Y', 'Z'),
         default=(0.0, 0.0, 0.0),
     )
-    effort_scale: tuple[float, ...] = option(
-        'what one unit of effort is, for all joints or joint by joint, where it is no N m',
-        'NM_PER_UNIT',
-        default=(),
-    )
 
     def run(self) -> int:
         """Write what was asked for; say how large the torque is and what it rests on."""
@@ -75,10 +68,8 @@ class External(RecordingOptions, ArmOptions):
 
         from ..control.external_wrench import wrenches_along, WrenchEstimator
         from ..dynamics.pinocchio_model import PinocchioModel
-        from ..recordings.plausibility import suspicions
-        from ..recordings.preprocessing import prepare
         from ..recordings.recording import Recording, Wrenches, write_bag
-        from ..recordings.replay import fit, replay_columns
+        from ..recordings.replay import fit
 
         output, arm = self.output, self.load_arm()
         if output.suffix.lower() not in ('', '.csv', '.h5'):
@@ -89,12 +80,7 @@ class External(RecordingOptions, ArmOptions):
         model = PinocchioModel(arm, self.gravity)
         estimator = WrenchEstimator(model, frame, self.tool_center)
         with ProgressBar() as bar:
-            recording = self.read(self.bag, arm, bar)
-            if self.effort_scale:
-                recording = recording.scaled(self.effort_scale)
-            warnings = suspicions(recording, arm, gravity=self.gravity)
-            signal = self.signal
-            motion = prepare(recording, signal, columns=replay_columns(arm.friction))
+            recording, motion, warnings = self.prepared(arm, bar)
             torque = motion.effort - fit(arm, motion, gravity=self.gravity).predicted
             wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
         stamp_ns = recording.stamp_ns[0] + np.round(motion.time * 1e9).astype(np.int64)
@@ -105,12 +91,10 @@ class External(RecordingOptions, ArmOptions):
             'arm': f'{arm.name}, set {arm.inertial_set}',
             'hand': arm.hand,
             'payload': payload,
-            'friction': 'of the arm file, taken out'
-            if arm.friction is not None
-            else 'none taken out',
+            'friction': 'of the arm file, taken out' if arm.friction else 'none taken out',
             'gravity': ' '.join(f'{value:g}' for value in self.gravity),
             'joints': ' '.join(recording.joint_names),
-            'signal': f'{signal.rate:g} Hz, zero-phase low-pass at {signal.cutoff:g} Hz',
+            'signal': f'{self.rate:g} Hz, zero-phase low-pass at {self.cutoff:g} Hz',
             'torque': 'measured - model [N m]: what the arm exerts on its surroundings, J^T '
             'wrench',
             'wrench': f'force [N] and moment [N m] that the arm exerts, axes of the base, at '

@@ -16,10 +16,10 @@ from ._say import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..arm.payload import PAYLOAD_ORDER
 from ..options import option
+from ..recordings.preprocessing import Motion, prepare
 
 if TYPE_CHECKING:
     from ..identification.payload import PayloadEstimate
-    from ..recordings.preprocessing import Motion
 
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
@@ -69,7 +69,6 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
     def _motions(self, arm: ArmDescription, bar: ProgressBar, bags: Sequence[str]) -> list[Motion]:
         from ..identification.payload import static_samples
         from ..recordings.plausibility import suspicions
-        from ..recordings.preprocessing import prepare
 
         motions = []
         for bag in bags:

@@ -137,7 +137,7 @@ class Record(Topics, ArmOptions):
             say(f'not usable: {error}')
             return 1
         say_each(warnings, 'warning')
-        say_each((*motion.remarks, *(one for one in progress.problems if 'move' in one)), 'note')
+        say_each((*motion.remarks, *progress.problems), 'note')
         say(
             f'{"doubtful" if warnings else "usable"}: {len(motion)} samples at '
             f'{motion.options.rate:g} Hz. Next:'

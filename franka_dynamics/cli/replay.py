@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._options import file_option, folder_option, gravity_option, json_option
-from ._recording_options import RecordingOptions
+from ._options import file_option, folder_option, json_option
+from ._recording_options import MeasuredTorques
 from ._say import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
@@ -29,10 +29,9 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay(RecordingOptions):
+class Replay(MeasuredTorques):
     """Compare a recording's measured torques with the model's, set by set."""
 
-    bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
     sets: tuple[str, ...] = option(
         'inertial sets to try (default: all of the arm file)', 'SET', flags=('--set',), default=()
     )
@@ -43,19 +42,12 @@ class Replay(RecordingOptions):
         flags=('--hand',),
         default=(),
     )
-    gravity: tuple[float, float, float] = gravity_option('base')
     output: Path = folder_option('where plots go', default=Path('replay_output'))
     all: bool = option(
         'print every set and hand that was tried, not those that fit best', default=False
     )
     no_plots: bool = option('draw nothing', default=False)
     json: Path | None = json_option()
-    effort_scale: tuple[float, ...] = option(
-        'what one unit of effort is, for all joints or joint by joint, where it is no N '
-        'm, such as the N m per A that identify finds, or -1 for the other sign',
-        'NM_PER_UNIT',
-        default=(),
-    )
     contact: bool = option(
         "run the node's contact detection over the recording with the set that fits best,"
         ' and print its alarms',
@@ -73,9 +65,7 @@ class Replay(RecordingOptions):
         """Print the table and the verdicts; exit 1 only if a required E is missed."""
         from ..control.contact import replay_contact
         from ..recordings.mounted import judge_mounted
-        from ..recordings.plausibility import suspicions
-        from ..recordings.preprocessing import prepare
-        from ..recordings.replay import fit_all, replay_columns
+        from ..recordings.replay import fit_all
         from ..report.replay import (
             alike,
             contact_as_data,
@@ -91,12 +81,8 @@ class Replay(RecordingOptions):
             self.refuse('anything but --contact', 'learn')
         arms = self._candidates()
         with ProgressBar() as bar:
-            recording = self.read(self.bag, arms[0], bar)
-            if self.effort_scale:
-                recording = recording.scaled(self.effort_scale)
-            warnings = suspicions(recording, arms[0], gravity=self.gravity)
             # Friction belongs to the arm file, so all of its sets have the same.
-            motion = prepare(recording, self.signal, columns=replay_columns(arms[0].friction))
+            recording, motion, warnings = self.prepared(arms[0], bar)
             each = bar.track(arms, description='predicting')
             fits = fit_all(each, motion, gravity=self.gravity)
             best, found = fits[0].arm, None

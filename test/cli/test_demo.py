@@ -14,15 +14,15 @@ def test_the_demos_options_reach_its_plan(monkeypatch, tmp_path):
 
     plans = []
 
-    def start(plan, folder, show, pacing):
-        plans.append((plan, pacing))
+    def start(plan, folder, show):
+        plans.append(plan)
         raise demo.DemoError('seen enough')
 
     monkeypatch.setattr(demo, 'run_session', start)
-    options = '--arm fr3 --hand none --payload 0.3,0,0,0.05 --lockstep'.split()
+    options = '--arm fr3 --hand none --payload 0.3,0,0,0.05'.split()
     assert main(['demo', '--output', str(tmp_path), *options]) == 1
-    ((plan, pacing),) = plans
-    assert (plan.arm.name, plan.arm.hand, pacing) == ('fr3', 'none', demo.LOCKSTEP)
+    (plan,) = plans
+    assert (plan.arm.name, plan.arm.hand) == ('fr3', 'none')
     assert plan.arm_parameters.items() >= {'robot_type': 'fr3', 'hand': 'none'}.items()
     assert plan.payload['payload'][:4] == [0.3, 0.0, 0.0, 0.05]
 
@@ -35,7 +35,7 @@ def test_a_failure_and_a_busy_machine_have_statuses_of_their_own(
 
     error = getattr(demo, name)
 
-    def crash(plan, folder, show, pacing):
+    def crash(plan, folder, show):
         raise error('simulator_node was ended by SIGSEGV; its log is a.log.')
 
     monkeypatch.setattr(demo, 'run_session', crash)

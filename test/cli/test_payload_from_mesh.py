@@ -11,7 +11,7 @@ import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.arm_file_writer import save
-from franka_dynamics.cli.main import main
+from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 
 from ..installed import needs
 
@@ -73,16 +73,19 @@ def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path):
     ]
 
 
-def test_an_open_mesh_is_refused_unless_repaired(tmp_path, answered, refused):
+def test_an_open_mesh_is_refused_unless_repaired(tmp_path, capsys):
     import trimesh
 
     box = trimesh.creation.box((30, 20, 10))
     path = tmp_path / 'open.stl'
     trimesh.Trimesh(box.vertices, box.faces[1:], process=False).export(path)
-    command = 'payload-from-mesh', path, '--mass', '1'
-    assert 'it has holes: 3 edges' in refused(*command)
-    status, said = answered(*command, '--repair')
-    assert status == 0 and 'repair: holes were closed by 1 faces' in said
+    command = ['payload-from-mesh', str(path), '--mass', '1']
+    assert main(command) == INPUT_AT_FAULT
+    captured = capsys.readouterr()
+    assert 'it has holes: 3 edges' in captured.err
+    assert 'payload:' not in captured.out
+    assert main([*command, '--repair']) == 0
+    assert 'repair: holes were closed by 1 faces' in capsys.readouterr().out
 
 
 def test_an_unlikely_weight_is_warned_of_by_the_arms_own_rated_load(bar, tmp_path, answered):

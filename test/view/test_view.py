@@ -25,11 +25,6 @@ pytestmark = needs('viser')
 FER = load('fer')
 
 
-def default_signals():
-    """Let a child begin with Ctrl-C at work: a shell's background has it ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 # Links are blue-grey: blue above red by this much, of 1. Floor, text and background are grey.
 BLUER = 0.08
 LEAST_PIXELS = 1000  # of 500 000; the arm fills several thousand
@@ -46,7 +41,6 @@ def address(simulate, tmp_path_factory):
         [sys.executable, '-u', '-m', 'franka_dynamics', 'view', str(bag), '--port', str(port)],
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=default_signals,
     )
     lines = []
     try:
