@@ -83,8 +83,8 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
         ('arm check --arm ./folder', 'folder is a folder; give'),
         ('arm compare folder', 'folder is a folder; give'),
         ('arm check --hand empty.yaml', 'a hand file starts with name, source'),
-        ('arm explain arrays.yaml', 'arrays.yaml is no NumPy .npz file'),
-        ('arm explain missing.npz', 'missing.npz cannot be read: No such file'),
+        ('arm explain arrays.yaml', "arrays.yaml: files that end in '.yaml' cannot be"),
+        ('arm explain missing.npz', 'missing.npz does not exist, or is a folder'),
         ('arm check --payload=-1,0,0,0', 'a mass cannot be negative'),
     ],
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-import zipfile
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ._options import gravity_option, json_option
 from ._say import say, terminal, write_json
 from ..errors import RecordingError
 from ..options import option
+from ..typing import Array
 
 if TYPE_CHECKING:
     from ..arm.sampling import JointStates
@@ -63,32 +63,21 @@ class Explain(ArmOptions):
         return 0 if verdict.difference <= AGREEMENT * max(1.0, np.abs(torque).max()) else 1
 
 
-def _read(path: Path) -> tuple[JointStates, np.ndarray]:
+def _read(path: Path) -> tuple[JointStates, Array]:
     from ..arm.sampling import JointStates
+    from ..recordings.log_file import read_log
 
-    try:
-        with np.load(path) as archive:
-            missing = [name for name in _ARRAYS if name not in archive.files]
-            if missing:
-                raise RecordingError(
-                    f'{path} has no array {", ".join(missing)}; it needs q, dq, ddq and tau, each '
-                    'of shape (count, n).'
-                )
-            arrays = [np.asarray(archive[name], dtype=float) for name in _ARRAYS]
-    except OSError as error:
-        raise RecordingError(f'{path} cannot be read: {error.strerror}.') from error
-    except (EOFError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        if isinstance(error, RecordingError):
-            raise
+    arrays = read_log(path).arrays
+    missing = [name for name in _ARRAYS if name not in arrays]
+    if missing:
         raise RecordingError(
-            f'{path} is no NumPy .npz file; write one with '
-            'numpy.savez(FILE, q=q, dq=dq, ddq=ddq, tau=tau).'
-        ) from error
-    shapes = {name: array.shape for name, array in zip(_ARRAYS, arrays)}
-    if len(set(shapes.values())) > 1 or arrays[0].ndim != 2 or not len(arrays[0]):
-        listed = ', '.join(f'{name} {shape}' for name, shape in shapes.items())
-        raise RecordingError(
-            f'{path}: q, dq, ddq and tau must have one shape (count, n), at '
-            f'least one state; they have {listed}.'
+            f'{path} has no array {", ".join(missing)}; it needs q, dq, ddq and tau, each '
+            'of shape (count, n).'
         )
-    return JointStates(*arrays[:3]), arrays[3]
+    q, dq, ddq, tau = (arrays[name] for name in _ARRAYS)
+    if not q.shape == dq.shape == ddq.shape == tau.shape or q.ndim != 2:
+        listed = ', '.join(f'{name} {arrays[name].shape}' for name in _ARRAYS)
+        raise RecordingError(
+            f'{path}: q, dq, ddq and tau must have one shape (count, n); they have {listed}.'
+        )
+    return JointStates(q, dq, ddq), tau

@@ -144,7 +144,7 @@ td.bad { background: #f8d7da; padding: .2rem .7rem }
 def page(title: str, parts: Iterable[str | Table]) -> str:
     """Return a whole page; `parts` are HTML or tables, the title is text."""
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
         f'<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n'
         f'<h1>{escape(title)}</h1>\n'
         + '\n'.join(part.html() if isinstance(part, Table) else part for part in parts)
@@ -167,4 +167,4 @@ def picture(figure: Any, description: str) -> str:
     data = io.BytesIO()
     figure.savefig(data, format='png', dpi=100)
     text = base64.b64encode(data.getvalue()).decode('ascii')
-    return f'<img alt="{escape(description)}" src="data:image/png;base64,{text}">'
+    return f'<img alt="{escape(description)}" src="data:image/png;base64,{text}"/>'

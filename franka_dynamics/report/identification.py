@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from .elements import plus_minus, rounded
+from .replay import errors_as_data
 from .table import Cell, Head, plain, Table
 from ..identification.effort_scale import SCALE_NOT_SHOWN
 from ..identification.identify import Identification
 from ..identification.samples import BY_BAG
 from ..identification.verdict import LEAST_GAIN, Score, Verdict
-from ..recordings.replay import ResidualRms
 
 _NAMES = 5  # so many names a sentence lists
 
@@ -89,11 +89,11 @@ def _parameters(result: Identification) -> list[tuple[Any, ...]]:
 def _score(one: Score) -> dict[str, Any]:
     return {
         'name': one.name,
-        'train': _errors(one.train),
-        'test': _errors(one.test),
-        'test_without_friction': _errors(one.test_rigid),
-        'test_with_friction_of_the_unseen': _errors(one.test_inertias),
-        'test_unfiltered': _errors(one.test_unfiltered),
+        'train': errors_as_data(one.train),
+        'test': errors_as_data(one.test),
+        'test_without_friction': errors_as_data(one.test_rigid),
+        'test_with_friction_of_the_unseen': errors_as_data(one.test_inertias),
+        'test_unfiltered': errors_as_data(one.test_unfiltered),
         'parts': [
             {
                 'name': part.name,
@@ -104,10 +104,6 @@ def _score(one: Score) -> dict[str, Any]:
             for part in one.parts
         ],
     }
-
-
-def _errors(errors: ResidualRms) -> dict[str, Any]:
-    return {'E': errors.whole, 'joints': errors.joints.tolist()}
 
 
 def headline(result: Identification) -> str:
@@ -222,14 +218,13 @@ def shown_names(names: Sequence[str]) -> str:
 
 def _about_friction(result: Identification) -> list[str]:
     """Return a sentence on the friction terms that were held."""
-    sentences = []
-    if result.friction_held:
-        sentences.append(
-            f'The motion does not determine {len(result.friction_held)} friction parameters, '
-            'which are smaller than their own deviation and held at zero: '
-            f'{", ".join(result.friction_held)}.'
-        )
-    return sentences
+    held = result.friction_held
+    if not held:
+        return []
+    return [
+        f'The motion does not determine {len(held)} friction parameters, which are smaller than '
+        f'their own deviation and held at zero: {", ".join(held)}.'
+    ]
 
 
 def warning_lines(result: Identification) -> list[str]:

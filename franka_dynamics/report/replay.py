@@ -51,18 +51,20 @@ def replay_as_data(
     }
 
 
-def _fit_as_data(one: Fit) -> dict[str, Any]:
-    def errors(figures: ResidualRms) -> dict[str, Any]:
-        return {'E': figures.whole, 'joints': figures.joints}
+def errors_as_data(errors: ResidualRms) -> dict[str, Any]:
+    """Return E and its share of every joint, for `json_text` [N m]."""
+    return {'E': errors.whole, 'joints': errors.joints}
 
+
+def _fit_as_data(one: Fit) -> dict[str, Any]:
     return {
         'inertial_set': one.arm.inertial_set,
         'hand': one.arm.hand,
         'physical': not one.arm.inconsistencies(),
         'friction': one.arm.friction is not None,
-        'whole': errors(one.whole),
-        'unfiltered': errors(one.unfiltered),
-        'without_friction': errors(one.rigid),
+        'whole': errors_as_data(one.whole),
+        'unfiltered': errors_as_data(one.unfiltered),
+        'without_friction': errors_as_data(one.rigid),
     }
 
 

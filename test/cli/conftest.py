@@ -20,13 +20,14 @@ def answered(capsys):
 
 @pytest.fixture
 def refused(capsys):
-    """Return a function: the one sentence by which a command is refused, with nothing printed."""
+    """Return a function: the one sentence by which a command is refused, after what it says."""
 
-    def run(*words):
+    def run(*words, after=''):
         assert main([f'{word}' for word in words]) == INPUT_AT_FAULT
         out, said = capsys.readouterr()
         *progress, sentence = said.splitlines()  # of which a busy machine tells
-        assert out == '' and all(' of ' in line for line in progress), (out, said)
+        assert out.partition(':')[0] == after, out
+        assert all(' of ' in line for line in progress), said
         return sentence
 
     return run

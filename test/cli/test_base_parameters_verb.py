@@ -19,17 +19,17 @@ def wide_terminal(monkeypatch):
 
 
 @pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
-def test_the_frankas_count_bound_and_rank_are_told_and_agree(gravity, count, capsys):
-    assert main(['arm', 'base-parameters', '--arm', 'fer', '--gravity', gravity]) == 0
-    out = capsys.readouterr().out
+def test_the_frankas_count_bound_and_rank_are_told_and_agree(gravity, count, answered):
+    status, out = answered('arm', 'base-parameters', '--arm', 'fer', '--gravity', gravity)
+    assert status == 0
     assert (
         f'{count} base parameters of 70 standard ones; at most 45 by Gautier and Khalil, '
         f'eq. 23; rank of the regressor over random states: {count}'
-    ) in ' '.join(out.split())
+    ) in out
     assert 'MISMATCH' not in out and 'note:' not in out
 
 
-def test_a_twist_that_nearly_vanishes_gets_a_note(tmp_path, capsys):
+def test_a_twist_that_nearly_vanishes_gets_a_note(tmp_path, answered):
     path = tmp_path / 'arm.yaml'
     path.write_text(
         'name: nearly\nconvention: modified\ndefault_set: only\njoints:\n'
@@ -41,10 +41,8 @@ def test_a_twist_that_nearly_vanishes_gets_a_note(tmp_path, capsys):
         'inertia: [0.01, 0.0, 0.0, 0.01, 0.0, 0.01]}\n',
         encoding='utf-8',
     )
-    main(['arm', 'base-parameters', '--arm', str(path)])
-    assert 'the geometry is close to one with fewer base parameters' in ' '.join(
-        capsys.readouterr().out.split()
-    )
+    said = answered('arm', 'base-parameters', '--arm', path)[1]
+    assert 'note: the geometry is close to one with fewer base parameters' in said
 
 
 def test_the_json_files_map_gives_its_values(tmp_path):
@@ -60,11 +58,11 @@ def test_the_json_files_map_gives_its_values(tmp_path):
 
 
 @pytest.mark.parametrize('confirmed', [(42, 1e-14), (43, 1e-3)])
-def test_what_other_states_do_not_confirm_exits_with_1(monkeypatch, capsys, confirmed):
+def test_what_other_states_do_not_confirm_exits_with_1(monkeypatch, answered, confirmed):
     # No arm is known to do it.
     monkeypatch.setattr(BaseParameters, 'confirmed', lambda _: confirmed)
-    assert main(['arm', 'base-parameters', '--arm', 'fer']) == 1
-    assert 'MISMATCH' in capsys.readouterr().out
+    status, said = answered('arm', 'base-parameters', '--arm', 'fer')
+    assert status == 1 and 'MISMATCH' in said
 
 
 def test_letters_give_the_papers_line_and_a_latex_file(capsys):

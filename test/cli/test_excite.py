@@ -43,12 +43,8 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
     arm = load('fer')
     assert message['joint_names'] == list(arm.joint_names)
     points = message['points']
-    times = np.array(
-        [
-            point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']
-            for point in points
-        ]
-    )
+    stamps = [point['time_from_start'] for point in points]
+    times = np.array([stamp['sec'] + 1e-9 * stamp['nanosec'] for stamp in stamps])
     np.testing.assert_allclose(times, np.arange(201) / 25.0, rtol=0.0, atol=1e-9)
     columns = [
         np.array([point[field] for point in points])
@@ -65,41 +61,39 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
     np.testing.assert_allclose(columns[1][[0, -1]], 0.0, rtol=0.0, atol=1e-6)
 
 
-def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, capsys):
+def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, answered):
     names = tuple(f'axis{k}' for k in range(7))
     recording = replace(simulate(load('fer'), duration=10.0), joint_names=names)
     write_recording(replace(recording, topic='/measured'), tmp_path / 'bag')
-    command = ['identify', 'plan', '--output', str(tmp_path / 'excitation.yaml'), *QUICK]
-    given = ['--given', str(tmp_path / 'bag'), '--joint-names', *names, '--topic', '/measured']
-    assert main([*command, *given, '--gravity', '0', '0', '-9.81']) == 0
-    assert '400 repetitions of 8 s (53.3 minutes), and the 1 given bags' in ' '.join(
-        capsys.readouterr().out.split()
-    )
+    command = ['identify', 'plan', '--output', tmp_path / 'excitation.yaml', *QUICK]
+    given = ['--given', tmp_path / 'bag', '--joint-names', *names, '--topic', '/measured']
+    status, said = answered(*command, *given, '--gravity', '0', '0', '-9.81')
+    assert status == 0
+    assert '400 repetitions of 8 s (53.3 minutes), and the 1 given bags' in said
 
 
-def test_too_few_repetitions_are_answered_with_no(tmp_path, capsys):
+def test_too_few_repetitions_are_answered_with_no(tmp_path, answered):
     out = tmp_path / 'excitation.yaml'
-    assert main(['identify', 'plan', '--output', str(out), *QUICK, '--repetitions', '1']) == 1
-    printed = ' '.join(capsys.readouterr().out.split())
-    assert 'that matter are NOT identifiable: ' in printed
-    assert 'repeat it more often (--repetitions)' in printed
+    status, said = answered('identify', 'plan', '--output', out, *QUICK, '--repetitions', '1')
+    assert status == 1
+    assert 'that matter are NOT identifiable: ' in said
+    assert 'repeat it more often (--repetitions)' in said
     assert out.exists()  # another one may complement it
 
 
-def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, capsys):
+def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
     # Link 7 of the FR3 has 1e-4 kg m^2: no motion shows it beside the sensors' noise. A motion as
     # slow as this one is to be repeated more often than at least.
     out = tmp_path / 'excitation.yaml'
-    command = 'identify plan --arm fr3 --fraction 0.4 --output'.split()
-    command += [str(out), *QUICK[:-2]]
-    assert main(command) == 0
-    printed = ' '.join(capsys.readouterr().out.split())
+    command = [*'identify plan --arm fr3 --fraction 0.4 --output'.split(), out, *QUICK[:-2]]
+    status, printed = answered(*command)
+    assert status == 0
     count = int(printed.split('left open by ')[1].split(' repetitions of 8 s')[0])
     assert 10 < count <= 200
     assert 'XXR_7' in printed.split('; ')[1].split(' are not needed')[0]
     assert 'NOT identifiable' not in printed
     # One repetition less is not enough.
-    assert main([*command, '--repetitions', str(count - 1)]) == 1
+    assert answered(*command, '--repetitions', count - 1)[0] == 1
 
 
 def test_a_rehearsal_identifies_the_hidden_hand(planned):
@@ -113,15 +107,17 @@ def test_a_rehearsal_identifies_the_hidden_hand(planned):
 
 
 @pytest.mark.parametrize(
-    ('options', 'sentence'),
+    ('options', 'after', 'sentence'),
     [
-        (['--period', '0'], 'The period is 0.0 s; it must be positive'),
-        (['--fraction', '0'], 'The fraction of the limits is 0.0'),
-        (['--start', '0', '0'], 'start has shape (2,), expected (7,)'),
-        (['--table', '0.6'], 'The start pose is beyond a limit or too near to the table'),
+        (['--period', '0'], 'planning', 'The period is 0.0 s; it must be positive'),
+        (['--fraction', '0'], '', 'The fraction of the limits is 0.0'),
+        (['--start', '0', '0'], 'planning', 'start has shape (2,), expected (7,)'),
+        (['--table', '0.6'], 'planning', 'The start pose is beyond a limit or too near to the t'),
     ],
 )
-def test_an_option_at_fault_is_refused_and_nothing_written(tmp_path, refused, options, sentence):
-    out = tmp_path / 'x.yaml'
-    assert sentence in refused('identify', 'plan', '--output', out, *QUICK, *options)
-    assert not out.exists()
+def test_an_option_at_fault_is_refused_and_nothing_written(
+    tmp_path, refused, options, after, sentence
+):
+    command = ['identify', 'plan', '--output', tmp_path / 'x.yaml', *QUICK, *options]
+    assert sentence in refused(*command, after=after)
+    assert not (tmp_path / 'x.yaml').exists()

@@ -68,13 +68,13 @@ def test_the_next_command_names_the_arm_as_it_was_given(
     assert words[-len(arm) - 2 :] == ['replay', str(bag), *arm]
 
 
-def test_where_nothing_was_heard_the_sentence_says_where_to_look(monkeypatch, tmp_path, capsys):
+def test_where_nothing_was_heard_the_sentence_says_where_to_look(monkeypatch, tmp_path, answered):
     from franka_dynamics.ros import recording_session
 
     monkeypatch.setattr(
         recording_session, 'record', lambda *_: recording_session.Progress(seconds=5.0)
     )
-    assert main(['bag', 'record', '--output', str(tmp_path / 'bag'), '--topic', 'states']) == 1
-    printed = ' '.join(capsys.readouterr().out.split())
-    assert 'not usable: nothing was heard on /states in 5.0 s' in printed
-    assert 'franka-dynamics doctor' in printed
+    status, said = answered('bag', 'record', '--output', tmp_path / 'bag', '--topic', 'states')
+    assert status == 1
+    assert 'not usable: nothing was heard on /states in 5.0 s' in said
+    assert 'franka-dynamics doctor' in said
