@@ -65,22 +65,11 @@ def main() -> None:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
         (folder / 'main.cpp').write_text(PROGRAM)
-        subprocess.run(
-            [
-                compiler,
-                '-std=c++17',
-                '-O2',
-                '-I',
-                str(folder / 'include'),
-                '-o',
-                str(folder / 'timed'),
-                str(folder / 'main.cpp'),
-            ],
-            check=True,
-        )
-        mean, p50, p99, p999, _ = subprocess.run(
-            [str(folder / 'timed')], check=True, text=True, capture_output=True
-        ).stdout.split()
+        include, program = folder / 'include', folder / 'timed'
+        options = ['-std=c++17', '-O2', '-I', include, '-o', program, folder / 'main.cpp']
+        subprocess.run([compiler, *options], check=True)
+        done = subprocess.run([program], check=True, text=True, capture_output=True)
+        mean, p50, p99, p999, _ = done.stdout.split()
     print(
         f'{platform.processor() or platform.machine()}, {compiler} -O2, one million cycles of '
         f'{arguments.arm} with payload, inclined base and the friction of its file: '

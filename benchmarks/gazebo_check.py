@@ -27,8 +27,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import rclpy
 from rclpy.experimental import EventsExecutor
-from rich.console import Console
-from rich.table import Table
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
@@ -67,10 +65,11 @@ class Figure:
     most: float | None = None
     reached: float | None = None  # the real-time factor meanwhile
 
-    @property
-    def label(self) -> str:
-        """The name, and the real-time factor that was reached where it was measured."""
-        return self.name if self.reached is None else f'{self.name} (reached {self.reached:.2f})'
+    def __str__(self) -> str:
+        reached = '' if self.reached is None else f' (reached {self.reached:.2f})'
+        bound = '' if self.most is None else f' (at most {self.most:g})'
+        missed = '' if self.fine else ', MISSED'
+        return f'{self.name}{reached}: {self.value:.3g} {self.unit}{bound}{missed}'
 
     @property
     def fine(self) -> bool:
@@ -98,16 +97,9 @@ class Gazebo:
             ),
             encoding='utf-8',
         )
+        launch = 'ros2 launch franka_dynamics gazebo.launch.py gui:=false'.split()
         self._launch = subprocess.Popen(
-            [
-                'ros2',
-                'launch',
-                'franka_dynamics',
-                'gazebo.launch.py',
-                f'robot_type:={robot_type}',
-                'gui:=false',
-                f'world:={world}',
-            ],
+            [*launch, f'robot_type:={robot_type}', f'world:={world}'],
             stdout=self._log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -126,20 +118,9 @@ class Gazebo:
         self._ask('set_physics', 'Physics', f'max_step_size: 0.001, real_time_factor: {factor}')
 
     def _ask(self, service: str, kind: str, request: str) -> None:
-        command = [
-            self._program,
-            'service',
-            '-s',
-            f'/world/franka/{service}',
-            '--reqtype',
-            f'{self._package}.{kind}',
-            '--reptype',
-            f'{self._package}.Boolean',
-            '--timeout',
-            '5000',
-            '--req',
-            request,
-        ]
+        asked = f'{self._program} service -s /world/franka/{service} --timeout 5000'
+        kinds = f'--reqtype {self._package}.{kind} --reptype {self._package}.Boolean'
+        command = [*asked.split(), *kinds.split(), '--req', request]
         # On a busy machine Gazebo may not be found within the 5 s that are waited for it.
         for _ in range(ATTEMPTS):
             answer = subprocess.run(
@@ -162,14 +143,10 @@ class Gazebo:
 class Session:
     """Watches the arm over ROS while a world is asked to do things to it."""
 
-    def __init__(
-        self,
-        robot_type: str,
-        seconds_each: float,
-        factor: float,
-    ) -> None:
-        self.factor = factor  # the real-time factor that is asked for
-        self._arm, self._seconds = load(robot_type), seconds_each
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._usual = self.factor = options.real_time_factor  # the factor that is asked for
+        self._arm, self._seconds = load(options.robot_type), options.seconds
+        self._factors = options.factors
         self._home = home_pose(self._arm)
         self._node = rclpy.create_node('gazebo_check')
         self._executor = EventsExecutor()  # a fifth of the other's time for a message
@@ -271,11 +248,10 @@ class Session:
 
     # The checks -------------------------------------------------------------------------------
 
-    def hold(self, name: str, most: float | None = HOLD_RAD) -> Iterator[Figure]:
+    def hold(self, world: Any) -> Iterator[Figure]:
         """Stand still."""
-        yield Figure(
-            f'{name}: away from home', self.away(self.simulate(self._seconds)), 'rad', most
-        )
+        away = self.away(self.simulate(self._seconds))
+        yield Figure('hold: away from home', away, 'rad', HOLD_RAD)
 
     def track(self, world: Any) -> Iterator[Figure]:
         """Follow a motion with and without M ddq + C dq."""
@@ -334,9 +310,9 @@ class Session:
             RECOVERED_RAD,
         )
 
-    def paces(self, world: Any, factors: Sequence[float], usual: float) -> Iterator[Figure]:
+    def paces(self, world: Any) -> Iterator[Figure]:
         """Hold the arm at other real-time factors."""
-        for factor in factors:
+        for factor in self._factors:
             world.pace(factor)
             self.factor = factor
             stops, published = self.counts('stops', 'published')
@@ -358,8 +334,8 @@ class Session:
                 '',
                 0,
             )
-        world.pace(usual)
-        self.factor = usual
+        world.pace(self._usual)
+        self.factor = self._usual
 
 
 CHECKS = ('hold', 'track', 'pause', 'reset', 'paces')
@@ -368,23 +344,16 @@ CHECKS = ('hold', 'track', 'pause', 'reset', 'paces')
 def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
     """Do the chosen checks, each figure as soon as it is measured."""
     rclpy.init()
-    usual = options.real_time_factor
-    session = Session(options.robot_type, options.seconds, usual)
+    session = Session(options)
     world: Any = None
     try:
-        world = Gazebo(options.robot_type, folder, usual)
+        world = Gazebo(options.robot_type, folder, options.real_time_factor)
         give_up = time.monotonic() + START_S
         while session.counts('published') == [0]:
             if time.monotonic() > give_up:
                 raise RuntimeError(f'no command came: {session.diagnostics[COMMAND]}')
         for name in options.checks:
-            yield from (
-                session.hold('hold')
-                if name == 'hold'
-                else session.paces(world, options.factors, usual)
-                if name == 'paces'
-                else getattr(session, name)(world)
-            )
+            yield from getattr(session, name)(world)
     finally:
         if world is not None:
             world.close()
@@ -396,28 +365,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Check; 0 all bounds kept or no Gazebo here, 1 one missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--robot-type', default='fr3')
-    parser.add_argument(
-        '--seconds',
-        type=float,
-        default=8.0,
-        metavar='S',
-        help='simulated time of each check (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--real-time-factor',
-        type=float,
-        default=1.0,
-        metavar='X',
-        help='between the checks (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--factors',
-        type=float,
-        nargs='+',
-        default=[0.02, 0.04, 0.25, 5.0],
-        metavar='X',
-        help='real-time factors to try (default: %(default)s)',
-    )
+    parser.add_argument('--seconds', type=float, default=8.0, help='simulated, of each check')
+    parser.add_argument('--real-time-factor', type=float, default=1.0, help='between the checks')
+    factors = [0.02, 0.04, 0.25, 5.0]
+    parser.add_argument('--factors', type=float, nargs='+', default=factors, help='to try')
     parser.add_argument('--checks', nargs='+', choices=CHECKS, default=CHECKS)
     parser.add_argument('--json', type=Path, metavar='FILE')
     options = parser.parse_args(argv)
@@ -434,25 +385,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             for figure in check(options, Path(folder)):
                 figures.append(figure)
-                print(f'{figure.label}: {figure.value:.3g} {figure.unit}', flush=True)
+                print(figure, flush=True)
         except (RuntimeError, subprocess.SubprocessError) as error:
             failure = f'gazebo-check: {error}'
         passed = not failure and all(figure.fine for figure in figures)
         if not passed:
             for log in sorted(Path(folder).glob('*.log')):
                 print(f'{log.name}: {log.read_text()[-3000:]}', file=sys.stderr)
-    table = Table('figure', 'value', 'at most', title='Gazebo')
-    for figure in figures:
-        table.add_row(
-            figure.label,
-            f'{figure.value:.3g} {figure.unit}',
-            '' if figure.most is None else f'{figure.most:g}',
-            style='' if figure.fine else 'bold red',
-        )
-    Console().print(table)
     if options.json:
         options.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
-    if failure:  # what was measured before it stands in the table
+    if failure:
         print(failure, file=sys.stderr)
     return 0 if passed else 1
 

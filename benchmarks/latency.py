@@ -16,7 +16,6 @@ import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-import json
 from pathlib import Path
 import struct
 import subprocess
@@ -25,11 +24,12 @@ import time
 from typing import Any
 
 import numpy as np
-from timing import busy_seconds, machine
+from timing import machine
 
 from franka_dynamics.ros.node_group import use_isolated_network
 
-DEVICES = ('node', 'relay')
+DEVICES, NODES_COMMAND = ('node', 'relay'), 'feedforward/command'
+RATE_HZ = 1000.0
 HOME = Path(__file__).resolve().parent
 _WARM_UP_S = 0.5  # of each round, not counted
 _START_S = 120.0  # only reached where something is broken
@@ -40,11 +40,20 @@ _SECOND, _FROM_END = struct.Struct('<d'), 6 * 8  # of the seven values at a comm
 
 @dataclass
 class Round:
-    """What one round of one device gave: round trips [s], and how many were never answered."""
+    """When each state of one round of one device was sent, and answered (NaN: never) [s]."""
 
-    trips: np.ndarray
-    lost: int
-    foreign: float
+    sent: np.ndarray
+    replied: np.ndarray
+
+    @property
+    def trips(self) -> np.ndarray:
+        """The round trips of what was answered [s]."""
+        return (self.replied - self.sent)[np.isfinite(self.replied)]
+
+    @property
+    def lost(self) -> int:
+        """How many states were never answered."""
+        return int(np.isnan(self.replied).sum())
 
 
 class Probe:
@@ -128,41 +137,30 @@ class Probe:
             self._executor.spin_once(timeout_sec=left)
         return self._reply
 
-    def measure(self, device: str, seconds: float, rate: float) -> Round:
-        """Send at a rate for a while, from where it answers on; return the round trips."""
+    def measure(
+        self, device: str, seconds: float, rate: float, warm_up: float = _WARM_UP_S
+    ) -> Round:
+        """Send at a rate for a while, from where it answers on; return the round."""
         until = time.monotonic() + _START_S
         # The node has stopped since its last round, and trusts no state at once.
         while self._ask(device, 0) is None and time.monotonic() < until:
             pass
-        count = round((seconds + _WARM_UP_S) * rate)
-        warm_up = round(_WARM_UP_S * rate)
-        sent, trips = np.zeros(count), np.full(count, np.nan)
-        line = self._line[device]
-        busy, own, began = busy_seconds(), time.process_time(), time.perf_counter()
-        deadline = began
+        not_counted, count = round(warm_up * rate), round((seconds + warm_up) * rate)
+        made = Round(np.zeros(count), np.full(count, np.nan))
+        line, deadline = self._line[device], time.perf_counter()
         for k in range(count):
             # Never a burst: where the probe was held up, the next state is due a period later.
             deadline = max(deadline, time.perf_counter() - 0.5 / rate) + 1.0 / rate
-            sent[k] = time.perf_counter()
+            made.sent[k] = time.perf_counter()
             self._send(device, k % _STATES)
-            self._collect(deadline, line, k, sent, trips)
-        self._collect(time.perf_counter() + 0.01, line, count - 1, sent, trips)
-        elapsed = time.perf_counter() - began
-        load = (busy_seconds() - busy - (time.process_time() - own)) / elapsed
-        trips = trips[warm_up:]
-        lost = np.isnan(trips)
-        if lost.all():
+            self._collect(deadline, line, k, made)
+        self._collect(time.perf_counter() + 0.01, line, count - 1, made)
+        counted = Round(made.sent[not_counted:], made.replied[not_counted:])
+        if not len(counted.trips):
             raise SystemExit(f'{device} answered nothing in a round; see its output above')
-        return Round(trips[~lost], int(lost.sum()), load)
+        return counted
 
-    def _collect(
-        self,
-        until: float,
-        line: tuple[float, float],
-        newest: int,
-        sent: np.ndarray,
-        trips: np.ndarray,
-    ) -> None:
+    def _collect(self, until: float, line: tuple[float, float], newest: int, made: Round) -> None:
         """Wait, and note the replies that come meanwhile."""
         while (left := until - time.perf_counter()) > 0.0:
             self._reply = None
@@ -170,8 +168,8 @@ class Probe:
             if self._reply is not None:
                 number = round((self._reply - line[0]) / line[1])
                 asked = newest - (newest - number) % _STATES
-                if asked >= 0 and np.isnan(trips[asked]):
-                    trips[asked] = self._replied_at - sent[asked]
+                if asked >= 0 and np.isnan(made.replied[asked]):
+                    made.replied[asked] = self._replied_at
 
     def _send(self, device: str, number: int) -> None:
         data, now = self._states[number], time.time_ns()
@@ -180,38 +178,23 @@ class Probe:
         self._publishers[device].publish(bytes(data))
 
 
+def remapped(device: str, command: str) -> list[str]:
+    """Return the words that give a device its own topics."""
+    topics = {'joint_states': f'/{device}/joint_states', command: f'/{device}/command'}
+    return ['--ros-args', *(word for pair in topics.items() for word in ('-r', ':='.join(pair)))]
+
+
 @contextmanager
 def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     """Run the node and the relay as processes."""
-    commands = {
-        'node': [
-            sys.executable,
-            '-m',
-            'franka_dynamics.ros.feedforward_node',
-            '--ros-args',
-            '-r',
-            'joint_states:=/node/joint_states',
-            '-r',
-            'feedforward/command:=/node/command',
-            '-p',
-            'target:=mujoco',
-            # It stops after each of its rounds, while the relay is measured.
-            '-p',
-            'max_restarts:=1000',
-            '--log-level',
-            'error',
-        ],
-        'relay': [
-            sys.executable,
-            str(HOME / 'latency_relay.py'),
-            '--ros-args',
-            '-r',
-            'joint_states:=/relay/joint_states',
-            '-r',
-            'command:=/relay/command',
-        ],
+    # The node stops after each of its rounds, while the relay is measured.
+    options = ['-p', 'target:=mujoco', '-p', 'max_restarts:=1000', '--log-level', 'error']
+    node = ['-m', 'franka_dynamics.ros.feedforward_node', *remapped('node', NODES_COMMAND)]
+    words = {
+        'node': [*node, *options],
+        'relay': [str(HOME / 'latency_relay.py'), *remapped('relay', 'command')],
     }
-    processes = {name: subprocess.Popen(commands[name]) for name in names}
+    processes = {name: subprocess.Popen([sys.executable, *words[name]]) for name in names}
     try:
         yield processes
     finally:
@@ -221,65 +204,8 @@ def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Pop
             process.wait()
 
 
-def stages() -> dict[str, float]:
-    """Return the median cost of each part of a cycle, measured in this process [s]."""
-    from rclpy.serialization import deserialize_message, serialize_message
-    from sensor_msgs.msg import JointState
-
-    from franka_dynamics.arm import load
-    from franka_dynamics.control.feedforward import FeedforwardController
-    from franka_dynamics.control.settings import Settings
-    from franka_dynamics.control.supervision import StateSupervisor, SupervisionLimits
-    from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-    from franka_dynamics.ros.serialized import command_bytes, JointStateReader
-
-    arm = load('fer')
-    q, zero = arm.home, np.zeros(7)
-    message = JointState(
-        name=list(arm.joint_names), position=list(q), velocity=[0.0] * 7, effort=[1.0] * 7
-    )
-    data = bytes(serialize_message(message))
-    raw = JointStateReader(arm.joint_names)
-    controller = FeedforwardController(arm, Settings(target='mujoco'))
-    controller.enable()
-    supervisor = StateSupervisor(arm, SupervisionLimits())
-    independent = NewtonEulerModel(arm)
-    raw.read(data)
-    clock = iter(1e-3 * k for k in range(10**9))
-
-    def cycle():
-        now = next(clock)
-        return controller.cycle(now, q, zero, now, effort=zero)
-
-    for _ in range(300):  # until the start is faded in
-        last = cycle()
-    parts = {
-        'read a joint state, decoded by rclpy': lambda: deserialize_message(data, JointState),
-        'read a joint state, bytes': lambda: raw.read(data),
-        'supervise the state': lambda: supervisor.observe(now := next(clock), q, zero, now),
-        'g(q) and C dq': lambda: (controller.terms.gravity(q), controller.terms.coriolis(q, zero)),
-        'whole cycle (state, terms, limits)': cycle,
-        'after the command: counts, who compensates gravity': lambda: controller.update_monitors(
-            last
-        ),
-        'on the other thread, once per second: cross-check': lambda: independent.nonlinear_effects(
-            q, zero
-        ),
-        'write a command, bytes': lambda: command_bytes(q),
-    }
-    costs = {}
-    for name, part in parts.items():
-        times = []
-        for _ in range(2000):
-            began = time.perf_counter()
-            part()
-            times.append(time.perf_counter() - began)
-        costs[name] = float(np.median(times))
-    return costs
-
-
 def main() -> int:
-    """Measure, print, and write what was asked for."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--rounds', type=int, default=10)
     parser.add_argument('--seconds', type=float, default=3.0, help='of each round of each device')
@@ -288,48 +214,26 @@ def main() -> int:
     from franka_dynamics.ros.realtime import request_realtime
 
     no_realtime = request_realtime()
-    rounds: dict[tuple[str, float], list[Round]] = {}
+    rounds: dict[str, list[Round]] = {device: [] for device in DEVICES}
     with devices():
         probe = Probe()
         for device in DEVICES:
             probe.learn(device)
-        for rate, count in ((1000.0, arguments.rounds), (4000.0, max(1, arguments.rounds // 3))):
-            for _ in range(count):
-                for device in DEVICES:
-                    rounds.setdefault((device, rate), []).append(
-                        probe.measure(device, arguments.seconds, rate)
-                    )
-    figures = {}
-    for (device, rate), measured in rounds.items():
-        trips = np.concatenate([one.trips for one in measured])
-        lost = sum(one.lost for one in measured)
-        figures[f'{device} at {rate:.0f} Hz'] = {
-            'p50_us': 1e6 * float(np.percentile(trips, 50)),
-            'p99_us': 1e6 * float(np.percentile(trips, 99)),
-            'lost_share': lost / (lost + len(trips)),
-        }
+        for _ in range(arguments.rounds):
+            for device in DEVICES:
+                rounds[device].append(probe.measure(device, arguments.seconds, RATE_HZ))
+    print(f'{machine()}; {no_realtime or "SCHED_FIFO"}; at {RATE_HZ:.0f} Hz')
     # Of each pair of neighbouring rounds, so that a stall of the machine spoils one pair only.
-    figures['node / relay at 1000 Hz, median of rounds'] = {
-        f'p{percent}': float(
-            np.median(
-                [
-                    np.percentile(node.trips, percent) / np.percentile(relay.trips, percent)
-                    for node, relay in zip(rounds['node', 1000.0], rounds['relay', 1000.0])
-                ]
-            )
-        )
-        for percent in (50, 99)
-    }
-    # The two devices themselves take about half a core; what is above it is somebody else.
-    foreign = float(np.median([one.foreign for measured in rounds.values() for one in measured]))
-    report = {
-        'machine': machine(),
-        'scheduling': no_realtime or 'SCHED_FIFO',
-        'busy_cores_beside_the_probe': foreign,
-        'figures': figures,
-        'stages_us': {name: 1e6 * cost for name, cost in stages().items()},
-    }
-    print(json.dumps(report, indent=2))
+    shares = [
+        np.percentile(node.trips, (50, 99)) / np.percentile(relay.trips, (50, 99))
+        for node, relay in zip(rounds['node'], rounds['relay'])
+    ]
+    print('node / relay, median of rounds: p50 {:.2f}, p99 {:.2f}'.format(*np.median(shares, 0)))
+    for device, measured in rounds.items():
+        trips = np.concatenate([one.trips for one in measured])
+        lost = sum(one.lost for one in measured) / sum(len(one.sent) for one in measured)
+        p50, p99 = np.percentile(1e6 * trips, (50, 99))
+        print(f'{device}: p50 {p50:.0f} us, p99 {p99:.0f} us, never answered {lost:.1%}')
     return 0
 
 

@@ -10,9 +10,8 @@ each waits for the next command; a client, a third process, makes one request at
 --fci the driver is a relay between franka-sim and the FCI node, which notes how long each state
 of the robot waits for a torque.
 
-Reported is the longest wait around each request, of all rounds, beside the longest of as many
-seconds without any, which is the machine's own. A state that was sent late is not counted as
-waiting.
+Reported is the longest wait around each request beside that of as many seconds without any, which
+is the machine's own.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ import tempfile
 import time
 from typing import Any
 
+from latency import NODES_COMMAND, Probe, RATE_HZ, remapped
 import numpy as np
 from timing import machine
 
@@ -47,76 +47,27 @@ REQUESTS = {
     'feedforward': ('nothing', *_PARAMETERS, 'clear_fault', 'lifecycle, illegal transition'),
     'fci': ('nothing', *_PARAMETERS, 'enable'),
 }
-_RATE_HZ, _ROUND_S, _START_S = 1000.0, 1.0, 30.0
+_ROUND_S, _START_S = 1.0, 30.0
 
 
 class Driver:
-    """Publishes states that stand still, and notes when commands come."""
+    """Publishes joint states, and notes when commands come."""
 
     def __init__(self) -> None:
         from franka_dynamics.ros.realtime import request_realtime
 
         # Before rclpy.init: the middleware's threads, which bring the commands, inherit it.
         request_realtime()
-        import rclpy
-        from rclpy.experimental import EventsExecutor
-        from rclpy.qos import QoSProfile, ReliabilityPolicy
-        from rclpy.serialization import serialize_message
-        from sensor_msgs.msg import JointState
-        from std_msgs.msg import Float64MultiArray
-
-        from franka_dynamics.arm import load
-
-        arm = load('fer')
-        rclpy.init()
-        self._node = rclpy.create_node('driver')
-        self._executor = EventsExecutor()
-        self._executor.add_node(self._node)
-        self._state = bytearray(
-            serialize_message(
-                JointState(
-                    name=list(arm.joint_names),
-                    position=list(arm.home),
-                    velocity=[0.0] * 7,
-                    effort=[0.0] * 7,
-                )
-            )
-        )
-        self._publisher = self._node.create_publisher(
-            JointState, 'joint_states', QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-        )
-        self._arrivals: list[float] = []
-        self._node.create_subscription(
-            Float64MultiArray,
-            'feedforward/command',
-            lambda _: self._arrivals.append(time.perf_counter()),
-            QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT),
-            raw=True,
-        )
+        self._probe = Probe()
 
     def drive(self, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return when each state of some seconds was sent, and when the next command came [s]."""
-        sent = []
-        self._arrivals.clear()
-        deadline = time.perf_counter()
-        end = deadline + seconds
-        while deadline < end:
-            deadline = max(deadline, time.perf_counter() - 0.5 / _RATE_HZ) + 1.0 / _RATE_HZ
-            now = time.time_ns()
-            self._state[4:8] = (now // 10**9).to_bytes(4, 'little')
-            self._state[8:12] = (now % 10**9).to_bytes(4, 'little')
-            sent.append(time.perf_counter())
-            self._publisher.publish(bytes(self._state))
-            while (left := deadline - time.perf_counter()) > 0.0:
-                self._executor.spin_once(timeout_sec=left)
-        return answered(sent, self._arrivals)
+        """Return when each state of some seconds was sent, and when commands came [s]."""
+        made = self._probe.measure('node', seconds, RATE_HZ, warm_up=0.0)
+        return made.sent, np.sort(made.replied[np.isfinite(made.replied)])
 
     def wait_for_commands(self) -> None:
         """Drive until commands come."""
-        give_up = time.monotonic() + _START_S
-        while len(self.drive(0.2)[0]) < 100:
-            if time.monotonic() > give_up:
-                raise SystemExit('the node does not command; see its output above')
+        self._probe.learn('node')
 
 
 class Relay:
@@ -137,16 +88,16 @@ class Relay:
         self.link = LossyLink('.'.join([first, *rest[:2], '2']), self._robot.address)
 
     def drive(self, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return when each state of some seconds passed, and when the next torque did [s]."""
+        """Return when states of some seconds passed, and when torques did [s]."""
         self.link.states_at.clear()
         self.link.commands_at.clear()
         time.sleep(seconds)
-        return answered(list(self.link.states_at), list(self.link.commands_at))
+        return np.array(self.link.states_at), np.array(self.link.commands_at)
 
     def wait_for_commands(self) -> None:
         """Wait until torques pass."""
         give_up = time.monotonic() + _START_S
-        while len(self.drive(0.2)[0]) < 100:
+        while len(self.drive(0.2)[1]) < 100:
             if time.monotonic() > give_up:
                 raise SystemExit('the node does not command; see its output above')
 
@@ -156,12 +107,12 @@ class Relay:
         self._robot.kill()
 
 
-def answered(sent: Sequence[float], arrivals: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times of what was answered, and of the answers, each the next that came."""
-    later = np.array([*arrivals, np.inf])
-    answers = later[np.searchsorted(later, sent)]
-    known = np.isfinite(answers)
-    return np.array(sent)[known], answers[known]
+def longest_wait(sent: np.ndarray, arrivals: np.ndarray) -> float:
+    """Return the longest time from a state to the next torque that came [s]."""
+    waits = np.append(arrivals, np.inf)[np.searchsorted(arrivals, sent)] - sent
+    if not np.isfinite(waits).any():
+        raise SystemExit('no torque came; see the node above')
+    return float(waits[np.isfinite(waits)].max())
 
 
 class Client:
@@ -267,19 +218,15 @@ def serve_requests(name: str) -> None:
     client = Client(name, 'fr3' if name == 'fci' else 'fer')
     print('ready', flush=True)
     for line in sys.stdin:
-        began = time.perf_counter()
         client.request(line)
-        print(time.perf_counter() - began, flush=True)
+        print('done', flush=True)
 
 
 @contextmanager
-def processes(name: str, arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+def processes(name: str, words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     """Run the node and the client; yield the client."""
-    node = subprocess.Popen(
-        [sys.executable, '-m', f'franka_dynamics.ros.{name}_node', '--ros-args']
-        + [word for argument in arguments for word in ('-p', argument)]
-        + ['--log-level', 'error']
-    )
+    module = f'franka_dynamics.ros.{name}_node'
+    node = subprocess.Popen([sys.executable, '-m', module, *words, '--log-level', 'error'])
     asking = subprocess.Popen(
         [sys.executable, __file__, '--client', name],
         stdin=subprocess.PIPE,
@@ -295,30 +242,22 @@ def processes(name: str, arguments: Sequence[str]) -> Iterator[subprocess.Popen[
             process.wait()
 
 
-def run(fci: bool, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Return the longest wait for a torque around each request, and for its answer [s]."""
+def run(fci: bool, rounds: int) -> dict[str, list[float]]:
+    """Return the longest wait for a torque around each request, of every round [s]."""
     name = 'fci' if fci else 'feedforward'
-    figures: dict[str, dict[str, list[float]]] = {
-        request: {'longest': [], 'answer': []} for request in REQUESTS[name]
-    }
+    figures: dict[str, list[float]] = {request: [] for request in REQUESTS[name]}
     with ExitStack() as stack:
         driver: Driver | Relay
         if fci:
             driver = Relay(Path(stack.enter_context(tempfile.TemporaryDirectory())))
             stack.callback(driver.close)
-            arguments = [
-                f'robot_ip:={driver.link.address}',
-                'control:=feedforward',
-                'autostart:=true',
-            ]
+            words = ['--ros-args', '-p', f'robot_ip:={driver.link.address}']
+            words += ['-p', 'control:=feedforward', '-p', 'autostart:=true']
         else:
             driver = Driver()
-            arguments = [
-                'target:=mujoco',
-                'listen_before_activation:=0.0',
-                'max_restarts:=1000',
-            ]
-        asking = stack.enter_context(processes(name, arguments))
+            words = [*remapped('node', NODES_COMMAND), '-p', 'target:=mujoco']
+            words += ['-p', 'listen_before_activation:=0.0', '-p', 'max_restarts:=1000']
+        asking = stack.enter_context(processes(name, words))
         assert asking.stdin is not None and asking.stdout is not None
         asking.stdout.readline()
         driver.wait_for_commands()
@@ -327,32 +266,14 @@ def run(fci: bool, rounds: int) -> dict[str, dict[str, list[float]]]:
             for request in REQUESTS[name]:
                 asking.stdin.write(request + '\n')
                 asking.stdin.flush()
-                sent, came = driver.drive(_ROUND_S)
-                taken = asking.stdout.readline()
-                if not taken:
+                figures[request].append(longest_wait(*driver.drive(_ROUND_S)))
+                if not asking.stdout.readline():
                     raise SystemExit(f'{request}: the client has ended; see its output above')
-                if not len(sent):
-                    raise SystemExit(f'{request}: no torque came; see the node above')
-                figures[request]['longest'].append(float((came - sent).max()))
-                figures[request]['answer'].append(float(taken))
     return figures
 
 
-def table(figures: dict[str, dict[str, list[float]]], rounds: int) -> Iterator[str]:
-    """Yield the lines of a table: median and largest of each request's rounds [ms]."""
-    yield f'longest wait for a torque, and for the answer [ms]; median, largest of {rounds} rounds'
-    yield f'{"request":36}{"torque":>16}{"its answer":>16}'
-    for request, kinds in figures.items():
-        numbers = ''.join(
-            f'{1e3 * pick(kinds[kind]):{width}.1f}'
-            for kind in kinds
-            for pick, width in ((np.median, 9), (max, 7))
-        )
-        yield f'{request:36}{numbers}'
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print a table, and write JSON where asked."""
+    """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or '').strip().split('\n')[0])
     parser.add_argument('--fci', action='store_true', help='the FCI node, against franka-sim')
     parser.add_argument('--rounds', type=int, default=5, help='default: %(default)s')
@@ -363,8 +284,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     use_isolated_network()
     figures = run(options.fci, options.rounds)
-    print(machine())
-    print('\n'.join(table(figures, options.rounds)))
+    print(
+        f'{machine()}\nlongest wait for a torque [ms]; median, largest of {options.rounds} rounds'
+    )
+    for request, waits in figures.items():
+        print(f'{request:36}{1e3 * np.median(waits):9.1f}{1e3 * max(waits):7.1f}')
     return 0
 
 

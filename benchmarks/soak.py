@@ -17,12 +17,11 @@ from pathlib import Path
 import sys
 import time
 
-from latency import devices, Probe
+from latency import devices, Probe, RATE_HZ
 
 from franka_dynamics.ros.node_group import use_isolated_network
 
 MOST_GROWTH_MIB = 1.0
-_RATE_HZ = 1000.0
 _PIECE_S = 2.0  # between two looks at the time
 
 
@@ -38,27 +37,16 @@ def main() -> int:
     parser.add_argument('--seconds', type=float, default=600.0)
     arguments = parser.parse_args()
     use_isolated_network()
-    from rich.progress import Progress
-
-    with devices(('node',)) as processes, Progress() as bar:
+    warm_up, first = min(60.0, arguments.seconds / 6.0), None
+    with devices(('node',)) as processes:
         probe = Probe()
         probe.learn('node')
-        task = bar.add_task('soaking', total=arguments.seconds)
         began, trips, lost = time.monotonic(), 0, 0
-
-        def soak(until: float) -> None:
-            """Go on to a time since the start [s], by one piece at least."""
-            nonlocal trips, lost
-            passed = -1.0
-            while passed < until:
-                measured = probe.measure('node', _PIECE_S, _RATE_HZ)
-                trips, lost = trips + len(measured.trips), lost + measured.lost
-                passed = time.monotonic() - began
-                bar.update(task, completed=min(passed, arguments.seconds))
-
-        soak(min(60.0, arguments.seconds / 6.0))
-        first = resident_mib(processes['node'].pid)
-        soak(arguments.seconds)
+        while (passed := time.monotonic() - began) < arguments.seconds or first is None:
+            if first is None and passed > warm_up:
+                first = resident_mib(processes['node'].pid)
+            measured = probe.measure('node', _PIECE_S, RATE_HZ)
+            trips, lost = trips + len(measured.trips), lost + measured.lost
         growth = resident_mib(processes['node'].pid) - first
     print(
         f'{trips} replies, {lost} joint states never answered; resident memory {first:.1f} MiB '

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Results that agree to eps max(1, |b|) in every entry, and slopes by differences."""
+"""Results that agree to a part of every entry, or of the largest; slopes by differences."""
 
 import numpy as np
 
@@ -15,6 +15,12 @@ def assert_near(actual, expected, tolerance, note=''):
         atol=tolerance,
         err_msg=note,
     )
+
+
+def assert_close(actual, expected, tolerance=1e-12):
+    """Fail unless all entries agree to a part of the largest one expected, or of one."""
+    scale = max(1.0, np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=tolerance * scale)
 
 
 def differences(function, size, step):

@@ -2,14 +2,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings as slow, teleoperated work gives them: poor motion, friction, drifting sensors."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from franka_dynamics.arm import MaxwellSlipFriction
+from franka_dynamics.arm import LinkInertia, MaxwellSlipFriction
 from franka_dynamics.arm.friction import friction_along
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import Recording
 
 _STRONGEST = 87.0  # [N m], by which noise and friction of a joint are scaled
+
+
+def least_jerk_work(rng, home, start, reach, rows, rate):
+    """
+    Return positions, velocities and accelerations (3, rows, n) from pose to pose, with pauses.
+
+    Between poses at most `reach` [rad] from home it moves in 1.5 to 4 s with least jerk.
+    """
+    motion, pose, row = np.zeros((3, rows, len(home))), start, 0
+    while row < rows:
+        target, takes = home + reach * rng.uniform(-1.0, 1.0, len(home)), rng.uniform(1.5, 4.0)
+        steps = min(round(takes * rate), rows - row)
+        s = np.arange(steps)[:, None] / rate / takes
+        least_jerk = (
+            10 * s**3 - 15 * s**4 + 6 * s**5,
+            (30 * s**2 - 60 * s**3 + 30 * s**4) / takes,
+            (60 * s - 180 * s**2 + 120 * s**3) / takes**2,
+        )
+        motion[:, row : row + steps] = np.array(least_jerk) * (target - pose)
+        motion[0, row : row + steps] += pose
+        row += steps
+        pause = round(rng.uniform(0.0, 0.8) * rate)
+        motion[0, row : row + pause] = target
+        pose, row = target, row + pause
+    return motion
 
 
 def slow_work(
@@ -18,32 +45,15 @@ def slow_work(
     """
     Return the recording of an arm led from pose to pose near home, with pauses.
 
-    Between poses at most `reach` [rad] from home it moves in 1.5 to 4 s with least jerk. Joints
-    in `resting` do a fiftieth of that. Torques come from the Newton-Euler recursion in DH frames
-    with friction, white noise [N m] and a drift, both scaled by the joints' torque limits.
+    Joints in `resting` do a fiftieth of that. Torques come from the Newton-Euler recursion in DH
+    frames with friction, white noise [N m] and a drift, both scaled by the joints' torque limits.
     """
     rng = np.random.default_rng(seed)
     home, time = np.array(arm.home), np.arange(round(duration * rate) + 1) / rate
-    poses, at = [], 0.0
-    q, dq, ddq = (np.zeros((len(time), arm.n)) for _ in range(3))
     share = np.full(arm.n, reach)
     share[list(resting)] /= 50.0
-    poses = [home + share * rng.uniform(-1.0, 1.0, arm.n)]
-    row = 0
-    while row < len(time):
-        poses.append(home + share * rng.uniform(-1.0, 1.0, arm.n))
-        at, steps = rng.uniform(1.5, 4.0), 0
-        steps = min(round(at * rate), len(time) - row)
-        s = np.arange(steps)[:, None] / rate / at
-        way = poses[-1] - poses[-2]
-        moving = slice(row, row + steps)
-        q[moving] = poses[-2] + (10 * s**3 - 15 * s**4 + 6 * s**5) * way
-        dq[moving] = (30 * s**2 - 60 * s**3 + 30 * s**4) * way / at
-        ddq[moving] = (60 * s - 180 * s**2 + 120 * s**3) * way / at**2
-        row += steps
-        pause = round(rng.uniform(0.0, 0.8) * rate)
-        q[row : row + pause] = poses[-1]
-        row += pause
+    start = home + share * rng.uniform(-1.0, 1.0, arm.n)
+    q, dq, ddq = least_jerk_work(rng, home, start, share, len(time), rate)
     scale = arm.limit('effort') / _STRONGEST
     drift = 0.01 * np.cumsum(rng.standard_normal(q.shape), axis=0) / np.sqrt(rate)
     effort = (
@@ -80,3 +90,13 @@ def drawn_friction(arm, seed):
         np.array([drawn(0.1, 0.5), drawn(0.1, 0.6)]),
         np.array([0.004, 0.3]),
     )
+
+
+def with_load(motion, arm, mass):
+    """Return a motion with the torques that a load at the flange adds by calculation."""
+    body = LinkInertia.from_center_of_mass(mass, (0.0, 0.0, 0.08), 1e-3 * mass * np.eye(3))
+    states = motion.q, motion.dq, motion.ddq
+    loaded, bare = (
+        NewtonEulerModel(one).inverse_dynamics(*states) for one in (arm.with_payload(body), arm)
+    )
+    return replace(motion, effort=motion.effort + loaded - bare)

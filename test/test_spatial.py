@@ -7,7 +7,6 @@ import pytest
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from franka_dynamics.arm import JointKind
 from franka_dynamics.errors import InertiaError, RigidMotionError
 from franka_dynamics.spatial import (
     adjoint,
@@ -17,7 +16,6 @@ from franka_dynamics.spatial import (
     exp6,
     hat,
     inverse_transform,
-    joint_twist,
     log3,
     rigid_transform,
     rpy,
@@ -80,23 +78,6 @@ def test_the_bracket_of_twists_is_their_matrices_commutator():
     a, b = random_twist(13), random_twist(14)
     commutator = hat(a) @ hat(b) - hat(b) @ hat(a)
     np.testing.assert_allclose(hat(bracket(a, b)), commutator, rtol=0.0, atol=ATOL)
-
-
-def test_an_axis_off_the_origin_stays_under_its_twist():
-    axis, foot = np.array([0.6, 0.0, 0.8]), np.array([0.3, -0.2, 0.5])
-    motion = exp6(joint_twist(axis, foot), 1.1)
-    for point in (foot, foot + 2.0 * axis):
-        np.testing.assert_allclose(
-            motion[:3, :3] @ point + motion[:3, 3], point, rtol=0.0, atol=ATOL
-        )
-
-
-def test_a_prismatic_joints_twist_slides_along_its_axis():
-    axis = np.array([0.6, 0.0, 0.8])
-    motion = exp6(joint_twist(axis, [1.0, 2.0, 3.0], JointKind.PRISMATIC), 0.25)
-    expected = np.eye(4)
-    expected[:3, 3] = 0.25 * axis
-    np.testing.assert_allclose(motion, expected, rtol=0.0, atol=ATOL)
 
 
 def test_roll_pitch_yaw_agrees_with_scipys_matrix():

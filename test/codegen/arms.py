@@ -1,10 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms that the tests of generated code share: random ones, and hard cases chosen on purpose."""
+"""What the tests of generated code share: hard cases among arms, and the code run."""
 
 from dataclasses import replace
+from math import cos, sin
+
+import numpy as np
 
 from franka_dynamics.arm import Convention, load
+from franka_dynamics.codegen.emit import python_function
 
 from ..arms import make_random_arm
 
@@ -40,3 +44,19 @@ def arms():
         'one joint': random_arm(5, n=1),
         'two joints': random_arm(6, n=2, special=0.9),
     }
+
+
+def standard_parameters(description, gravity):
+    """Return what a preparation of parameters at run time reads."""
+    links = [
+        [*link.parameters(), joint.rotor_inertia]
+        for link, joint in zip(description.links, description.joints)
+    ]
+    return np.concatenate([*links, gravity])
+
+
+def runnable(equations):
+    """Return the generated functions by name."""
+    names = {'sin': sin, 'cos': cos}
+    exec(python_function(equations.program), names)
+    return names

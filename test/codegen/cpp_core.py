@@ -9,13 +9,12 @@ import subprocess
 import numpy as np
 import pytest
 
-from franka_dynamics.codegen.cpp_package import cpp_package
-
 COMPILER = shutil.which('g++') or shutil.which('c++')
 STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror')
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
 INTEGERS = np.ctypeslib.ndpointer(dtype=np.int32, flags='C_CONTIGUOUS')
 ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
+PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 # What `run` is to do at a state, added up.
 WITH_REFERENCE, BRAKE, STOP, STOP_TO_ZERO = 1, 2, 4, 8
 
@@ -119,11 +118,6 @@ def compiled(files, folder):
     library.terms.argtypes = [ctypes.c_int, *[DOUBLES] * 8]
     library.run.argtypes = [ctypes.c_int, DOUBLES, INTEGERS, *[DOUBLES] * 7]
     return library
-
-
-def compiled_arm(description, folder):
-    """Generate an arm's package and compile the caller of its core."""
-    return compiled(cpp_package(description, 'my_arm'), folder)
 
 
 def packed(settings):

@@ -14,6 +14,8 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
+from .arms import standard_parameters
+
 STATES = 1000
 ATOL = 1e-11  # N m; measured 7e-14
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
@@ -70,16 +72,13 @@ def test_a_compiled_baked_header_gives_all_pinocchios_quantities(tmp_path):
     m = np.full((STATES, 7, 7), np.nan)
     run(STATES, *states, tau, g, c, m)
     model = PinocchioModel(description)
-    expected = [
-        (
-            model.inverse_dynamics(*state),
-            model.gravity(state[0]),
-            model.coriolis(*state[:2]),
-            model.mass_matrix(state[0]),
-        )
-        for state in zip(*states)
-    ]
-    for found, reference in zip((tau, g, c, m), zip(*expected)):
+    expected = (
+        model.inverse_dynamics(*states),
+        model.gravity(states.q),
+        model.coriolis(*states[:2]),
+        model.mass_matrix(states.q),
+    )
+    for found, reference in zip((tau, g, c, m), expected):
         np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)
 
 
@@ -91,18 +90,7 @@ def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):
     )
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
     states = sample_states(other, 200, seed=1)
-    parameters = np.concatenate(
-        [
-            *[
-                [*link.parameters(), joint.rotor_inertia]
-                for link, joint in zip(other.links, other.joints)
-            ],
-            gravity,
-        ]
-    )
     tau = np.full((200, 7), np.nan)
-    run(200, parameters, *states, tau)
-    model = PinocchioModel(other, gravity)
-    np.testing.assert_allclose(
-        tau, [model.inverse_dynamics(*state) for state in zip(*states)], rtol=0.0, atol=ATOL
-    )
+    run(200, standard_parameters(other, gravity), *states, tau)
+    expected = PinocchioModel(other, gravity).inverse_dynamics(*states)
+    np.testing.assert_allclose(tau, expected, rtol=0.0, atol=ATOL)

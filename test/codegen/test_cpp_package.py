@@ -4,38 +4,88 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+import functools
 
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.cpp_package import cpp_package
+from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import TorqueLimiter
-from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.terms import TermModel
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
+from franka_dynamics.control.settings import Settings, StateSource, Terms
+from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.parameter_schema import specs
 
-from .cpp_core import ATOL, compiled, needs_compiler, packed
+from .cpp_core import (
+    ATOL,
+    BRAKE,
+    compiled,
+    needs_compiler,
+    packed,
+    PAYLOAD,
+    STOP,
+    STOP_TO_ZERO,
+    WITH_REFERENCE,
+)
+from ..control.closed_loop import Loop
 
-STATES = 8000
+pytestmark = needs_compiler
 # The largest that a number may be; the C++ package states it by itself.
 RANGES = {spec.name: spec.maximum for name in ('torque', 'motion') for spec in specs(name)}
-PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 INCLINED = (2.0, -3.0, -9.12)
 
 
-@pytest.fixture(scope='module', params=['fer', 'fr3'])
-def built(request, tmp_path_factory):
-    """Generate a package by the command and compile a caller of its core."""
-    folder = tmp_path_factory.mktemp('cpp')
-    assert (
-        main(['codegen', '--arm', request.param, '--package', 'my_arm', '--output', str(folder)])
-        == 0
-    )
-    return load(request.param), compiled({}, folder / 'my_arm')
+def identified(arm, model):
+    """Return an arm with a random friction, as identification writes it."""
+    rng = np.random.default_rng(7)
+    if model is ViscousCoulombFriction:
+        rows = rng.uniform(0.1, 0.6, (3, arm.n))
+        friction = model(*rows, deviations=rng.uniform(0.0, 0.05, rows.shape))
+    else:
+        rows = rng.uniform(0.1, 0.6, (6, arm.n))
+        deviations = rng.uniform(0.0, 0.05, rows.shape)
+        friction = model(*rows[:4], rows[4:], (0.004, 0.3), deviations=deviations)
+    return replace(arm, friction=friction)
+
+
+ARMS = {
+    'fer': load('fer'),  # sigmoids
+    'fr3': identified(load('fr3'), MaxwellSlipFriction),
+    'fr3v2': identified(load('fr3v2'), ViscousCoulombFriction),
+    'bare': load('fr3'),  # no friction
+}
+
+
+@pytest.fixture(scope='module')
+def core(tmp_path_factory):
+    """Return a function that compiles a caller of an arm's core, once."""
+
+    @functools.cache
+    def build(name):
+        folder = tmp_path_factory.mktemp('cpp')
+        if name == 'fer':
+            options = ['--arm', name, '--package', 'my_arm', '--output', str(folder)]
+            assert main(['codegen', *options]) == 0
+            return compiled({}, folder / 'my_arm')
+        return compiled(cpp_package(ARMS[name], 'my_arm'), folder)
+
+    return build
+
+
+@pytest.fixture(params=ARMS)
+def built(request, core):
+    return ARMS[request.param], core(request.param)
+
+
+@pytest.fixture(params=[name for name, arm in ARMS.items() if arm.friction])
+def rubbing(request, core):
+    return ARMS[request.param], core(request.param)
 
 
 SETTINGS = {
@@ -48,29 +98,20 @@ SETTINGS = {
 }
 
 
-@needs_compiler
 @pytest.mark.parametrize('name', SETTINGS)
 def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
     arm, library = built
-    settings, count = SETTINGS[name], STATES // len(SETTINGS)
-    states = sample_states(arm, count, seed=3)
-    found = np.full((4, count, arm.n), np.nan)
-    library.terms(count, packed(settings), *states, *found)
+    settings, states = SETTINGS[name], sample_states(arm, 1000, seed=3)
+    found = np.full((4, 1000, arm.n), np.nan)
+    library.terms(1000, packed(settings), *states, *found)
     model = TermModel(arm, settings)
-    for i, (q, dq, ddq) in enumerate(zip(*states)):
+    for row, (q, dq, ddq) in zip(np.moveaxis(found, 1, 0), zip(*states)):
         gravity = model.gravity(q)
-        expected = np.stack(
-            [
-                gravity,
-                model.gravity_left_to_us(q, gravity),
-                model.coriolis(q, dq),
-                model.inertia(q, ddq),
-            ]
-        )
-        np.testing.assert_allclose(found[:, i], expected, rtol=0.0, atol=ATOL)
+        left = model.gravity_left_to_us(q, gravity)
+        expected = [gravity, left, model.coriolis(q, dq), model.inertia(q, ddq)]
+        np.testing.assert_allclose(row, expected, rtol=0.0, atol=ATOL)
 
 
-@needs_compiler
 def test_the_compiled_limiter_gives_the_nodes_torques_bit_by_bit(built):
     arm, library = built
     rng = np.random.default_rng(5)
@@ -85,7 +126,6 @@ def test_the_compiled_limiter_gives_the_nodes_torques_bit_by_bit(built):
     np.testing.assert_array_equal(found, expected)
 
 
-@needs_compiler
 @pytest.mark.parametrize(
     ('joint', 'value', 'expected'), [(2, np.nan, 2), (0, np.inf, 2), (3, 0.5, 3), (None, 0.0, 0)]
 )
@@ -98,7 +138,6 @@ def test_given_a_state_when_not_to_be_trusted_then_no_torque(built, joint, value
     assert library.outcome(q, np.zeros(arm.n)) == expected
 
 
-@needs_compiler
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
@@ -131,6 +170,196 @@ def test_impossible_settings_are_refused_in_one_sentence(built, change, message)
         assert any(text in answer for text in messages)
     with pytest.raises(SettingsError) if message else nullcontext():  # and so says the node
         replace(Settings(), **change).validate(arm)
+
+
+def friction_of(library, times, q, dq):
+    found = np.full((2, *q.shape), np.nan)
+    library.friction(len(q), times, q, dq, *found)
+    return found
+
+
+def random_motion(arm, count, rng):
+    """Return positions with turns, large and small, and velocities, some below rest."""
+    q = 0.004 * rng.uniform(0.1, 5.0, arm.n) * rng.normal(size=(count, arm.n)).cumsum(axis=0)
+    return q, rng.choice([0.003, 0.03, 1.0], (count, 1)) * rng.normal(size=(count, arm.n))
+
+
+def test_friction_of_random_states_is_the_nodes(rubbing):
+    arm, library = rubbing
+    q, dq = random_motion(arm, 2600, np.random.default_rng(3))
+    found, steady = friction_of(library, 1e-3 * np.arange(len(q)), q, dq)
+    expected = FrictionFeedforward(arm.friction).torque_along(q, dq)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(steady, arm.friction.torque(dq), rtol=0.0, atol=ATOL)
+    moving = np.abs(dq) > 0.005
+    assert np.count_nonzero(found[moving]) > 0.5 * moving.sum()
+    assert not found[~moving].any()
+
+
+def test_friction_forgets_where_the_arm_was_moved_unseen(rubbing):
+    arm, library = rubbing
+    rng = np.random.default_rng(5)
+    q, dq = random_motion(arm, 1000, rng)
+    # Gaps beside the longest that is followed, and steps back in time.
+    steps = rng.choice([1e-3, 0.049, 0.051, -1e-3, 0.0], len(q), p=[0.96, 0.01, 0.01, 0.01, 0.01])
+    times = steps.cumsum()
+    model, expected = FrictionFeedforward(arm.friction), []
+    for row in zip(times.tolist(), q, dq):
+        model.follow(*row[:2])
+        expected.append(model.torque(row[2]))
+    found, _ = friction_of(library, times, q, dq)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
+    if isinstance(arm.friction, MaxwellSlipFriction):
+        never, _ = friction_of(library, 1e-3 * np.arange(len(q)), q, dq)
+        assert np.abs(never - found).max() > 0.1  # the gaps matter
+
+
+def recorded(arm, settings, ops):
+    """Run the Python node's path on a simulated arm; return what it saw, desired and gave."""
+    loop = Loop(
+        settings,
+        description=arm,
+        friction=True,
+        payload=settings.payload_inertia(),
+        gravity=settings.gravity_vector,
+    )
+    rows, last = [], []
+
+    def note(reading, cycle):
+        # What is desired may end within the cycle; it was desired in it nevertheless.
+        active = bool(last and last.pop()) or loop.controller.reference.active
+        point = loop.controller.reference.at(reading.time)
+        torque = loop.published[-1] if len(loop.published) > note.given else None
+        note.given = len(loop.published)
+        empty = np.full(arm.n, np.nan)
+        rows.append(
+            (
+                WITH_REFERENCE * (active and point is not None) + note.what,
+                reading.time,
+                reading.position,
+                reading.velocity,
+                *(point if active and point is not None else 3 * [np.zeros(arm.n)]),
+                empty if torque is None else torque,
+            )
+        )
+        note.what = 0
+        last[:] = [loop.controller.reference.active]
+
+    note.given = note.what = 0
+    for seconds, what in ops:
+        loop.run(seconds, note)
+        note.what = what(loop) or 0
+        last[:] = [loop.controller.reference.active]
+    loop.run(0.1, note)
+    while loop.controller.mode is not Mode.RUNNING:
+        loop.run(0.05, note)
+    return loop, [np.array(column) for column in zip(*rows)]
+
+
+def go(offset, seconds):
+    """Ask for a quintic to home + offset from where the arm is desired."""
+
+    def ask(loop):
+        arm = loop.controller.description
+        rest = np.zeros((2, arm.n))
+        follow_request(
+            loop.controller,
+            TrajectoryRequest(
+                arm.joint_names,
+                np.array([0.0, seconds]),
+                np.stack([loop.controller.reference.at(loop.arm.time).q, arm.home + offset]),
+                rest,
+                rest,
+            ),
+        )
+
+    return ask
+
+
+def brake(loop):
+    loop.controller.stop('test')
+    assert loop.controller.mode is Mode.BRAKING
+    return BRAKE
+
+
+def stop(loop):
+    loop.controller.stop('test', brake=False)
+    assert loop.controller.mode is Mode.STOPPING
+    return STOP
+
+
+RUNS = {
+    'brake': [(0.4, go(0.15, 0.5)), (0.7, go(-0.1, 0.6)), (0.3, brake)],
+    'stop': [(0.4, go(0.15, 0.5)), (0.25, stop)],
+}
+
+
+@pytest.mark.parametrize(
+    ('name', 'source'), [('brake', StateSource.MEASURED), ('stop', StateSource.REFERENCE)]
+)
+def test_a_simulated_run_has_the_nodes_torques(rubbing, name, source):
+    arm, library = rubbing
+    settings = Settings(
+        target='mujoco',
+        terms=Terms(friction=True),
+        state_source=source,
+        payload=PAYLOAD,
+        gravity_vector=(0.5, -0.4, -9.78),
+        kp=(30.0,),
+        kd=(3.0,),
+        scale=0.9,
+    )
+    loop, (what, t, q, dq, rq, rdq, rddq, expected) = recorded(arm, settings, RUNS[name])
+    first = int(np.flatnonzero(np.isfinite(expected).all(axis=1))[0])
+    rows = [np.ascontiguousarray(column[first:]) for column in (t, q, dq, rq, rdq, rddq)]
+    found = np.full_like(rows[1], np.nan)
+    fault = library.run(len(found), packed(settings), what[first:].astype(np.int32), *rows, found)
+    assert fault == 0
+    np.testing.assert_allclose(found, expected[first:], rtol=0.0, atol=ATOL)
+    # Then the run had what it is to show: motion, a stop, silence, and a second beginning.
+    assert np.abs(dq).max() > 0.2
+    assert loop.controller.counters.stops == 1
+    assert np.isnan(found).any() and np.isfinite(found[-1]).all()
+
+
+def test_stop_steps_are_the_nodes_bit_by_bit(built):
+    # Both begin at the torque that the C++ core had last; the node's steps then are these.
+    arm, library = built
+    count, begin = 200, 100
+    settings = Settings(target='mujoco')
+    q, still = np.tile(arm.home, (count, 1)), np.zeros((count, arm.n))
+    what = np.zeros(count, dtype=np.int32)
+    what[begin] = STOP_TO_ZERO
+    found = np.full_like(q, np.nan)
+    times = 1e-3 * np.arange(count)
+    assert library.run(count, packed(settings), what, times, *[q, still] * 2, still, found) == 0
+    controller = FeedforwardController(arm, settings)
+    controller.mode, controller.output.last = Mode.RUNNING, found[begin - 1].copy()
+    controller.stop('test', to_zero=True)
+    steps = []
+    while (torque := controller.stop_step(1e-3)) is not None:
+        steps.append(torque)
+    assert 10 < len(steps) < count - begin
+    np.testing.assert_array_equal(found[begin : begin + len(steps)], steps)
+    assert np.isnan(found[begin + len(steps)]).all()  # then it is silent for a cycle, and begins
+
+
+def test_an_arm_far_from_its_reference_stops_for_good(built):
+    arm, library = built
+    count = 400
+    settings = Settings(target='mujoco', kp=(30.0,), kd=(3.0,))
+    q = np.tile(arm.home, (count, 1))
+    dq, still = np.zeros_like(q), np.zeros_like(q)
+    reference = q.copy()
+    reference[100:] += 0.19
+    what = np.full(count, WITH_REFERENCE, dtype=np.int32)
+    times, found = 1e-3 * np.arange(count), np.full_like(q, np.nan)
+    for further, fault in ((0.0, 0), (0.02, 1)):
+        reference[100:] += further
+        state = [q, dq, reference, still, still]
+        assert library.run(count, packed(settings), what, times, *state, found) == fault
+    given = np.isfinite(found).all(axis=1)
+    assert given[:100].all() and not given[100:].any()
 
 
 @pytest.mark.parametrize('name', ['My_arm', 'a__b'])

@@ -3,7 +3,6 @@
 """Generated equations against Pinocchio, for every quantity, arm and kind of parameters."""
 
 from dataclasses import replace
-from math import cos, sin
 
 import numpy as np
 import pytest
@@ -11,16 +10,12 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.codegen import equations
-from franka_dynamics.codegen.emit import python_function
-from franka_dynamics.codegen.equations import (
-    customised_equations,
-    Parameters,
-    Quantity,
-)
+from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
-from .arms import arms
+from .arms import arms, runnable, standard_parameters
+from ..agreement import assert_close
 from ..identification.trees import random_tree_of_rows
 
 # Measured: 3e-13 on the random arms, whose torques reach 500 N m.
@@ -43,32 +38,6 @@ CASES = [
 ]
 
 
-def runnable(equations):
-    """Return the generated functions."""
-    namespace = {'sin': sin, 'cos': cos}
-    exec(python_function(equations.program), namespace)
-    return namespace
-
-
-def standard_parameters(description, gravity):
-    """Return what a preparation reads."""
-    links = [
-        [*link.parameters(), joint.rotor_inertia]
-        for link, joint in zip(description.links, description.joints)
-    ]
-    return np.concatenate([*links, gravity])
-
-
-def expected(model, quantity, q, dq, ddq):
-    """Return Pinocchio's answer."""
-    return {
-        Quantity.INVERSE_DYNAMICS: lambda: model.inverse_dynamics(q, dq, ddq),
-        Quantity.GRAVITY: lambda: model.gravity(q),
-        Quantity.CORIOLIS: lambda: model.coriolis(q, dq),
-        Quantity.MASS_MATRIX: lambda: model.mass_matrix(q),
-    }[quantity]()
-
-
 @pytest.mark.parametrize(('name', 'quantity', 'parameters'), CASES)
 def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, parameters):
     description = ARMS[name]
@@ -80,15 +49,12 @@ def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, para
         functions[f'prepare_{quantity.value}'](standard_parameters(description, TILTED), *prepared)
     model = PinocchioModel(description, TILTED)
     for state in zip(*sample_states(description, 5, seed=0)):
-        reference = expected(model, quantity, *state)
-        out = np.full_like(reference, np.nan)
         arrays = dict(zip(('q', 'dq', 'ddq'), state))
-        functions[quantity.value](
-            *(arrays[array] for array in equations.program.inputs), *prepared, out
-        )
-        np.testing.assert_allclose(
-            out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
-        )
+        inputs = [arrays[array] for array in equations.program.inputs]
+        reference = getattr(model, quantity.value)(*inputs)
+        out = np.full_like(reference, np.nan)
+        functions[quantity.value](*inputs, *prepared, out)
+        assert_close(out, reference, RTOL)
 
 
 def test_nothing_is_searched_unless_it_is_asked_for(monkeypatch):
@@ -113,6 +79,4 @@ def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
         ).tau
         function = runnable(customised_equations(carrying, gravity=TILTED, terminal_wrench=True))
         function['inverse_dynamics'](q, dq, ddq, force, moment, out)
-        np.testing.assert_allclose(
-            out, reference, rtol=RTOL, atol=RTOL * max(1.0, np.abs(reference).max())
-        )
+        assert_close(out, reference, RTOL)

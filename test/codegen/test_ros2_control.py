@@ -11,14 +11,15 @@ import sys
 
 import numpy as np
 import pytest
+import yaml
 
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
-from .cpp_core import ATOL, WITH_REFERENCE
-from .test_cpp_runs import ARMS, PAYLOAD, recorded, RUNS
+from .cpp_core import ATOL, PAYLOAD, WITH_REFERENCE
+from .test_cpp_package import ARMS, recorded, RUNS
 from ..ros2_control_prefix import environment, made, mock_urdf, PREFIXES
 
 pytestmark = pytest.mark.skipif(
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.skipif(
     reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control, or there is no cmake',
 )
 HARNESS = Path(__file__).parent / 'ros2_control_drive.cpp'
+ARRAYS = ('payload', 'gravity_vector', 'kp', 'kd')
 STRICT = '-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 PROJECT = """
 cmake_minimum_required(VERSION 3.16)
@@ -56,7 +58,6 @@ SETTINGS = Settings(
     kd=(3.0,),
     scale=0.9,
 )
-
 PLAIN = replace(SETTINGS, terms=Terms(), kp=(0.0,), kd=(0.0,), scale=1.0)
 
 
@@ -110,17 +111,14 @@ def of_feedforward(settings, **more):
     """Return the parameters of the controller as YAML."""
     values = {
         'target': settings.target,
-        'terms.friction': str(settings.terms.friction).lower(),
-        'payload': list(settings.payload),
-        'gravity_vector': list(settings.gravity_vector),
-        'payload_known_to_robot': str(settings.payload_known_to_robot).lower(),
-        'kp': list(settings.kp),
-        'kd': list(settings.kd),
+        'terms.friction': settings.terms.friction,
+        'payload_known_to_robot': settings.payload_known_to_robot,
         'scale': settings.scale,
+        **{name: list(getattr(settings, name)) for name in ARRAYS},
         **more,
     }
-    lines = ''.join(f'    {name}: {value}\n' for name, value in values.items())
-    return f'/feedforward:\n  ros__parameters:\n{lines}'
+    named = {'/feedforward': {'ros__parameters': values}}
+    return yaml.safe_dump(named, default_flow_style=None)
 
 
 def test_the_controller_gives_the_nodes_torques(drive):
@@ -159,9 +157,7 @@ def test_wrong_parameters_are_refused_in_a_sentence(drive, change, sentence):
 
 def test_without_a_torque_from_upstream_it_stops(drive):
     arm, run = drive
-    settings = replace(
-        SETTINGS, terms=Terms(), kp=(0.0,), kd=(0.0,), scale=1.0, payload=(0.0,) * 10
-    )
+    settings = replace(PLAIN, payload=(0.0,) * 10)
     count, ended, again = 900, 300, 600
     q, dq = np.tile(arm.home, (count, 1)), np.zeros((count, arm.n))
     torque = np.full_like(q, 2.0)

@@ -9,21 +9,13 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.codegen.emit import (
-    operation_count,
-    python_function,
-    python_module,
-)
+from franka_dynamics.codegen.emit import operation_count, python_function
 from franka_dynamics.codegen.equations import customised_equations, Quantity
-from franka_dynamics.codegen.table1 import (
-    CASES,
-    count,
-    MINIMUM,
-    SIMPLIFIED,
-)
+from franka_dynamics.codegen.table1 import CASES, count, MINIMUM, SIMPLIFIED
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from .arms import with_rotors
+from .arms import runnable, with_rotors
+from ..agreement import assert_close
 
 
 def test_the_searched_fer_has_its_torques_in_as_few_operations_as_documented():
@@ -77,14 +69,9 @@ def test_classical_parameters_give_the_models_torques(arm):
 
 def assert_torques(description, equations):
     """Compare generated torques with those of the recursion."""
-    names = {}
-    exec(python_module([equations]), names)
-    rng = np.random.default_rng(0)
     model = NewtonEulerModel(description)
-    for q, dq, ddq in rng.normal(size=(5, 3, description.n)):
+    inverse_dynamics = runnable(equations)['inverse_dynamics']
+    for q, dq, ddq in np.random.default_rng(0).normal(size=(5, 3, description.n)):
         tau = np.empty(description.n)
-        names['inverse_dynamics'](q, dq, ddq, tau)
-        expected = model.inverse_dynamics(q, dq, ddq)
-        np.testing.assert_allclose(
-            tau, expected, rtol=0.0, atol=1e-12 * max(1.0, np.abs(expected).max())
-        )
+        inverse_dynamics(q, dq, ddq, tau)
+        assert_close(tau, model.inverse_dynamics(q, dq, ddq))

@@ -2,34 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Equations generated for trees against the recursion of the tree, and batches of them."""
 
-from math import cos, sin
-
 import numpy as np
 import pytest
 
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.codegen.emit import python_function
 from franka_dynamics.codegen.equations import customised_equations, Quantity
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.dynamics.regressor import torque_regressor
 
+from .arms import runnable
+from ..agreement import assert_close
 from ..identification.trees import random_tree_of_rows
 
-# Relative to max(1, |tau|); measured 1e-15.
-EPS_TORQUE = 1e-12
 TILTED = (3.0, -5.0, -7.0)
-
-
-def compiled(tree, quantity, gravity, search=False):
-    names = {'sin': sin, 'cos': cos}
-    equations = customised_equations(tree, quantity, gravity, search=search)
-    exec(python_function(equations.program), names)
-    return names
-
-
-def assert_same(actual, expected):
-    scale = max(1.0, np.abs(expected).max(initial=0.0))
-    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=EPS_TORQUE * scale)
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -48,8 +33,8 @@ def test_a_random_tree_written_plainly_has_its_own_dynamics(seed):
     }
     for quantity, (arguments, value) in expected.items():
         out = np.full(value.shape, np.nan)
-        compiled(tree, quantity, gravity)[quantity.value](*arguments, out)
-        assert_same(out, value)
+        runnable(customised_equations(tree, quantity, gravity))[quantity.value](*arguments, out)
+        assert_close(out, value)
 
 
 @pytest.mark.parametrize('seed', [1, 5])
@@ -57,9 +42,9 @@ def test_the_searched_plan_of_a_random_tree_keeps_its_torques(seed):
     tree = random_tree_of_rows(seed, special=0.9)
     q, dq, ddq = np.random.default_rng(seed).uniform(-2.0, 2.0, (3, tree.n))
     tau = np.empty(tree.n)
-    functions = compiled(tree, Quantity.INVERSE_DYNAMICS, TILTED, search=True)
-    functions['inverse_dynamics'](q, dq, ddq, tau)
-    assert_same(tau, tree_motion(tree, q, dq, ddq, gravity=TILTED).tau)
+    equations = customised_equations(tree, gravity=TILTED, search=True)
+    runnable(equations)['inverse_dynamics'](q, dq, ddq, tau)
+    assert_close(tau, tree_motion(tree, q, dq, ddq, gravity=TILTED).tau)
 
 
 def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
@@ -70,13 +55,13 @@ def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
     # Not a whole number of blocks of lanes.
     q, dq, ddq = np.random.default_rng(2).uniform(-2.0, 2.0, (3, 7, 11, tree.n))
     moving = differentiate(tree, q, dq, ddq)
-    assert_same(batch.inverse_dynamics(q, dq, ddq), moving.motion.tau)
-    assert_same(batch.mass_matrix(q), moving.tau.by_ddq)
-    assert_same(batch.gravity(q[0]), tree_motion(tree, q[0], 0 * q[0], 0 * q[0]).tau)
+    assert_close(batch.inverse_dynamics(q, dq, ddq), moving.motion.tau)
+    assert_close(batch.mass_matrix(q), moving.tau.by_ddq)
+    assert_close(batch.gravity(q[0]), tree_motion(tree, q[0], 0 * q[0], 0 * q[0]).tau)
     ddq_back = batch.forward_dynamics(q, dq, moving.motion.tau)
-    assert_same(ddq_back, ddq)  # through M's inverse, whose condition is at most 6
+    assert_close(ddq_back, ddq)  # through M's inverse, whose condition is at most 6
     slopes = batch.inverse_dynamics_derivatives(q, dq, ddq)
     for own, other in zip(slopes, (moving.tau.by_q, moving.tau.by_dq, moving.tau.by_ddq)):
-        assert_same(own, other)
-    assert_same(batch.regressor(q, dq, ddq), torque_regressor(tree, q, dq, ddq))
-    assert_same(batch.flange_pose(q), tree.poses(q)[..., tree.tool_body, :, :] @ tree.tool)
+        assert_close(own, other)
+    assert_close(batch.regressor(q, dq, ddq), torque_regressor(tree, q, dq, ddq))
+    assert_close(batch.flange_pose(q), tree.poses(q)[..., tree.tool_body, :, :] @ tree.tool)

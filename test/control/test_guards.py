@@ -211,7 +211,7 @@ def feed(controller, start, count, q=FER.home):
     ('q', 'condition'),
     [
         (np.full(7, np.nan), Condition.NOT_FINITE),
-        (np.rad2deg(FER.home), Condition.OUT_OF_RANGE),
+        (np.where(np.arange(7) == 3, 0.5, FER.home), Condition.OUT_OF_RANGE),
         (FER.home + 0.1, Condition.JUMPED),
     ],
 )

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthetic logs with what logs from elsewhere had: vibration, strong friction, a fitted hand."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from franka_dynamics.arm.friction import friction_along, ViscousCoulombFriction
@@ -27,21 +29,22 @@ def motion(arm, seconds, rate, seed=0, widest=0.15):
     )
 
 
-def recorded(arm, time, q, dq, effort):
-    """Return arrays as a recording under the arm's joint names."""
+def carried(arm, seconds=20.0, rate=100.0, seed=0, noise=0.0, widest=0.15):
+    """Return the log of an arm with the hand of its description, friction as of its file."""
+    time, q, dq, ddq = motion(arm, seconds, rate, seed, widest)
+    effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
+    if arm.friction is not None:
+        effort = effort + friction_along(arm.friction, q, dq)
+    effort = effort + noise * np.random.default_rng(seed).standard_normal(q.shape)
     stamp_ns = START_NS + np.round(time * 1e9).astype(np.int64)
     return Recording('foreign', '/joint_states', arm.joint_names, stamp_ns, q, dq, effort)
 
 
 def geared(arm, coulomb, seconds=30.0, rate=125.0, seed=0, noise=0.0, widest=0.15):
     """Return the log of an arm whose gears rub by `coulomb` [N m], a number or one a joint."""
-    friction = ViscousCoulombFriction(
-        0.1 * coulomb * np.ones(arm.n), coulomb * np.ones(arm.n), np.zeros(arm.n)
-    )
-    time, q, dq, ddq = motion(arm, seconds, rate, seed, widest)
-    effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq) + friction_along(friction, q, dq)
-    effort = effort + noise * np.random.default_rng(seed).standard_normal(q.shape)
-    return recorded(arm, time, q, dq, effort)
+    rubbing = coulomb * np.ones(arm.n)
+    friction = ViscousCoulombFriction(0.1 * rubbing, rubbing, np.zeros(arm.n))
+    return carried(replace(arm, friction=friction), seconds, rate, seed, noise, widest)
 
 
 def teleoperated(arm, amplitude, joint=3, frequency=12.0, seconds=40.0, rate=100.0, seed=0):
@@ -50,22 +53,7 @@ def teleoperated(arm, amplitude, joint=3, frequency=12.0, seconds=40.0, rate=100
 
     The torque sensor of `joint` (from 0) sees the vibration, the encoders next to nothing of it.
     """
-    rng = np.random.default_rng(seed)
-    time, q, dq, ddq = motion(arm, seconds, rate, seed)
-    effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
-    if arm.friction is not None:
-        effort = effort + friction_along(arm.friction, q, dq)
-    bursts = np.maximum(0.0, np.sin(2.0 * np.pi * 0.2 * time)) ** 4
-    effort = effort + rng.normal(0.0, 0.05, effort.shape)
-    effort[:, joint] += amplitude * bursts * np.sin(2.0 * np.pi * frequency * time)
-    return recorded(arm, time, q, dq, effort)
-
-
-def carried(arm, seconds=20.0, rate=100.0, seed=0, noise=0.0):
-    """Return the log of an arm with the hand of its description, friction as of its file."""
-    time, q, dq, ddq = motion(arm, seconds, rate, seed)
-    effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
-    if arm.friction is not None:
-        effort = effort + friction_along(arm.friction, q, dq)
-    effort = effort + noise * np.random.default_rng(seed).standard_normal(q.shape)
-    return recorded(arm, time, q, dq, effort)
+    log = carried(arm, seconds, rate, seed, noise=0.05)
+    bursts = np.maximum(0.0, np.sin(2.0 * np.pi * 0.2 * log.time)) ** 4
+    shaken = bursts * np.sin(2.0 * np.pi * frequency * log.time)
+    return replace(log, effort=log.effort + np.outer(shaken, amplitude * np.eye(arm.n)[joint]))

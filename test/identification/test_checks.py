@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which bags are said to contradict each other: loads, not the length of a recording."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.arm import load
 from franka_dynamics.identification.checks import contradictions
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.samples import residual_inflation, Summary, total
 from franka_dynamics.identification.solve import estimate, find_noise
 from franka_dynamics.recordings.preprocessing import prepare
+
+from ..slow_work import with_load
 
 FER = load('fer')
 OPTIONS = IdentificationOptions()
@@ -36,15 +36,6 @@ def motions(fer_recording, fer_1khz_recording):
 def cut(motion, count):
     edges = np.linspace(0, len(motion), count + 1).round().astype(int)
     return [motion.part(slice(*ends)) for ends in pairwise(edges)]
-
-
-def with_load(motion, mass):
-    """Return the motion with the torques that a load at the flange adds by calculation."""
-    link = LinkInertia.from_center_of_mass(mass, (0.0, 0.0, 0.08), 1e-3 * mass * np.eye(3))
-    states = motion.q, motion.dq, motion.ddq
-    more = NewtonEulerModel(FER.with_payload(link)).inverse_dynamics(*states)
-    more = more - NewtonEulerModel(FER).inverse_dynamics(*states)
-    return replace(motion, effort=motion.effort + more)
 
 
 def said(motions):
@@ -70,7 +61,7 @@ def test_stretches_of_one_recording_do_not_contradict(motions, name, count):
 @pytest.mark.parametrize('count', [2, 5])
 @pytest.mark.parametrize('name', ['slow', 'fast'])
 def test_a_load_of_200_g_contradicts(motions, name, count):
-    first, last = cut(motions[name], count)[0], cut(with_load(motions[name], 0.2), count)[-1]
+    first, last = cut(motions[name], count)[0], cut(with_load(motions[name], FER, 0.2), count)[-1]
     assert said([first, last])[0].startswith('0 and 1 contradict each other')
 
 
@@ -93,5 +84,5 @@ def test_what_samples_determine_is_the_trace_of_the_hat_matrix(motions):
 def test_the_bag_with_a_load_is_named_among_any_number(motions, count):
     parts = cut(motions['fast'], 5)
     bags = [parts[k % 5] for k in range(count - 1)]
-    bags.insert(3, cut(with_load(motions['fast'], 0.7), 5)[2])
+    bags.insert(3, cut(with_load(motions['fast'], FER, 0.7), 5)[2])
     assert said(bags)[0].startswith('3 contradicts every other bag')

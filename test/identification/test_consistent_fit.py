@@ -20,6 +20,8 @@ from franka_dynamics.recordings.preprocessing import prepare
 from ..arms import outside
 
 FER = load('fer')
+MODEL = TorqueModel.of(FER)
+PRIOR = Prior.towards(FER, MODEL, np.ones(7))
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.02))
 
 
@@ -47,11 +49,11 @@ def test_a_physical_arms_torques_give_its_base_parameters_back(simulate, rotor_i
     )
     model = TorqueModel.of(FER, rotor_inertia=rotor_inertia)
     equations, theta = equations_of(simulate, model, truth, duration=30.0)
-    fit = fit_consistent(equations, Prior.towards(FER, model, np.ones(7)), 0.01, start=FER)
+    prior = Prior.towards(FER, model, np.ones(7))
+    fit = fit_consistent(equations, prior, 0.01, start=FER)
     b = len(model.base)
     # The weak prior, the prior of friction and the solver's tolerance.
-    scale = Prior.towards(FER, model, np.ones(7)).deviations[:b]
-    assert np.abs((fit.theta - theta)[:b] / scale).max() < 1.2e-2
+    assert np.abs((fit.theta - theta)[:b] / prior.deviations[:b]).max() < 1.2e-2
     np.testing.assert_allclose(fit.theta[b:], theta[b:], rtol=0.0, atol=1e-3)
     assert all(link.consistency_margin() > 0.0 for link in fit.arm.links)
     np.testing.assert_allclose(model.base.values(fit.arm), fit.theta[:b], rtol=0.0, atol=1e-12)
@@ -66,20 +68,18 @@ def test_a_physical_arms_torques_give_its_base_parameters_back(simulate, rotor_i
 def test_an_impossible_arms_torques_give_a_possible_arm(simulate):
     impossible = load('fer', 'franka_description')
     assert impossible.inconsistencies()
-    model = TorqueModel.of(FER)
-    equations, _ = equations_of(simulate, model, impossible)
+    equations, _ = equations_of(simulate, MODEL, impossible)
     fit = fit_consistent(
-        equations, Prior.towards(impossible, model, np.ones(7)), 1.0, start=impossible
+        equations, Prior.towards(impossible, MODEL, np.ones(7)), 1.0, start=impossible
     )
     assert fit.arm.inconsistencies() == ()
     assert min(link.consistency_margin() for link in fit.arm.links) > 0.0
 
 
 def test_masses_of_a_heavier_arm_stop_at_their_bound(simulate):
-    model = TorqueModel.of(FER)
     heavy = FER.map_links(lambda link: link + link + link + link)
-    equations, _ = equations_of(simulate, model, heavy)
-    fit = fit_consistent(equations, Prior.towards(FER, model, np.ones(7)), 1.0, start=FER)
+    equations, _ = equations_of(simulate, MODEL, heavy)
+    fit = fit_consistent(equations, PRIOR, 1.0, start=FER)
     ratios = np.array([link.mass / own.mass for link, own in zip(fit.arm.links, FER.links)])
     assert (ratios <= 3.0 + 1e-6).all()
     assert (ratios >= 1.0 / 3.0 - 1e-6).all()
@@ -87,12 +87,11 @@ def test_masses_of_a_heavier_arm_stop_at_their_bound(simulate):
 
 
 def test_centres_of_mass_stop_where_their_links_end(simulate):
-    model = TorqueModel.of(FER)
     away = LinkInertia.from_center_of_mass(0.8, np.array([0.5, 0.0, 0.1]), 1e-2 * np.eye(3))
     equations, _ = equations_of(
-        simulate, model, replace(FER, links=(*FER.links[:6], FER.links[6] + away))
+        simulate, MODEL, replace(FER, links=(*FER.links[:6], FER.links[6] + away))
     )
-    fit = fit_consistent(equations, Prior.towards(FER, model, np.ones(7)), 1.0, start=FER)
+    fit = fit_consistent(equations, PRIOR, 1.0, start=FER)
     distances = np.array(
         [outside(room, link.center_of_mass) for room, link in zip(link_rooms(FER), fit.arm.links)]
     )
@@ -102,54 +101,48 @@ def test_centres_of_mass_stop_where_their_links_end(simulate):
 
 
 def test_friction_that_would_drive_is_fitted_as_braking_or_zero(simulate):
-    model = TorqueModel.of(FER)
     driving = ViscousCoulombFriction(np.full(7, -0.2), np.full(7, -0.3), np.full(7, -0.1))
-    equations, _ = equations_of(simulate, model, FER, driving)
-    fit = fit_consistent(equations, Prior.towards(FER, model, np.ones(7)), 1.0, start=FER)
+    equations, _ = equations_of(simulate, MODEL, FER, driving)
+    fit = fit_consistent(equations, PRIOR, 1.0, start=FER)
     assert (fit.arm.friction.viscous >= 0.0).all()
     assert (fit.arm.friction.coulomb >= 0.0).all()
     assert (fit.arm.friction.offset < 0.0).any()
 
 
 def test_without_information_the_fit_is_the_reference(simulate):
-    model = TorqueModel.of(FER)
-    prior = Prior.towards(FER, model, np.ones(7))
-    equations, _ = equations_of(simulate, model, load('fer', hand='franka_hand'), noise=1e6)
-    fit = fit_consistent(equations, prior, 1.0, start=FER)
-    for link, reference in zip(fit.arm.links, prior.reference.links):
+    equations, _ = equations_of(simulate, MODEL, load('fer', hand='franka_hand'), noise=1e6)
+    fit = fit_consistent(equations, PRIOR, 1.0, start=FER)
+    for link, reference in zip(fit.arm.links, PRIOR.reference.links):
         # The solver's relative tolerance is 1e-8 of a divergence, which is a square.
         np.testing.assert_allclose(link.parameters(), reference.parameters(), rtol=0.0, atol=1e-3)
 
 
 def test_settings_short_of_the_optimum_give_way_to_the_next(simulate, monkeypatch):
     first = {'max_iter': 3}
-    model = TorqueModel.of(FER)
-    equations, _ = equations_of(simulate, model, load('fer', hand='franka_hand'), duration=30.0)
-    prior = Prior.towards(FER, model, np.ones(7))
-    expected = fit_consistent(equations, prior, 1.0, start=FER)
+    equations, _ = equations_of(simulate, MODEL, load('fer', hand='franka_hand'), duration=30.0)
+    expected = fit_consistent(equations, PRIOR, 1.0, start=FER)
     monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first, {}))
     # Both within the solver's tolerance of 1e-8 of the optimum, which is flat there.
     np.testing.assert_allclose(
-        fit_consistent(equations, prior, 1.0, start=FER).theta,
+        fit_consistent(equations, PRIOR, 1.0, start=FER).theta,
         expected.theta,
         rtol=0.0,
         atol=1e-4,
     )
     monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first,))
     with pytest.raises(IdentificationError, match='solver of the consistent fit failed'):
-        fit_consistent(equations, prior, 1.0, start=FER)
+        fit_consistent(equations, PRIOR, 1.0, start=FER)
 
 
 @pytest.mark.parametrize('hand', ['franka_hand', 'hand_ledezma2021'])
 def test_a_hand_can_be_taken_off_what_was_identified_with_it(simulate, monkeypatch, hand):
     monkeypatch.setattr(consistent_fit, 'MASS_FACTOR', 20.0)
     start = load('fer', hand=hand)
-    model = TorqueModel.of(FER)
     # A lighter last link than the hand alone, which the torques would have.
     own = load_hand(hand).expressed_in(FER.flange_transform())
     light = LinkInertia.from_parameters(start.links[6].parameters() - 0.9 * own.parameters())
-    equations, _ = equations_of(simulate, model, replace(start, links=(*start.links[:6], light)))
-    prior = Prior.towards(start, model, np.ones(7))
+    equations, _ = equations_of(simulate, MODEL, replace(start, links=(*start.links[:6], light)))
+    prior = Prior.towards(start, MODEL, np.ones(7))
     fit = fit_consistent(equations, prior, 1.0, start=start)
     rest = fit.arm.links[6] - own
     assert rest.mass > 0.0

@@ -42,13 +42,7 @@ def six():
 
 @pytest.fixture(scope='module')
 def currents(simulate, six):
-    bounded = replace(
-        six,
-        joints=tuple(
-            replace(joint, limits=other.limits) for joint, other in zip(six.joints, FER.joints)
-        ),
-    )
-    recording = simulate(bounded, duration=60.0, friction=FRICTION, noise=0.1, rate=60.0)
+    recording = simulate(six, duration=60.0, friction=FRICTION, noise=0.1, rate=60.0)
     return replace(recording, effort=recording.effort / SCALE)
 
 

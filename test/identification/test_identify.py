@@ -8,21 +8,15 @@ import functools
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import (
-    available_hands,
-    LinkInertia,
-    load,
-    ViscousCoulombFriction,
-)
+from franka_dynamics.arm import available_hands, LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.consistent_fit import link_rooms
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import fit
 from franka_dynamics.report.identification import verdict
 
-from ..arms import drawn_around, outside
+from ..arms import drawn_around
 from ..slow_work import drawn_friction, slow_work
 
 FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
@@ -101,15 +95,6 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(identified, name
     assert result.recorded.bags[0][1] == pytest.approx(own.train.whole, rel=1e-9)
 
 
-def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):
-    # Fitted without these bounds, a link 7 of 0.25 kg and a centre outside its link came out.
-    result = identified('fast')
-    for link, own, room in zip(result.arm.links, FER.links, link_rooms(FER)):
-        assert outside(room, link.center_of_mass) < 1e-3
-        assert 0.6 < link.mass / own.mass < 1.4
-    assert result.arm.links[6].mass == pytest.approx(0.66, abs=0.1)  # gaz2019: 0.74
-
-
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):
     both = [prepared(one, options=SIMPLE) for one in (fer_1khz_recording, fer_recording)]
     result = identify(both, FER, [FER], SIMPLE)
@@ -147,14 +132,6 @@ def test_the_slip_elements_that_joints_have_are_chosen():
     result = identify(recordings, FR3, [FR3])
     assert result.model.friction.reaches == (0.002, 0.1)
     assert result.arm_score.test.whole < 0.15
-
-
-def test_a_single_poor_run_never_loses_on_the_others():
-    recordings, _ = runs(3, count=3, resting=(4,))
-    result = identify(recordings[:1], FR3, [FR3], tests=recordings[1:])
-    assert result.arm_score.test.whole < result.published[0].test.whole
-    assert result.arm_score.test_rigid.whole <= result.start_score.test_rigid.whole
-    assert result.recorded.unseen_bags == 2
 
 
 def test_a_joint_that_hardly_moves_gets_no_friction_of_its_own():
@@ -200,11 +177,8 @@ def test_a_hand_that_is_not_there_is_refused():
     friction = drawn_friction(FR3, 8)
     recording = slow_work(drawn_around(load('fr3', hand='none'), 8), friction, 8)
     candidates = [load('fr3', hand=hand) for hand in ('none', *available_hands())]
-    with pytest.raises(
-        IdentificationError,
-        match=r'No hand seems to be on: .* but '
-        r'franka_hand was named',
-    ):
+    said = 'No hand seems to be on: .* but franka_hand was named'
+    with pytest.raises(IdentificationError, match=said):
         identify([recording], FR3, [FR3], hands=candidates)
 
 

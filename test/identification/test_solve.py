@@ -87,9 +87,7 @@ class Repeated:
         return QRFactors(r_factors, 3, len(effort))
 
 
-def test_three_sigma_under_filtered_noise_cover_the_truth(
-    simulate,
-):
+def test_three_sigma_under_filtered_noise_cover_the_truth(simulate):
     from scipy.stats import binom
 
     recording = simulate(FER, duration=60.0, friction=FRICTION, seed=3)
@@ -176,16 +174,6 @@ def test_too_few_samples_for_noise_say_how_many_there_are(simulate):
         find_noise(factors, PRIOR, np.full(7, 30.0))
 
 
-def test_friction_fitted_to_a_published_set_keeps_its_inertias(simulate):
-    factors = QRFactors.of(MODEL, exact_motion(simulate))
-    noise = Noise(np.full(7, 1e-5), np.ones(7))
-    values = MODEL.base.values(FER)
-    theta = friction_alone(factors, noise, PRIOR, values)
-    np.testing.assert_array_equal(theta[: len(values)], values)
-    # The prior of friction against noise of 1e-5 N m.
-    np.testing.assert_allclose(theta, TRUTH, rtol=0.0, atol=1e-6)
-
-
 def test_a_published_sets_friction_brakes_or_is_left_out(simulate):
     truth = np.array(TRUTH)
     fc_3, fv_4, fo_5 = (MODEL.names.index(name) for name in ('fc_3', 'fv_4', 'fo_5'))
@@ -228,40 +216,29 @@ def test_friction_below_its_own_deviation_is_held_at_zero(simulate):
     assert loose.deviations[place] > abs(loose.theta[place])
 
 
-PLAIN = TorqueModel.of(FER)
-EVEN = Noise(np.full(7, 0.3), np.full(7, 6.0))
-
-
-def folds_of(recording):
-    return [part.factors for part in parts([Summary.of(PLAIN, prepare(recording))])]
-
-
-def test_the_prior_is_strong_at_a_good_start_and_weak_at_a_bad(
-    simulate,
-):
-    folds = folds_of(simulate(FER, duration=60.0, noise=0.5))
-    good = cross_validate(folds, EVEN, Prior.towards(FER, PLAIN, np.ones(7)))
-    bad = cross_validate(
-        folds,
-        EVEN,
-        Prior.towards(FER.map_links(lambda link: link + link + link), PLAIN, np.ones(7)),
+def test_the_prior_is_strong_at_a_good_start_and_weak_at_a_bad(simulate):
+    plain, even = TorqueModel.of(FER), Noise(np.full(7, 0.3), np.full(7, 6.0))
+    recorded = prepare(simulate(FER, duration=60.0, noise=0.5))
+    folds = [part.factors for part in parts([Summary.of(plain, recorded)])]
+    heavy = FER.map_links(lambda link: link + link + link)
+    good, bad = (
+        cross_validate(folds, even, Prior.towards(arm, plain, np.ones(7))).chosen
+        for arm in (FER, heavy)
     )
-    assert good.chosen > 99.0, good
-    assert bad.chosen < 99.0
+    assert bad < 99.0 < good
 
 
-def found(errors, rigid, start=1.0):
-    return CrossValidation((10.0, 100.0, 1000.0), errors, rigid, start)
-
-
-def test_of_errors_that_are_alike_the_strongest_prior_is_chosen():
-    assert found((0.300, 0.302, 0.310), (0.9, 0.9, 0.9)).chosen == 100.0
-    assert found((0.300, 0.310, 0.301), (0.9, 0.9, 0.9)).chosen == 1000.0
-
-
-def test_a_prior_whose_rigid_part_is_worse_is_no_candidate():
-    assert found((0.3, 0.35, 0.4), (1.1, 0.9, 0.9)).chosen == 100.0
-    assert found((0.3, 0.35, 0.4), (1.1, 1.2, 1.3)).chosen == 1000.0
+@pytest.mark.parametrize(
+    ('errors', 'rigid', 'chosen'),
+    [
+        ((0.300, 0.302, 0.310), (0.9, 0.9, 0.9), 100.0),  # alike: the strongest
+        ((0.300, 0.310, 0.301), (0.9, 0.9, 0.9), 1000.0),
+        ((0.3, 0.35, 0.4), (1.1, 0.9, 0.9), 100.0),  # one whose rigid part is worse is none
+        ((0.3, 0.35, 0.4), (1.1, 1.2, 1.3), 1000.0),
+    ],
+)
+def test_of_priors_that_predict_alike_the_strongest_is_chosen(errors, rigid, chosen):
+    assert CrossValidation((10.0, 100.0, 1000.0), errors, rigid, 1.0).chosen == chosen
 
 
 def test_published_friction_is_the_least_of_squares_and_prior():
@@ -272,6 +249,7 @@ def test_published_friction_is_the_least_of_squares_and_prior():
     noise = find_noise(factors, prior, np.full(7, filter_inflation(motion.options)))
     theta = friction_alone(factors, noise, prior, model.base.values(FR3))
     b = len(model.base)
+    np.testing.assert_array_equal(theta[:b], model.base.values(FR3))
     kept = b + np.flatnonzero(theta[b:] > 1e-3 * prior.friction_deviations)
     assert len(kept) > 5
 

@@ -26,19 +26,6 @@ def assert_inertias_close(actual, expected, rtol):
         )
 
 
-@pytest.mark.parametrize('center', [(0.0, 0.0, 0.0), (0.4, -0.3, 0.2)])
-def test_a_cuboid_has_the_textbook_inertia(center):
-    # Given a box of 0.1 x 0.2 x 0.3 m somewhere.
-    a, b, c = size = np.array([0.1, 0.2, 0.3])
-    # When its surface is integrated.
-    actual = mesh_inertia(cuboid(size, center), DENSITY)
-    # Then mass and moments are m = rho a b c and m (b^2 + c^2) / 12, ... at its middle.
-    mass = DENSITY * a * b * c
-    moments = mass / 12.0 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])
-    expected = LinkInertia.from_center_of_mass(mass, center, np.diag(moments))
-    assert_inertias_close(actual, expected, RTOL)
-
-
 def test_a_corner_tetrahedron_has_the_integrals_products():
     # Given the tetrahedron x, y, z >= 0, x + y + z <= 1, for which the integral of x y is 1/120,
     # of x^2 1/60, of x 1/24 and of 1 is 1/6.
@@ -50,19 +37,6 @@ def test_a_corner_tetrahedron_has_the_integrals_products():
         1 / 6, np.full(3, 1 / 24), np.full((3, 3), -1 / 120) + np.eye(3) * (2 / 60 + 1 / 120)
     )
     assert_inertias_close(actual, expected, RTOL)
-
-
-@pytest.mark.parametrize('seed', range(2))
-def test_an_irregular_mesh_agrees_with_trimesh(seed):
-    trimesh = pytest.importorskip('trimesh')
-    mesh = bumpy_cuboid(seed)
-    other = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
-    other.density = DENSITY
-    properties = other.mass_properties
-    expected = LinkInertia.from_center_of_mass(
-        properties.mass, properties.center_mass, 0.5 * (properties.inertia + properties.inertia.T)
-    )
-    assert_inertias_close(mesh_inertia(mesh, DENSITY), expected, RTOL)
 
 
 def test_many_chunks_of_faces_agree_with_trimesh():

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_hands, LinkInertia, load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.recordings.mounted import judge_mounted
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.replay import fit_all, replay_columns, tied
 from franka_dynamics.report.replay import alike
+
+from ..slow_work import with_load
 
 FER = load('fer')
 
@@ -71,17 +72,13 @@ def test_a_still_upright_arm_cannot_tell_whether_a_hand_is_on(simulate):
 
 def test_a_small_load_on_a_real_arm_is_weighed_aright(fer_1khz_recording):
     """franka_description's FER is 0.7 kg too light, and with a hand fits a load of 0.3 kg best."""
-    body = LinkInertia.from_center_of_mass(0.3, [0.02, 0.0, 0.08], 3e-4 * np.eye(3))
     motion = prepare(fer_1khz_recording, columns=replay_columns(FER.friction))
-    states = motion.q, motion.dq, motion.ddq
-    more = NewtonEulerModel(FER.with_payload(body)).inverse_dynamics(*states)
-    more = more - NewtonEulerModel(FER).inverse_dynamics(*states)
+    loaded = with_load(motion, FER, 0.3)
     arms = [
         load('fer', name, hand=hand)
         for name in ('gaz2019', 'franka_description')
         for hand in ('none', 'franka_hand')
     ]
-    loaded = replace(motion, effort=motion.effort + more)
     seen = judge_mounted(fit_all(arms, loaded), loaded)
     assert seen.load
     assert abs(float(seen.sentence.removeprefix('About ').partition(' kg')[0]) - 0.3) < 0.11

@@ -12,6 +12,8 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import faults, suspicions
 
+from ..foreign_logs import geared
+
 FER = load('fer')
 
 
@@ -40,6 +42,11 @@ def with_entry(values, rows, joint, value):
 # What is changed of a sound recording, and what is said of it.
 ODD = {
     'degrees': (lambda r: {'q': np.degrees(r.q)}, 'positions reach ', 'look like degrees'),
+    'a joint beyond its range': (
+        lambda r: {'q': with_entry(r.q, 90, 3, 7.0)},
+        'positions reach 7 on fer_joint4, whose limit is ',
+        '',
+    ),
     'no gravity': (
         lambda r: {'effort': r.effort - NewtonEulerModel(FER).gravity(r.q)},
         'effort looks like torque without gravity',
@@ -89,7 +96,16 @@ def test_what_is_odd_is_told_with_joint_and_figures(simulate, what):
     change, start, part = ODD[what]
     found = suspicions(replace(recording, **change(recording)), FER)
     assert [one for one in found if one.startswith(start) and part in one]
-    assert len(found) == 1 or what in ('degrees', 'a stuck position')
+    assert len(found) == 1 or what in ('degrees', 'a joint beyond its range', 'a stuck position')
+
+
+@pytest.mark.parametrize('factor', [57.3, 100.0, 0.0, -1.0])
+def test_velocities_that_are_not_the_positions_are_suspected(simulate, factor):
+    recording = simulate(FER, noise=0.1)
+    (found,) = faults(replace(recording, dq=factor * recording.dq), FER)
+    told = float(found.partition(' is ')[2].partition(' times')[0])
+    assert told == pytest.approx(factor, rel=0.02)
+    assert '(7 of 7 joints are off)' in found
 
 
 @pytest.mark.parametrize(
@@ -97,20 +113,18 @@ def test_what_is_odd_is_told_with_joint_and_figures(simulate, what):
 )
 def test_effort_of_another_unit_or_sign_is_suspected(simulate, factor, what):
     recording = simulate(FER, friction=FER.friction, noise=0.1)
-    found = faults(replace(recording, effort=factor * recording.effort), FER)
-    assert len(found) == 1
-    assert found[0].startswith(f'effort looks like another {what}: that of fer_joint2 is ')
-    told = float(found[0].partition(' is ')[2].partition(' times')[0])
+    (found,) = faults(replace(recording, effort=factor * recording.effort), FER)
+    assert found.startswith(f'effort looks like another {what}: that of fer_joint2 is ')
+    told = float(found.partition(' is ')[2].partition(' times')[0])
     assert told == pytest.approx(factor, rel=0.15)
-    assert '(2 of 2 joints' in found[0]
+    assert '(2 of 2 joints' in found
 
 
 @pytest.mark.parametrize('order', [[0, 3, 2, 1, 4, 5, 6], [6, 5, 4, 3, 2, 1, 0]])
 def test_efforts_in_another_order_are_suspected(simulate, order):
     recording = simulate(FER, friction=FER.friction, noise=0.1)
-    found = faults(replace(recording, effort=recording.effort[:, order]), FER)
-    assert len(found) == 1
-    assert 'looks like' in found[0] or found[0].startswith('gravity explains little of the effort')
+    (found,) = faults(replace(recording, effort=recording.effort[:, order]), FER)
+    assert 'looks like' in found or found.startswith('gravity explains little of the effort')
 
 
 def test_an_arm_on_a_wall_is_suspected_unless_said(simulate):
@@ -120,16 +134,6 @@ def test_an_arm_on_a_wall_is_suspected_unless_said(simulate):
     assert found[0].startswith('gravity explains little of the effort')
     # Without any weight there is nothing to tell by.
     assert faults(recording, FER, gravity=(0.0, 0.0, 0.0)) == ()
-
-
-@pytest.mark.parametrize('factor', [57.3, 100.0, 0.0, -1.0])
-def test_velocities_that_are_not_the_positions_are_suspected(simulate, factor):
-    recording = simulate(FER, noise=0.1)
-    found = faults(replace(recording, dq=factor * recording.dq), FER)
-    assert len(found) == 1
-    told = float(found[0].partition(' is ')[2].partition(' times')[0])
-    assert told == pytest.approx(factor, rel=0.02)
-    assert '(7 of 7 joints are off)' in found[0]
 
 
 def test_a_resting_arms_noisy_velocity_is_not_suspected(simulate):
@@ -153,3 +157,16 @@ def test_a_limit_of_zero_is_no_limit(simulate):
         replace(joint, limits=replace(joint.limits, effort=0.0)) for joint in FER.joints
     )
     assert suspicions(simulate(FER, noise=0.1), replace(FER, joints=joints)) == ()
+
+
+@pytest.mark.parametrize('coulomb', [5.0, 10.0, 35.0])
+def test_strong_friction_is_not_taken_for_another_arm(coulomb):
+    assert faults(geared(FER, coulomb), FER) == ()
+
+
+def test_behind_strong_friction_another_mounting_is_still_told():
+    # The same motion of an arm on the wall: its gravity is not that of one on the floor.
+    log = geared(FER, 10.0)
+    wall, floor = (NewtonEulerModel(FER, g).gravity(log.q) for g in ((9.81, 0, 0), (0, 0, -9.81)))
+    (found,) = faults(replace(log, effort=log.effort + wall - floor), FER)
+    assert 'gravity explains little of the effort' in found and 'friction' in found

@@ -107,24 +107,18 @@ def test_a_short_piece_between_gaps_is_left_out_and_said():
 
 
 @pytest.mark.parametrize(
-    ('recording', 'options', 'sentence'),
+    ('recording', 'sentence'),
     [
         (
-            sinusoid(rate=5.0),
-            {},
-            r'message every 0\.2 s, too few for a cut-off of 3 Hz; choose one '
-            r'below 2\.5 Hz',
+            {'rate': 5.0},
+            r'message every 0\.2 s, too few for a cut-off of 3 Hz; choose one below 2\.5 Hz',
         ),
-        (
-            sinusoid(duration=1.0),
-            {},
-            r'no stretch without gaps of at least 1\.6 s \(it lasts 1\.00 s',
-        ),
+        ({'duration': 1.0}, r'no stretch without gaps of at least 1\.6 s \(it lasts 1\.00 s'),
     ],
 )
-def test_a_recording_too_slow_or_too_short_is_refused(recording, options, sentence):
+def test_a_recording_too_slow_or_too_short_is_refused(recording, sentence):
     with pytest.raises(RecordingError, match=sentence):
-        prepare(recording, SignalOptions(**options))
+        prepare(sinusoid(**recording))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,6 @@ def test_pieces_of_a_bag_joined_are_the_bag(messages, write_joint_states, tmp_pa
 
 
 def test_another_topic_whose_type_is_broken_does_not_matter(simulate, tmp_path, monkeypatch):
-
     begin = Writer.__enter__
 
     def with_a_broken_topic(writer):
@@ -154,13 +153,10 @@ def with_duplicate(message):
     }
 
 
-def with_value(field, value):
-    def change(message):
-        column = message[field].copy()
-        column[3] = value
-        return {**message, field: column}
-
-    return change
+def with_nan(message):
+    position = message['position'].copy()
+    position[3] = np.nan
+    return {**message, 'position': position}
 
 
 def with_field(field, values):
@@ -170,11 +166,7 @@ def with_field(field, values):
 FAULTS = {
     'missing joint': (without_joint, 'message 5 has no joint fer_joint7; it names fer_joint1'),
     'duplicate joint': (with_duplicate, 'message 5 names the joint fer_joint3 more than once'),
-    'NaN position': (
-        with_value('position', np.nan),
-        'message 5: position of fer_joint4 is nan; every value',
-    ),
-    'infinite effort': (with_value('effort', np.inf), 'message 5: effort of fer_joint4 is inf'),
+    'NaN position': (with_nan, 'message 5: position of fer_joint4 is nan; every value'),
     'no velocity': (
         with_field('velocity', []),
         'message 5: velocity has 0 values for 7 joint names; record a topic that carries velocity',
@@ -192,10 +184,6 @@ FAULTS = {
         with_field('stamp_ns', 1_700_000_000_100_000_000),
         'message 5: the stamp 1700000000.100000000 s does not come after '
         '1700000000.100000000 s of message 4',
-    ),
-    'stamp running back': (
-        with_field('stamp_ns', 1_600_000_000_000_000_000),
-        'message 5: the stamp 1600000000.000000000 s does not come after',
     ),
 }
 

@@ -79,18 +79,3 @@ def test_braked_seconds_are_named_and_left_out(simulate):
     assert 'left out' in remark
     clean = prepare(recording.part(slice(100, None)))
     np.testing.assert_allclose(motion.q, clean.q, rtol=0.0, atol=1e-12)
-    fits = fit_all(
-        [
-            replace(load('fer', name, hand='none'), friction=None)
-            for name in ('franka_description', 'gaz2019')
-        ],
-        motion,
-    )
-    assert fits[0].name == 'gaz2019 bare'
-
-
-def test_given_another_mass_when_compared_then_it_is_no_tie(simulate):
-    arm = load('fer')
-    motion = prepare(simulate(arm, friction=arm.friction, noise=0.5))
-    fits = fit_all([arm, load('fer', 'franka_description')], motion)
-    assert [one.name for one in tied(fits, motion)] == ['gaz2019 bare']

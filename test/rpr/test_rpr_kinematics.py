@@ -26,10 +26,6 @@ def positions(count, seed=0):
     return rng.uniform([-np.pi, -1.2, -np.pi], [np.pi, 0.8, np.pi], (count, 3))
 
 
-def wrapped(angle):
-    return (angle + np.pi) % (2.0 * np.pi) - np.pi
-
-
 def test_the_flange_pose_is_the_chain_of_dh_rows():
     q = positions(500)
     np.testing.assert_allclose(
@@ -98,19 +94,15 @@ def test_given_another_arm_when_read_as_rpr_then_it_is_refused():
 
 @pytest.mark.parametrize('seed', range(3))
 def test_inverse_within_limits_gives_just_the_branches_within(seed):
-    arm = load('rpr')
-    kinematics = RprKinematics.from_description(arm)
     rng = np.random.default_rng(seed)
     lower = np.array([-2.0, -0.25, -2.5]) + rng.uniform(-0.3, 0.3, 3) * [1.0, 0.1, 1.0]
     upper = np.array([2.5, 0.25, 4.5])
     q = rng.uniform(lower, upper)
-    position = kinematics.forward(q)[:3, 3]
-    found = kinematics.inverse_within(position, lower, upper)
+    position = RPR.forward(q)[:3, 3]
+    found = RPR.inverse_within(position, lower, upper)
     for branch in found:
         assert ((lower <= branch + 1e-12) & (branch <= upper + 1e-12)).all()
-        np.testing.assert_allclose(
-            kinematics.forward(branch)[:3, 3], position, rtol=0.0, atol=1e-13
-        )
+        np.testing.assert_allclose(RPR.forward(branch)[:3, 3], position, rtol=0.0, atol=1e-13)
     # The posture it came from is among them, up to whole turns that stay within the limits.
     away = np.abs(np.sin(0.5 * (found - q)[:, [0, 2]])).max(axis=1) + np.abs(found - q)[:, 1]
     assert away.min() < 1e-7
@@ -119,7 +111,5 @@ def test_inverse_within_limits_gives_just_the_branches_within(seed):
 
 
 def test_a_point_beyond_the_limits_is_refused_naming_the_joint():
-    arm = load('rpr')
-    kinematics = RprKinematics.from_description(arm)
     with pytest.raises(UnreachableError, match=r'branch needs d2 = .*, outside -0\.3 to 0\.3'):
-        kinematics.inverse_within([1.5, 0.0, 0.3], arm.limit('lower'), arm.limit('upper'))
+        RPR.inverse_within([1.5, 0.0, 0.3], ARM.limit('lower'), ARM.limit('upper'))

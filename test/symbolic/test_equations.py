@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.arm import Convention, load
 from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
@@ -34,29 +33,22 @@ def run_text(text, q, dq):
     )
 
 
-@pytest.mark.parametrize(('arm', 'hand'), [('fer', 'franka_hand'), ('fr3', 'none')])
-def test_a_shipped_arms_printed_equations_agree_with_pinocchio(arm, hand):
-    description = load(arm, hand=hand)
-    text = as_text(derivations.equations(description))
-    model, recursion = PinocchioModel(description), NewtonEulerModel(description)
-    for q, dq in np.random.default_rng(0).uniform(-2.0, 2.0, (5, 2, 7)):
-        mass, coriolis, gravity = run_text(text, q, dq)
-        np.testing.assert_allclose(mass, model.mass_matrix(q), rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(coriolis @ dq, model.coriolis(q, dq), rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(coriolis, recursion.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(gravity, model.gravity(q), rtol=0.0, atol=ATOL)
+def random_five(seed):
+    """Return an arm with slides, a tilted base, oblique twists and rotors."""
+    convention = tuple(Convention)[seed % 2]
+    return random_arm(np.random.default_rng(seed), joints=5, convention=convention)
 
 
-@pytest.mark.parametrize('seed', range(2))
-def test_a_random_arms_printed_equations_are_the_recursions(seed):
-    # Slides, tilted bases, oblique twists and rotors, none of which the FER has.
-    description = random_arm(
-        np.random.default_rng(seed), joints=5, convention=tuple(Convention)[seed % 2]
-    )
+@pytest.mark.parametrize(
+    'description',
+    [load('fer', hand='franka_hand'), load('fr3'), random_five(0), random_five(1)],
+    ids=lambda arm: arm.name,
+)
+def test_an_arms_printed_equations_agree_with_the_recursion(description):
     text = as_text(derivations.equations(description))
     model = NewtonEulerModel(description)
-    q, dq = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, 5))
-    mass, coriolis, gravity = run_text(text, q, dq)
-    np.testing.assert_allclose(mass, model.mass_matrix(q), rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(coriolis, model.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(gravity, model.gravity(q), rtol=0.0, atol=ATOL)
+    for q, dq in np.random.default_rng(0).uniform(-1.5, 1.5, (5, 2, description.n)):
+        mass, coriolis, gravity = run_text(text, q, dq)
+        np.testing.assert_allclose(mass, model.mass_matrix(q), rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(coriolis, model.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(gravity, model.gravity(q), rtol=0.0, atol=ATOL)

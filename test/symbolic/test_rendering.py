@@ -3,8 +3,8 @@
 """Text that Python reads back, pages whose tags and groups close, and lines that are cut."""
 
 import ast
-from html.parser import HTMLParser
 import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -13,13 +13,7 @@ from franka_dynamics.arm import load
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 from franka_dynamics.symbolic import derivations, rendering  # noqa: E402
-from franka_dynamics.symbolic.rendering import (  # noqa: E402
-    as_html,
-    as_latex,
-    as_text,
-    Formula,
-    Section,
-)
+from franka_dynamics.symbolic.rendering import as_html, as_latex, as_text, Formula, Section  # noqa: E402  # noqa: E402
 
 a, b, c, d = sp.symbols('a b c d')
 
@@ -60,29 +54,10 @@ def test_groups_and_environments_of_a_derivations_latex_close(sections):
     assert latex.rstrip().endswith(r'\end{document}')
 
 
-class Balanced(HTMLParser):
-    """Fails where tags do not close in order."""
-
-    def __init__(self):
-        super().__init__()
-        self.open = []
-
-    def handle_starttag(self, tag, attrs):
-        if tag != 'meta':
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_startendtag(self, tag, attrs):
-        pass
-
-
 def test_a_pages_tags_close_and_it_needs_no_network(sections):
     page = as_html(sections)
-    reader = Balanced()
-    reader.feed(page)
-    assert not reader.open
+    names = '<!doctype html>|<meta[^>]*>|&(?!lt|gt|amp)[a-z]+;'  # which XML does not know
+    ElementTree.fromstring(re.sub(names, '', page, flags=re.IGNORECASE))
     assert 'http' not in page and '<script' not in page
 
 

@@ -1,0 +1,234 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of PyTorch and arrays of JAX: values, gradients, precision, and what is refused."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.batch.traced_model import TracedModel
+from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.derivatives import differentiate
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import JointVectorError
+
+from .quantities import ARGUMENTS
+
+ATOL = 1e-10
+ARM = load('fer')
+
+
+class Torch:
+    """PyTorch's part of what both are asked."""
+
+    def __init__(self):
+        import torch
+
+        from franka_dynamics.batch.torch_model import TorchModel
+
+        self.torch, self.model, self.tensor = torch, TorchModel(ARM), torch.tensor
+
+    def slopes(self, *states):
+        func = self.torch.func
+        return func.vmap(func.jacrev(self.model.inverse_dynamics, argnums=(0, 1, 2)))(*states)
+
+    def check_gradient(self, function, states):
+        given = [x.requires_grad_() for x in states]
+        assert self.torch.autograd.gradcheck(function, given, eps=1e-6, atol=2e-5, rtol=1e-6)
+
+    def pulled_back(self, function, states, weights):
+        """Return the value, and the gradients of its weighted sum."""
+        given = [x.requires_grad_() for x in states]
+        found = function(*given)
+        found.backward(self.torch.tensor(weights).to(found.dtype))
+        return [x.detach().numpy() for x in (found, *(x.grad for x in given))]
+
+
+class Jax:
+    """JAX's part, under jit."""
+
+    def __init__(self):
+        import jax
+
+        from franka_dynamics.batch.jax_model import JaxModel
+
+        jax.config.update('jax_enable_x64', True)
+        self.jax, self.model, self.tensor = jax, JaxModel(ARM), jax.numpy.asarray
+
+    def slopes(self, *states):
+        slopes = self.jax.jacrev(self.model.inverse_dynamics, argnums=(0, 1, 2))
+        return self.jax.jit(self.jax.vmap(slopes))(*states)
+
+    def check_gradient(self, function, states):
+        from jax.test_util import check_grads
+
+        check_grads(function, states, order=1, modes=['fwd', 'rev'], rtol=1e-5, eps=1e-6)
+
+    def pulled_back(self, function, states, weights):
+        """Return the value, and the gradients of its weighted sum."""
+        found, back = self.jax.vjp(self.jax.jit(function), *states)
+        return [np.asarray(x) for x in (found, *back(weights.astype(found.dtype)))]
+
+
+@pytest.fixture(scope='module', params=[Torch, Jax])
+def library(request):
+    name = request.param.__name__.lower()
+    pytest.importorskip(name, reason=f'the [{name}] extra is not installed')
+    return request.param()
+
+
+@pytest.mark.parametrize('name', ['inverse_dynamics', 'coriolis', 'gravity', 'mass_matrix'])
+def test_tensors_have_pinocchios_values(library, name):
+    states = sample_states(ARM, 5)[: ARGUMENTS[name]]
+    found = getattr(library.model, name)(*map(library.tensor, states))
+    expected = getattr(PinocchioModel(ARM), name)(*states)
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('name', ARGUMENTS)
+def test_gradients_are_the_finite_differences(library, name):
+    # Both libraries compare with differences of their own; the largest slope is some 1e3 per rad.
+    states = sample_states(ARM, 3)[: ARGUMENTS[name]]
+    library.check_gradient(getattr(library.model, name), [*map(library.tensor, states)])
+
+
+def test_mapped_slopes_are_those_of_the_differentiated_recursion(library):
+    states = sample_states(ARM, 4)
+    found = library.slopes(*map(library.tensor, states))
+    expected = differentiate(BodyTree.from_description(ARM), *states).tau
+    for ours, theirs in zip(found, (expected.by_q, expected.by_dq, expected.by_ddq)):
+        np.testing.assert_allclose(np.asarray(ours), theirs, rtol=0.0, atol=ATOL)
+
+
+# Of each state's largest value and largest element of each gradient, as docs/howto/gradients.md
+# states them: values as those of the kernels of batches.
+SINGLE = {
+    'inverse_dynamics': (3e-6, 2e-5),
+    'nonlinear_effects': (3e-6, 2e-5),
+    'coriolis': (1e-4, 1e-3),
+    'gravity': (3e-6, 2e-5),
+    'mass_matrix': (3e-6, 1e-3),
+    'forward_dynamics': (1e-2, 1e-1),
+    'flange_pose': (1e-6, 1e-6),
+}
+
+
+@pytest.mark.parametrize('name', SINGLE)
+def test_float32_is_computed_in_float32_within_bounds(library, name):
+    single = [x.astype(np.float32) for x in sample_states(ARM, 200)[: ARGUMENTS[name]]]
+    function = getattr(library.model, name)
+    shape = function(*map(library.tensor, single)).shape
+    weights = np.random.default_rng(0).normal(size=tuple(shape)).astype(np.float32)
+    found, expected = (
+        library.pulled_back(function, [library.tensor(x.astype(kind)) for x in single], weights)
+        for kind in (np.float32, np.float64)
+    )
+    value, gradient = SINGLE[name]
+    for ours, theirs, bound in zip(found, expected, (value, *len(single) * [gradient])):
+        theirs = theirs.reshape(len(weights), -1)
+        error = np.abs(ours.reshape(theirs.shape) - theirs).max(axis=1)
+        assert ours.dtype == np.float32
+        assert 0.0 < (error / np.abs(theirs).max(axis=1)).max() < bound
+
+
+def test_rows_that_are_not_finite_are_nan_alone(library):
+    states, others = [np.array(x) for x in sample_states(ARM, 40)], np.arange(40) != 3
+    weights = np.outer(others, np.ones(7))
+    clean, _, _, _ = library.pulled_back(
+        library.model.inverse_dynamics, [*map(library.tensor, states)], weights
+    )
+    states[0][3, 0] = np.nan
+    found, *gradients = library.pulled_back(
+        library.model.inverse_dynamics, [*map(library.tensor, states)], weights
+    )
+    assert np.isnan(found[3]).all()
+    np.testing.assert_array_equal(found[others], clean[others])
+    assert all(np.isfinite(one[others]).all() for one in gradients)
+
+
+def test_arguments_of_another_shape_are_refused(library):
+    q, dq = library.tensor(np.zeros((3, 7))), library.tensor(np.zeros((3, 6)))
+    with pytest.raises(JointVectorError, match=r'dq has shape \(3, 6\), expected \(\.\.\., 7\)'):
+        library.model.coriolis(q, dq)
+
+
+@pytest.fixture(scope='module')
+def torch_model():
+    pytest.importorskip('torch', reason='the [torch] extra is not installed')
+    return Torch()
+
+
+def test_second_derivatives_are_refused_and_traced_ones_exist(torch_model):
+    torch, model = torch_model.torch, torch_model.model
+    q = torch.tensor(sample_states(ARM, 1).q, requires_grad=True)
+    (first,) = torch.autograd.grad(model.gravity(q).square().sum(), q, create_graph=True)
+    with pytest.raises(JointVectorError, match='gives first derivatives'):
+        first.sum().backward()
+    assert torch.autograd.gradgradcheck(model.traced.gravity, (q,), eps=1e-6, atol=2e-4)
+
+
+def test_mixed_precision_gives_the_wider_one(torch_model):
+    torch, run = torch_model.torch, torch_model.model.inverse_dynamics
+    q, dq, ddq = map(torch.tensor, sample_states(ARM, 5))
+    expected = run(q.float().double(), dq, ddq)
+    torch.testing.assert_close(run(q.float(), dq, ddq), expected, rtol=0.0, atol=0.0)
+    half = [x.bfloat16() for x in (q, dq, ddq)]
+    exact = run(*(x.double() for x in half))
+    torch.testing.assert_close(run(*half), exact.bfloat16(), rtol=0.0, atol=0.0)
+
+
+@pytest.mark.parametrize('name', ['inverse_dynamics', 'mass_matrix'])
+def test_traced_columns_are_one_graph_to_compile(torch_model, name):
+    torch = torch_model.torch
+    states = [*map(torch.tensor, sample_states(ARM, 4)[: ARGUMENTS[name]])]
+    expected = getattr(torch_model.model, name)(*states)
+    columns = getattr(TracedModel(ARM, torch, columns=True), name)
+    turned = [x.T.contiguous() for x in states]
+    columns(*turned)  # generates
+    # What torch.compile traces, without the minute that its C++ takes; a break is an error.
+    found = torch.compile(columns, backend='eager', fullgraph=True)(*turned)
+    torch.testing.assert_close(found.movedim(-1, 0), expected, rtol=0.0, atol=ATOL)
+
+
+def test_no_states_give_no_rows(torch_model):
+    q = torch_model.torch.zeros(0, 7, requires_grad=True)
+    found = torch_model.model.mass_matrix(q)
+    assert found.shape == (0, 7, 7)
+    found.sum().backward()
+    assert q.grad.shape == (0, 7)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'said'),
+    [
+        (None, 'q is a ndarray, not a tensor'),
+        ('int64', 'q has the type torch.int64; give floating-point'),
+        ('complex128', 'q has the type torch.complex128'),
+    ],
+)
+def test_what_is_no_tensor_of_states_is_refused(torch_model, kind, said):
+    torch, q = torch_model.torch, np.zeros((3, 7))
+    with pytest.raises(JointVectorError, match=said):
+        torch_model.model.gravity(torch.tensor(q).to(getattr(torch, kind)) if kind else q)
+
+
+def test_tensors_of_different_devices_are_refused(torch_model):
+    q = torch_model.torch.zeros(3, 7)
+    with pytest.raises(JointVectorError, match='dq is on meta and q on cpu; give all on one'):
+        torch_model.model.coriolis(q, q.to('meta'))
+
+
+@pytest.mark.parametrize(
+    ('q', 'said'),
+    [
+        (np.zeros((3, 7), complex), 'q has the type complex128; it must hold real'),
+        (np.zeros((3, 7), bool), 'q has the type bool; it must hold real'),
+        (None, 'q is no array of numbers'),
+        (['text'], 'q is no array of numbers'),
+    ],
+)
+def test_what_holds_no_numbers_is_refused_by_jax_models(q, said):
+    pytest.importorskip('jax', reason='the [jax] extra is not installed')
+    with pytest.raises(JointVectorError, match=said):
+        Jax().model.gravity(q)
