@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 import importlib.util
 from pathlib import Path
 import resource
@@ -47,6 +48,17 @@ QUIET = 0.1  # cores that others may keep busy before the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
 OURS, FILLED, SINGLE = 'ours', 'ours, out=', 'ours, float32'
 FRAX = 'frax (JAX, jit and vmap)'
+# How many of q, dq and ddq the others of our methods take.
+METHODS = {
+    'mass_matrix': 1,
+    'inverse_dynamics_derivatives': 3,
+    'regressor': 3,
+    'forward_dynamics': 3,
+    'flange_pose': 1,
+    'jacobian': 1,
+    'gravity': 1,
+    'coriolis_matrix': 2,
+}
 MUJOCO, ROLLOUT = 'loop of mj_inverse', 'MuJoCo rollout (forward)'
 
 
@@ -194,6 +206,14 @@ def main() -> None:
             f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |',
             flush=True,
         )
+    states, model = sample_states(load('fer'), 1000), BatchModel(load('fer'), threads=1)
+    others = {
+        name: Candidate(partial(getattr(model, name), *states[:takes]), 1000)
+        for name, takes in METHODS.items()
+    }
+    found, _ = measure(others, arguments.least)
+    times = ', '.join(f'{name} {np.median(values):,.0f}' for name, values in found.items())
+    print(f'\nAt 1,000 states, one thread [ns]: {times}')
 
 
 if __name__ == '__main__':

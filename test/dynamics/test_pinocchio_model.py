@@ -14,29 +14,22 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
 from franka_dynamics.errors import InertiaError, JointVectorError
+from franka_dynamics.validation.crosscheck import PER_LINK, QUANTITIES
 
-QUANTITIES = {
-    'frames': 1,
-    'jacobian': 1,
-    'link_twists': 2,
-    'joint_wrenches': 3,
-    'mass_matrix': 1,
-    'gravity': 1,
-    'coriolis': 2,
-    'coriolis_matrix': 2,
-    'inverse_dynamics': 3,
-}
 FER = load('fer')
 
 
-@pytest.mark.parametrize('quantity', QUANTITIES)
+@pytest.mark.parametrize(
+    'quantity', dict.fromkeys((*QUANTITIES, *PER_LINK)), ids=lambda quantity: quantity.name
+)
 def test_a_result_is_not_changed_by_the_next_call(quantity):
     # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
     model = PinocchioModel(FER)
-    first, second = list(zip(*sample_states(load('fer'), 2, 13)[: QUANTITIES[quantity]]))
-    result = getattr(model, quantity)(*first)
+    first, second = list(zip(*sample_states(FER, 2, 13)[: quantity.inputs]))
+    method = getattr(model, quantity.name)
+    result = method(*first)
     kept = result.copy()
-    assert np.abs(getattr(model, quantity)(*second) - kept).max() > 1e-6
+    assert np.abs(method(*second) - kept).max() > 1e-6
     np.testing.assert_array_equal(result, kept)
 
 
