@@ -35,7 +35,6 @@ use_isolated_network()
 
 take_charge()
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
-PUBLIC_SOURCE = 'https://github.com/unisa-acg/inverse-dynamics-solver'
 # Files that take longest, to begin with: what comes last leaves the other worker without work.
 SLOWEST_FILES = (
     'ros/test_tutorial.py',
@@ -85,29 +84,25 @@ def nothing_is_left_running():
     assert not left, f'still running: {left}'
 
 
+def _recorded(name, public):
+    """Return the bag of a real arm, or skip."""
+    folder = Path(os.environ.get(RECORDINGS) or os.devnull, name)
+    if not folder.exists():
+        pytest.skip(f'{RECORDINGS} does not name a folder with {name}; it is public at {public}')
+    return folder
+
+
 @pytest.fixture(scope='session')
 def fer_recording_path():
     """Return the bag of a real arm's excitation, or skip."""
-    folder = os.environ.get(RECORDINGS)
-    if not folder or not (Path(folder) / 'fer_excitation').exists():
-        pytest.skip(
-            f'{RECORDINGS} does not name a folder with fer_excitation; the recording is '
-            f'public at {PUBLIC_SOURCE}'
-        )
-    return Path(folder) / 'fer_excitation'
+    return _recorded('fer_excitation', 'https://github.com/unisa-acg/inverse-dynamics-solver')
 
 
 @pytest.fixture(scope='session')
 def fer_1khz_recording_path():
     """Return the bag of another real arm's fast excitation at 1 kHz, or skip."""
-    folder = os.environ.get(RECORDINGS)
-    if not folder or not (Path(folder) / 'fer_gaz2019_1khz').exists():
-        pytest.skip(
-            f'{RECORDINGS} does not name a folder with fer_gaz2019_1khz; its samples are '
-            'public at https://github.com/marcocognetti/FrankaEmikaPandaDynModel '
-            '(Trajectory_1)'
-        )
-    return Path(folder) / 'fer_gaz2019_1khz'
+    samples = 'https://github.com/marcocognetti/FrankaEmikaPandaDynModel (Trajectory_1)'
+    return _recorded('fer_gaz2019_1khz', samples)
 
 
 def _read_once(path):
@@ -175,14 +170,9 @@ def write_joint_states():
     from rosbags.typesys import get_typestore, Stores
 
     types = get_typestore(Stores.ROS2_JAZZY)
-    joint_state, header, time = (
-        types.types[name]
-        for name in (
-            'sensor_msgs/msg/JointState',
-            'std_msgs/msg/Header',
-            'builtin_interfaces/msg/Time',
-        )
-    )
+    joint_state = types.types['sensor_msgs/msg/JointState']
+    header = types.types['std_msgs/msg/Header']
+    time = types.types['builtin_interfaces/msg/Time']
 
     def write(path, messages, *, topic='/joint_states', received_ns=None):
         """Write messages given as dictionaries of name, position, velocity, effort, stamp_ns."""
@@ -190,20 +180,15 @@ def write_joint_states():
             connection = writer.add_connection(topic, joint_state.__msgtype__, typestore=types)
             for i, message in enumerate(messages):
                 stamp = int(message['stamp_ns'])
-                columns = [
+                columns = (
                     np.array(message[field], dtype=float)
                     for field in ('position', 'velocity', 'effort')
-                ]
-                data = joint_state(
-                    header(time(stamp // 10**9, stamp % 10**9), ''),
-                    list(message['name']),
-                    *columns,
                 )
-                writer.write(
-                    connection,
-                    stamp if received_ns is None else received_ns[i],
-                    types.serialize_cdr(data, joint_state.__msgtype__),
+                at = header(time(stamp // 10**9, stamp % 10**9), '')
+                data = types.serialize_cdr(
+                    joint_state(at, list(message['name']), *columns), joint_state.__msgtype__
                 )
+                writer.write(connection, stamp if received_ns is None else received_ns[i], data)
         return path
 
     return write

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long `record` records, where little of its time is recorded."""
 
+from dataclasses import replace
 import shlex
 import time
 
@@ -10,6 +11,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import main
+from franka_dynamics.recordings.recording import write_recording
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -42,22 +44,17 @@ def test_the_time_that_starting_takes_is_not_recorded(progress, goes_on, monkeyp
     assert answers == [goes_on]
 
 
-def test_the_next_command_names_the_arm_as_it_was_given(
-    simulate, write_joint_states, monkeypatch, tmp_path, capsys
-):
+def test_the_next_command_names_the_arm_as_it_was_given(simulate, monkeypatch, tmp_path, capsys):
     from franka_dynamics.ros import recording_session
 
     arm = ['--arm', 'fr3', '--hand', 'none', '--payload', '0.3,0,0,0.05']
     recorded = simulate(load('fr3').with_payload(read_payload(arm[-1])), rate=100.0)
-    columns = (recorded.stamp_ns, recorded.q, recorded.dq, recorded.effort)
 
     def record(path, names, *_):
-        keys = ('stamp_ns', 'position', 'velocity', 'effort')
-        messages = [dict(zip(keys, row), name=list(names)) for row in zip(*columns)]
-        write_joint_states(path, messages)
+        write_recording(replace(recorded, joint_names=tuple(names)), path)
         # What the recorder saw and the bag does not show is told at the end.
         problems = ['/joint_states has been silent for 7 s']
-        return recording_session.Progress(12.0, 12.0, len(messages), problems=problems)
+        return recording_session.Progress(12.0, 12.0, len(recorded), problems=problems)
 
     monkeypatch.setattr(recording_session, 'record', record)
     bag = tmp_path / 'a bag'
