@@ -256,6 +256,11 @@ class ArmDescription:
         carried = payload.expressed_in(self.flange_transform())
         return replace(self, links=(*self.links[:-1], self.links[-1] + carried), hand=hand)
 
+    def with_joint_names(self, names: Sequence[str]) -> ArmDescription:
+        """Return this arm with joints called otherwise, from base to tip."""
+        joints = (replace(joint, name=name) for joint, name in zip(self.joints, names))
+        return replace(self, joints=tuple(joints))
+
     def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> ArmDescription:
         """Return this arm with every link's inertia replaced by `change` of it."""
         return replace(self, links=tuple(change(link) for link in self.links))

@@ -15,6 +15,7 @@ import shlex
 import sys
 
 from ._action import Action
+from ._say import say
 from ..arm import ArmDescription, load
 from ..arm.arm_file import AS_LISTED
 from ..arm.consistency import REPAIRS
@@ -120,3 +121,9 @@ def this_command() -> str:
     if started.name == '__main__.py' or not started.exists():
         return f'{shlex.quote(sys.executable)} -m franka_dynamics'
     return shlex.quote(str(started))
+
+
+def suggest(*commands: str) -> None:
+    """Print commands, one a line, that work on this machine as they stand."""
+    for command in commands:
+        say(f'  {this_command()} {command}')

@@ -9,7 +9,7 @@ that is raised there into an error of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 import signal
 import threading
@@ -27,18 +27,8 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
     Python takes no signals, it stays true.
     """
     came: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
-
-    before = (
-        {number: signal.signal(number, note) for number in _ENDING} if _takes_signals() else {}
-    )
-    try:
+    with _handled(_ENDING, lambda number, _frame: came.append(number)):
         yield lambda: not came
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
@@ -50,16 +40,20 @@ def interrupts_noted() -> Iterator[Callable[[], bool]]:
         came.append(number)
         signal.default_int_handler(number, frame)
 
-    before = signal.getsignal(signal.SIGINT)
-    ours = before is signal.default_int_handler and _takes_signals()
-    if ours:
-        signal.signal(signal.SIGINT, note)
-    try:
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with _handled((signal.SIGINT,) if ours else (), note):
         yield lambda: bool(came)
+
+
+@contextmanager
+def _handled(
+    numbers: Iterable[int], handler: Callable[[int, FrameType | None], None]
+) -> Iterator[None]:
+    """Handle signals meanwhile; outside the main thread, where Python takes none, do nothing."""
+    here = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, handler) for number in numbers if here}
+    try:
+        yield
     finally:
-        if ours:
-            signal.signal(signal.SIGINT, before)
-
-
-def _takes_signals() -> bool:
-    return threading.current_thread() is threading.main_thread()
+        for number, former in before.items():
+            signal.signal(number, former)

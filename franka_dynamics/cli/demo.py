@@ -10,7 +10,7 @@ from pathlib import Path
 import shlex
 from typing import TYPE_CHECKING
 
-from ._arm_options import ArmOptions, this_command
+from ._arm_options import ArmOptions, suggest
 from ._interrupts import until_interrupted
 from ._options import folder_option
 from ._say import ProgressBar, say, say_each, show
@@ -116,19 +116,14 @@ class Demo(ArmOptions):
             )
         )
         say(f'figures, pictures, bags and logs: {folder}')
-        self._now_try(folder)
-        return 0 if report.passed and second.passed else 1
-
-    def _now_try(self, folder: Path) -> None:
-        """Print commands that work on this machine as they stand, whatever is on the path."""
-        command, arm = this_command(), self.arm_as_given()
-        bag, arm_file = (shlex.quote(str(folder / name)) for name in ('plant_bag', 'arm.yaml'))
+        arm_given, arm_file = self.arm_as_given(), shlex.quote(str(folder / 'arm.yaml'))
+        bag = shlex.quote(str(folder / 'plant_bag'))
         say('now try', style='bold')
-        for line in (
-            f'sim {arm}',
-            f'bag replay {bag} {arm}',
-            f'identify arm {bag} {arm} --anyway --output {arm_file}',
-            f'arm check {arm}',
+        suggest(
+            f'sim {arm_given}',
+            f'bag replay {bag} {arm_given}',
+            f'identify arm {bag} {arm_given} --anyway --output {arm_file}',
+            f'arm check {arm_given}',
             'doctor',
-        ):
-            say(f'  {command} {line}')
+        )
+        return 0 if report.passed and second.passed else 1

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-import sys
 
 from ._arm_options import ArmOptions, MASS_OPTIONS
-from ._options import file_option
+from ._options import file_option, print_or_write
 from ._say import terminal
 from ..arm import ArmDescription
 from ..errors import DescriptionError
-from ..files import write_text
 from ..options import option
 
 
@@ -69,10 +67,7 @@ class Derive(ArmOptions):
             else:
                 sections = derivations.equations(arm)
             text = {'text': as_text, 'latex': as_latex, 'html': as_html}[self.format](sections)
-        if self.output is None:
-            sys.stdout.write(text)
-        else:
-            write_text(self.output, text)
+        print_or_write(text, self.output)
         return 0
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, MISSING, replace
+from dataclasses import dataclass, MISSING
 from pathlib import Path
 
 from ._options import arm_prefix_option, file_option, NewFile
@@ -64,14 +64,7 @@ class ImportUrdf(NewFile):
             f'{arm.tip}, {self.convention} DH rows.'
         )
         # What is checked is the file, as it will be loaded.
-        written = load(self.output)
-        named = replace(
-            written,
-            joints=tuple(
-                replace(joint, name=name)
-                for joint, name in zip(written.joints, arm.urdf_joint_names)
-            ),
-        )
+        named = load(self.output).with_joint_names(arm.urdf_joint_names)
         torque, pose = reading_differences(text, named, arm.mount, arm.tip)
         passed = torque <= TOLERANCE and pose <= TOLERANCE
         why = '' if passed else '; angles written with few digits make nearly parallel axes'

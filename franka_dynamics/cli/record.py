@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ._arm_options import ArmOptions, this_command
+from ._arm_options import ArmOptions, suggest
 from ._interrupts import until_interrupted
 from ._options import absolute, arm_prefix_option, folder_option, new_bag, Topics
 from ._say import say, say_each, terminal
@@ -143,8 +143,7 @@ class Record(Topics, ArmOptions):
             f'{motion.options.rate:g} Hz. Next:'
         )
         # replay does not repair links: its figures are those of the set as published.
-        options = self.arm_as_given('repair')
-        say(f'  {this_command()} bag replay {shlex.quote(str(bag))} {options}')
+        suggest(f'bag replay {shlex.quote(str(bag))} {self.arm_as_given("repair")}')
         return 0
 
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 from typing import Any, TYPE_CHECKING
 
-from ._arm_options import ArmOptions, this_command
+from ._arm_options import ArmOptions, suggest
 from ._interrupts import until_interrupted
 from ._options import folder_option
 from ._say import say
@@ -148,17 +148,15 @@ class Sim(ArmOptions):
     def _show_commands(self) -> None:
         from ..ros.trajectories import ready_excitation
 
-        command, arm = this_command(), self.arm_as_given()
-        ready = ready_excitation(self.arm) is not None
+        arm, ready = self.arm_as_given(), ready_excitation(self.arm) is not None
         motion = self.arm if ready else 'excitation.yaml'
         say('The arm is held. Meanwhile, in another terminal:')
-        for line in (
+        suggest(
             'node monitor',
             'node set scale 0.5',
             *(() if ready else (f'identify plan {arm} --output {motion}',)),
             f'bag record {arm} --with {motion} --output recording',
-        ):
-            say(f'  {command} {line}')
+        )
 
 
 def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:

@@ -47,8 +47,7 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
             f'joint_names must be {description.n} different names, one per joint of '
             f'{description.name} from base to tip; got {names}.'
         )
-    joints = tuple(replace(joint, name=name) for joint, name in zip(description.joints, names))
-    return replace(description, joints=joints)
+    return description.with_joint_names(names)
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,7 +66,7 @@ def read_pair(
     chain = read_chain(document, names)
     if first is None:
         reference = _with_nearest_inertials(reference, chain, inertial_set, hand)
-    return _with_joint_names(reference, names), chain
+    return reference.with_joint_names(names), chain
 
 
 def _loaded(arm: str | Path | ArmDescription) -> ArmDescription:
@@ -76,11 +75,6 @@ def _loaded(arm: str | Path | ArmDescription) -> ArmDescription:
     if is_urdf(arm):
         return import_urdf(read_urdf(Path(arm)), source=str(arm)).description
     return load(arm)
-
-
-def _with_joint_names(arm: ArmDescription, names: Sequence[str]) -> ArmDescription:
-    joints = (replace(joint, name=name) for joint, name in zip(arm.joints, names))
-    return replace(arm, joints=tuple(joints))
 
 
 def _with_nearest_inertials(

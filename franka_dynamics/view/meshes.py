@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 import os
@@ -152,14 +152,11 @@ def urdf_meshes(
     return ArmMeshes(meshes, frames)
 
 
-def package_folders(environment: Mapping[str, str] | None = None) -> list[Path]:
-    """Return the folders in which ROS looks for packages."""
-    variables = os.environ if environment is None else environment
-    prefixes = variables.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
-    sources = variables.get('ROS_PACKAGE_PATH', '').split(os.pathsep)
-    folders = [Path(prefix, 'share') for prefix in prefixes if prefix]
-    folders += [Path(source) for source in sources if source]
-    return [folder for folder in folders if folder.is_dir()]
+def package_folders() -> list[Path]:
+    """Return the folders in which ROS 2 has its packages."""
+    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    shares = [Path(prefix, 'share') for prefix in prefixes if prefix]
+    return [folder for folder in shares if folder.is_dir()]
 
 
 def _frames(description: ArmDescription, model: NewtonEulerModel, q: Array) -> list[Array]:

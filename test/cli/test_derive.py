@@ -29,7 +29,7 @@ def test_a_report_is_printed_or_the_same_is_written(tmp_path, capsys):
     assert 'g = (0, 0, g*m3*(C3*a3 + S3*h3/2))' in printed
     assert main([*command, '--output', str(file)]) == 0
     assert file.read_text() == printed
-    assert capsys.readouterr().out == ''
+    assert capsys.readouterr().out == f'{file}\n'
 
 
 def test_without_sympy_one_sentence_names_the_extra(monkeypatch, capsys):
