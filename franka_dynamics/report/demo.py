@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from pathlib import Path
 from typing import Any
@@ -91,28 +91,10 @@ def demo_report(
     new = rates.rate * (1.0 - rates.missed / rates.steps)
     shares = ', '.join(f'{name} {share:.2f}' for name, share in rates.processor.items())
     rows = (
-        Row(
-            'cross-check residual',
-            residual,
-            f'{residual:.1e} N m',
-            f'{TOLERANCE:.0e} N m',
-            _within(residual, TOLERANCE),
-        ),
-        Row(
-            'drift while holding without feedback',
-            figures.drift,
-            f'{figures.drift:.1e} rad',
-            f'{DRIFT_BOUND_RAD:.0e} rad',
-            _within(figures.drift, DRIFT_BOUND_RAD),
-        ),
-        Row('tracking error, g + PD', gravity, f'{1e3 * gravity:.2f} mrad rms'),
-        Row(
-            'tracking error, M ddq + C dq + g + PD',
-            feedforward,
-            f'{1e3 * feedforward:.2f} mrad rms',
-            f'{1e3 * bound:.2f} mrad',
-            _within(feedforward, bound),
-        ),
+        _bounded('cross-check residual', residual, TOLERANCE, 'N m'),
+        _bounded('drift while holding without feedback', figures.drift, DRIFT_BOUND_RAD, 'rad'),
+        _tracking('g + PD', gravity),
+        _tracking('M ddq + C dq + g + PD', feedforward, bound),
         Row('update rate', new, f'{new:.0f} Hz'),
         Row('cycles without a new command', rates.missed, f'{rates.missed} of {rates.steps}'),
         Row('stop sequences before the end', rates.stops, f'{rates.stops}'),
@@ -156,22 +138,8 @@ def second_act_report(columns: Mapping[str, Array]) -> DemoReport:
     """
     rms = {name: float(np.sqrt(np.mean(error**2))) for name, error in columns.items()}
     _, published, identified = rms
-    bound = IDENTIFIED_BOUND * rms[published]
-    return DemoReport(
-        tuple(
-            Row(
-                f'tracking error, {name}',
-                value,
-                f'{1e3 * value:.2f} mrad rms',
-                *(
-                    (f'{1e3 * bound:.2f} mrad', _within(value, bound))
-                    if name == identified
-                    else ()
-                ),
-            )
-            for name, value in rms.items()
-        )
-    )
+    bounds = {identified: IDENTIFIED_BOUND * rms[published]}
+    return DemoReport(tuple(_tracking(name, rms[name], bounds.get(name)) for name in rms))
 
 
 def _draw_errors(
@@ -227,6 +195,18 @@ def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None
     for one in (motion, torque):
         one.grid(alpha=0.3)
     save(figure, path)
+
+
+def _bounded(name: str, value: float, bound: float, unit: str) -> Row:
+    return Row(name, value, f'{value:.1e} {unit}', f'{bound:.0e} {unit}', _within(value, bound))
+
+
+def _tracking(name: str, value: float, bound: float | None = None) -> Row:
+    """Return a line on an error [rad]; where there is a bound, whether it is kept."""
+    row = Row(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
+    if bound is None:
+        return row
+    return replace(row, bound=f'{1e3 * bound:.2f} mrad', good=_within(value, bound))
 
 
 def _within(value: float, bound: float) -> bool:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli.main import main
 
 mujoco = pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
 
@@ -78,49 +77,34 @@ def write_log(path, seed):
     rng = np.random.default_rng(seed)
     amperes = torque / SCALE + AMPERES * rng.standard_normal(q.shape)
     names = [f'{word}{k}' for word in ('q', 'dq', 'i') for k in range(1, 7)]
-    np.savetxt(
-        path,
-        np.column_stack([time, q, dq, amperes]),
-        delimiter=',',
-        header=','.join(['t', *names]),
-        comments='',
-    )
+    rows, header = np.column_stack([time, q, dq, amperes]), ','.join(['t', *names])
+    np.savetxt(path, rows, delimiter=',', header=header, comments='')
 
 
-def imported(folder, name, seed):
-    """Return a bag of a log, its currents kept as they are."""
-    write_log(folder / f'{name}.csv', seed)
-    columns = ['--stamp', 't', '--position', 'q{}', '--velocity', 'dq{}', '--effort', 'i{}']
-    command = ['import-recording', f'{folder / name}.csv', '--arm', f'{folder / "six.yaml"}']
-    units = ['--effort-unit', 'raw', '--output', f'{folder / name}']
-    assert main([*command, *columns, *units]) == 0
-    return str(folder / name)
-
-
-def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(tmp_path, capsys):
+def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(tmp_path, monkeypatch, answered):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / 'six.urdf').write_text(six_axes(), encoding='utf-8')
-    arm, found = str(tmp_path / 'six.yaml'), str(tmp_path / 'found.yaml')
-    assert main(['arm', 'import', str(tmp_path / 'six.urdf'), '--output', arm]) == 0
-    log, unseen = imported(tmp_path, 'log', 0), imported(tmp_path, 'unseen', 1)
-    figures = tmp_path / 'figures.json'
-    command = ['identify', log, '--arm', arm, '--effort-unit', 'A', '--output', found]
-    assert main([*command, '--json', str(figures)]) == 0
-    said = ' '.join(capsys.readouterr().out.split())
-    assert 'the identified arm is better' in said
+    assert answered(*'arm import six.urdf --output six.yaml'.split())[0] == 0
+    columns = '--stamp t --position q{} --velocity dq{} --effort i{} --effort-unit raw'.split()
+    for seed, name in enumerate(('log', 'unseen')):
+        write_log(f'{name}.csv', seed)
+        assert answered('bag', 'import', f'{name}.csv', '--arm', 'six.yaml', *columns)[0] == 0
+    command = 'identify arm log --arm six.yaml --effort-unit A --output found.yaml --json f.json'
+    status, said = answered(*command.split())
+    assert status == 0 and 'the identified arm is better' in said
     assert 'The motion does not show what an ampere is at axis6' in said
-    data = json.loads(figures.read_text())
+    data = json.loads((tmp_path / 'f.json').read_text())
     # Masses in the URDF are off by up to a tenth, and all scales rest on them.
     np.testing.assert_allclose(np.array(data['effort_scale'])[:5] / SCALE[:5], 1.0, atol=0.15)
     assert max(data['effort_scale_relative_deviation'][:5]) < 0.1
-    rotors = np.array([joint.rotor_inertia for joint in load(found).joints])
+    rotors = np.array([joint.rotor_inertia for joint in load('found.yaml').joints])
     np.testing.assert_allclose(rotors[:5] / ROTORS[:5], 1.0, atol=0.15)
     # Another motion; white noise of 100 Hz in a band of 3 Hz is all that should be left.
     noise_alone = AMPERES * np.linalg.norm(SCALE) * np.sqrt(3.0 / 50.0)
     errors = {}
-    for name in (arm, found):
-        command = ['replay', unseen, '--arm', name, '--no-plots', '--hand', 'none', '--json']
-        scales = [str(value) for value in data['effort_scale']]
-        assert main([*command, str(figures), '--effort-scale', *scales]) == 0
-        errors[name] = json.loads(figures.read_text())['fits'][0]['whole']['E']
-    assert errors[found] < 1.5 * noise_alone
-    assert errors[arm] > 20.0 * errors[found]
+    for name in ('six', 'found'):
+        command = f'bag replay unseen --arm {name}.yaml --no-plots --hand none --json f.json'
+        assert answered(*command.split(), '--effort-scale', *data['effort_scale'])[0] == 0
+        errors[name] = json.loads((tmp_path / 'f.json').read_text())['fits'][0]['whole']['E']
+    assert errors['found'] < 1.5 * noise_alone
+    assert errors['six'] > 20.0 * errors['found']
