@@ -36,10 +36,6 @@ class BaseParameterTable(ArmOptions):
         choices=('vertical', 'tilted', 'none'),
         default='vertical',
     )
-    rotors: bool = option(
-        'count the rotor inertia of each joint as a parameter, even where the arm file gives none',
-        default=False,
-    )
     letters: str | None = option(
         'write the relations in letters, D3 and RL4 for the lengths, instead of the table'
         ' (modified rows; default: text)',
@@ -68,13 +64,12 @@ class BaseParameterTable(ArmOptions):
         )
         description = self.load_arm()
         name = self.title(description)
-        rotors = True if self.rotors else None
         if self.letters:
             arm = _in_modified_rows(description)
-            letters = regrouping_in_letters(arm, gravity, rotor_inertia=rotors)
+            letters = regrouping_in_letters(arm, gravity)
             sys.stdout.write(getattr(letters, f'as_{self.letters}')())
             return 0
-        found = base_parameters(description, gravity, rotor_inertia=rotors)
+        found = base_parameters(description, gravity)
         rank, lost = found.confirmed()
         agree = rank == len(found) and lost < _SAME_TORQUE
         show(_table(found, f'{name}: base parameters, gravity {self.gravity}'))

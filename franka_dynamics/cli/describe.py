@@ -36,7 +36,7 @@ class Show(ArmOptions):
         from ..report.arm import arm_tables, as_json, inertia_rows
 
         description = self.load_arm()
-        q = pose(description, self.q) if self.q else None
+        q = _pose(description, self.q) if self.q else None
         rows = inertia_rows(description, q)
         if self.json:
             write_json(self.json, as_json(description, rows, q))
@@ -50,18 +50,8 @@ class Show(ArmOptions):
         return 0
 
 
-def pose(description: ArmDescription, words: Sequence[str]) -> NDArray[np.float64]:
-    """
-    Return the joint positions that --q names.
-
-    Raises
-    ------
-    DescriptionError
-        If a word is no number, or the arm has no home pose.
-    JointVectorError
-        If there is not one number per joint.
-
-    """
+def _pose(description: ArmDescription, words: Sequence[str]) -> NDArray[np.float64]:
+    """Return the joint positions (n,) that --q names."""
     if tuple(words) == ('zero',):
         return np.zeros(description.n)
     if tuple(words) == ('home',):

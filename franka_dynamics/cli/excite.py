@@ -78,7 +78,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         found, repetitions = self._optimise(arm)
         identifiable = self._print(arm, found, repetitions)
         time = np.linspace(0.0, self.period, round(self.period * _POINTS_PER_S) + 1)
-        text = joint_trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
+        text = _trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
         write_text(self.output, text)
         say(
             f'trajectory: {self.output}; play it with\n'
@@ -238,19 +238,11 @@ def _listed(names: Sequence[str], chosen: Sequence[bool] | np.ndarray) -> str:
     return ', '.join(name for name, one in zip(names, chosen) if one)
 
 
-def joint_trajectory_yaml(joint_names: Sequence[str], time: Array, *states: Array) -> str:
+def _trajectory_yaml(joint_names: Sequence[str], time: Array, *states: Array) -> str:
     """
-    Return a trajectory as the text of a message.
+    Return a message's text: time (N,) [s] from the start, and states (N, n) at it.
 
-    Parameters
-    ----------
-    joint_names : sequence of str
-        In the order of the columns.
-    time : ndarray, shape (N,)
-        From the start [s].
-    *states : ndarray, each of shape (N, n)
-        Positions [rad], velocities [rad/s] and accelerations [rad/s^2].
-
+    These are positions [rad], velocities [rad/s] and accelerations [rad/s^2].
     """
     fields = ('positions', 'velocities', 'accelerations')
     lines = [f'joint_names: [{", ".join(joint_names)}]', 'points:']

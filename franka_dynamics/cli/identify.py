@@ -166,17 +166,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
 
 @contextmanager
 def _executor(arguments: Identify) -> Iterator[Executor | None]:
-    """
-    Yield where the work is done, if not here.
-
-    Raises
-    ------
-    ClusterError
-        If no scheduler answers.
-    MissingDependencyError
-        If dask is not installed.
-
-    """
+    """Yield where the work is done, if not here; ClusterError if no scheduler answers."""
     if arguments.dask is None:
         many = arguments.processes > 1
         with ProcessPoolExecutor(arguments.processes) if many else nullcontext() as pool:

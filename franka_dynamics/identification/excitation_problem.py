@@ -87,7 +87,7 @@ class ExcitationLimits:
     fraction: float = option('of the velocity, acceleration and torque limits', 'F', default=0.7)
     position_margin: float = 0.1
     table: float = option('height of the table in the base frame', 'M', default=0.0)
-    table_margin: float = option('kept above it by frames and tool', 'M', default=0.15)
+    table_margin: float = 0.15
     clearance: float = option("kept between the axes of the arm's own parts", 'M', default=0.1)
     tool: float = option('length of what is mounted', 'M', default=0.15)
 

@@ -33,13 +33,22 @@ FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0
 SIMPLE = ('--friction', 'viscous_coulomb')
 
 
+@pytest.fixture(scope='session')
+def record(simulate):
+    """Return a function that writes a bag of an arm that rubs."""
+
+    def write(path, arm, duration=20.0, **given):
+        write_recording(
+            simulate(arm, duration=duration, friction=FRICTION, noise=0.2, **given), path
+        )
+        return path
+
+    return write
+
+
 @pytest.fixture(scope='module')
-def recorded(simulate, tmp_path_factory):
-    path = tmp_path_factory.mktemp('recorded') / 'bag'
-    write_recording(
-        simulate(drawn_around(FER, 0), duration=30.0, friction=FRICTION, noise=0.2), path
-    )
-    return path
+def recorded(record, tmp_path_factory):
+    return record(tmp_path_factory.mktemp('recorded') / 'bag', drawn_around(FER, 0), 30.0)
 
 
 @pytest.fixture
@@ -82,17 +91,9 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     assert 'friction parameters, which are smaller than their own deviation' in printed
 
 
-@pytest.fixture(scope='module')
-def no_better(simulate, tmp_path_factory):
-    """Return the bag of an arm as published."""
-    path = tmp_path_factory.mktemp('no_better') / 'bag'
-    write_recording(simulate(FER, duration=20.0, friction=FRICTION, noise=0.2), path)
-    return path
-
-
-def test_an_arm_no_better_than_published_is_not_written(no_better, tmp_path, answered, refused):
+def test_an_arm_no_better_than_published_is_not_written(record, tmp_path, answered, refused):
     out, figures, page = (tmp_path / name for name in ('my_arm.yaml', 'all.json', 'page.html'))
-    command = ['identify', 'arm', no_better, '--output', out, *SIMPLE]
+    command = ['identify', 'arm', record(tmp_path / 'bag', FER), '--output', out, *SIMPLE]
     # Doubts about the recording (--anyway) are another thing.
     status, printed = answered(*command, '--json', figures, '--report', page, '--anyway')
     assert status == 1 and not out.exists()
@@ -108,31 +109,24 @@ def test_an_arm_no_better_than_published_is_not_written(no_better, tmp_path, ans
     assert out.read_text() == 'mine'
 
 
-def test_a_payload_that_was_named_is_not_in_the_file(simulate, tmp_path):
+def test_a_payload_that_was_named_is_not_in_the_file(record, tmp_path, answered):
     payload = '1.5,0.0,0.0,0.05,0.004,0.0,0.0,0.004,0.0,0.002'
-    drawn = drawn_around(FER, 0)
-    path, out = tmp_path / 'loaded', tmp_path / 'arm.yaml'
-    write_recording(
-        simulate(
-            drawn.with_payload(read_payload(payload)), duration=30.0, friction=FRICTION, noise=0.2
-        ),
-        path,
-    )
-    options = ['--payload', payload, *SIMPLE, '--output', str(out), '--write-anyway']
-    assert main(['identify', 'arm', str(path), *options]) == 0
-    q = FER.home
-    gravity = NewtonEulerModel(load(out)).gravity(q)
-    # The payload alone makes 8 N m on joint 2; the identified arm misses by the noise.
-    np.testing.assert_allclose(gravity, NewtonEulerModel(drawn).gravity(q), rtol=0.0, atol=1.0)
+    drawn, out = drawn_around(FER, 0), tmp_path / 'arm.yaml'
     loaded = drawn.with_payload(read_payload(payload))
-    assert np.abs(NewtonEulerModel(loaded).gravity(q) - gravity).max() > 5.0
-
-
-def test_bags_named_as_unseen_decide(simulate, bag, tmp_path, answered):
-    unseen, out, figures = (tmp_path / name for name in ('unseen', 'my_arm.yaml', 'all.json'))
-    write_recording(
-        simulate(drawn_around(FER, 0), duration=20.0, friction=FRICTION, noise=0.2, seed=1), unseen
+    bag = record(tmp_path / 'loaded', loaded, 30.0)
+    options = ['--payload', payload, *SIMPLE, '--output', out, '--write-anyway']
+    assert answered('identify', 'arm', bag, *options)[0] == 0
+    found, bare, carrying = (
+        NewtonEulerModel(arm).gravity(FER.home) for arm in (load(out), drawn, loaded)
     )
+    # The payload alone makes 8 N m on joint 2; the identified arm misses by the noise.
+    np.testing.assert_allclose(found, bare, rtol=0.0, atol=1.0)
+    assert np.abs(carrying - found).max() > 5.0
+
+
+def test_bags_named_as_unseen_decide(record, bag, tmp_path, answered):
+    unseen, out, figures = (tmp_path / name for name in ('unseen', 'my_arm.yaml', 'all.json'))
+    record(unseen, drawn_around(FER, 0), seed=1)
     command = ['identify', 'arm', bag, '--test', unseen, *SIMPLE]
     status, printed = answered(*command, '--output', out, '--json', figures)
     data = json.loads(figures.read_text())
@@ -143,14 +137,9 @@ def test_bags_named_as_unseen_decide(simulate, bag, tmp_path, answered):
     assert 'fitted to all 2 bags' in printed
 
 
-def test_a_hand_that_was_not_named_ends_it_with_one_sentence(
-    simulate, tmp_path, answered, refused
-):
-    bag, out = tmp_path / 'bag', tmp_path / 'my_arm.yaml'
-    held = load('fer', hand='franka_hand')
-    write_recording(
-        simulate(drawn_around(held, 0), duration=20.0, friction=FRICTION, noise=0.2), bag
-    )
+def test_a_hand_that_was_not_named_ends_it_with_one_sentence(record, tmp_path, answered, refused):
+    out = tmp_path / 'my_arm.yaml'
+    bag = record(tmp_path / 'bag', drawn_around(load('fer', hand='franka_hand'), 0))
     assert 'bag: A hand seems to be on: ' in refused('identify', 'arm', bag, '--output', out)
     assert not out.exists()
     options = ['--hand', 'franka_hand', *SIMPLE, '--output', out]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrows, meshes and plots over time, as the page gets them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -53,15 +55,14 @@ def packages(tmp_path):
 
 def urdf_with_meshes():
     """Return the arm's URDF with a mesh in each link."""
-    text = write_urdf(FER)
-    for i in range(FER.n + 1):
-        for start in (f'<link name="fer_link{i}">', f'<link name="fer_link{i}" />'):
-            if start in text:
-                end = '</link>' if start.endswith('/>') else ''
-                text = text.replace(
-                    start, f'<link name="fer_link{i}">{VISUAL.format(f"link{i}")}{end}', 1
-                )
-    return text
+    return re.sub(
+        r'<link name="fer_link(\d)"( /)?>',
+        lambda link: (
+            f'<link name="fer_link{link[1]}">{VISUAL.format(f"link{link[1]}")}'
+            f'{"</link>" if link[2] else ""}'
+        ),
+        write_urdf(FER),
+    )
 
 
 def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):

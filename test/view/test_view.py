@@ -42,26 +42,16 @@ def address(simulate, tmp_path_factory):
         stdout=subprocess.PIPE,
         text=True,
     )
-    lines = []
     try:
-        yield from served(server, lines)
+        said = next(line for line in server.stdout if 'in a browser' in line)
+        yield re.search(r'open (http://\S+) in a browser', said).group(1)
+        server.send_signal(signal.SIGINT)
+        assert server.wait(60.0) == 0
     finally:
         if server.poll() is None:
             server.kill()
         server.wait()
         server.stdout.close()
-
-
-def served(server, lines):
-    """Yield the address once the server says it; end the server by Ctrl-C."""
-    for line in server.stdout:
-        lines.append(line)
-        if found := re.search(r'open (http://\S+) in a browser', line):
-            break
-    assert found, lines
-    yield found.group(1)
-    server.send_signal(signal.SIGINT)
-    assert server.wait(60.0) == 0
 
 
 def test_a_bags_terms_are_under_the_gravity_that_is_given(simulate, tmp_path, monkeypatch):
