@@ -31,7 +31,7 @@ class _Terminal(Console):
 
 def terminal(*, stderr: bool = False) -> Console:
     """Return the terminal as it is now, or what stands in its place."""
-    return _Terminal(stderr=stderr, markup=False, highlight=False)
+    return _Terminal(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def show(*what: Any) -> None:
