@@ -87,7 +87,7 @@ class ProgressBar(Progress):
         console = terminal()
         columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         super().__init__(
-            TextColumn('{task.description}'),
+            TextColumn('{task.description}', markup=False),
             *columns,
             console=console,
             transient=True,
