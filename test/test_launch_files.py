@@ -123,11 +123,14 @@ FILES = {
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_a_file_that_is_no_use_starts_nothing(name, launched):
+def test_a_file_that_is_no_use_starts_nothing(name, launched, tmp_path):
+    (tmp_path / 'typo.yaml').write_text('/**:\n  robot_type: fer\n')
     for argument in FILES[name]:
+        # Another reader judges what is in the files that are not of a node of ours.
+        folder = '/nowhere' if argument in ('controllers_file', 'world') else tmp_path
         said = rf'^(left_|right_)?{argument}: .*typo.yaml.* Nothing is started'
         with pytest.raises(SettingsError, match=said):
-            launched(name, **{argument: '/nowhere/typo.yaml'})
+            launched(name, **{argument: f'{folder}/typo.yaml'})
 
 
 def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):

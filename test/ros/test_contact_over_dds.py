@@ -94,6 +94,21 @@ def test_a_contact_monitor_listened_to_again_settles_anew():
     assert not contact.monitor.settled
 
 
+def test_without_a_measured_effort_nothing_from_outside_is_told():
+    controller, contact = watch()
+    contact.listen(True)
+    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    step = 0
+    while contact.torque() is None or contact.present_wrench() is None:
+        step += 1
+        assert step < 1000
+        contact.run(cycle_of(controller, 1e-3 * step, gravity))
+    without = cycle_of(controller, 1e-3 * (step + 1), None)
+    assert not contact.run(without)
+    assert contact.torque() is None and contact.present_wrench() is None
+    assert contact.wrench(without) is None and contact.residual(without) is None
+
+
 @pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
 def test_a_change_of_target_takes_model_and_friction_along(target, subtracted):
     controller, contact = watch()

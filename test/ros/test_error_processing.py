@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions nobody foresaw, in a transition and in a callback: the arm is stopped first."""
 
-import functools
 import signal
 
 import numpy as np
@@ -13,10 +12,10 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.ros import fci_node
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle_node, SIGNALS
-from franka_dynamics.validation.crosscheck import crosscheck
 
 FER = load('fer')
 # An inclined base, so that the target fci has a torque to command and to take back.
@@ -65,6 +64,7 @@ class RecordingNode(FeedforwardNode):
                 cycle = self.controller.cycle(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
                 if cycle.command is not None:
                     self.cycle.publish_command(cycle.command)
+                self.controller.update_monitors(cycle)
         assert np.abs(self.published[-1]).max() > 1.0
 
 
@@ -103,8 +103,7 @@ def test_an_unforeseen_exception_in_configure_is_logged(monkeypatch, capfd):
 
 def test_two_models_that_differ_then_no_node_starts(monkeypatch, capfd):
     # No two recursions agree to less than rounding.
-    severe = functools.partial(crosscheck, tolerance=1e-20)
-    monkeypatch.setattr('franka_dynamics.ros.model_source.crosscheck', severe)
+    monkeypatch.setattr('franka_dynamics.validation.crosscheck.TOLERANCE', 1e-20)
     context = Context()
     rclpy.init(context=context)
     node = RecordingNode(context=context)
@@ -118,6 +117,51 @@ def test_two_models_that_differ_then_no_node_starts(monkeypatch, capfd):
     arguments = ['fci_node', '--ros-args', '-p', 'robot_ip:=127.9.9.9']
     assert fci_node.main(arguments) == 1
     assert 'The two models of fr3' in ''.join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'sentence'),
+    [
+        ('inertial_set', 'gaz', "has no inertial set 'gaz'"),
+        ('hand', 'claw', "There is no hand 'claw'"),
+        ('frame', 'tool', "There is no frame 'tool'"),
+    ],
+)
+def test_what_there_is_not_then_no_node_is_configured(name, value, sentence):
+    context = Context()
+    rclpy.init(context=context)
+    overrides = [Parameter(name, value=value), Parameter('crosscheck_states', value=30)]
+    node = FeedforwardNode(context=context, parameter_overrides=overrides)
+    try:
+        assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+        assert sentence in node.refusal
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
+
+
+def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(monkeypatch):
+    monkeypatch.setattr('franka_dynamics.ros.model_source.TOLERANCE', 1e-20)
+    context = Context()
+    rclpy.init(context=context)
+    node = RecordingNode(context=context)
+    try:
+        assert node.set_parameters([Parameter('crosscheck_period', value=1e-3)])[0].successful
+        node.trigger_configure()
+        node.trigger_activate()
+        node.command()
+        node.run_beside()
+        assert node.controller.conflict.startswith('cross-check: the running model')
+        assert node.controller.mode is Mode.STOPPING
+        assert not node.controller.clear_fault()[0]
+        node.trigger_deactivate()
+        assert_stopped_in_steps(node.published)
+        node.trigger_cleanup()
+        node.trigger_configure()
+        assert not node.controller.conflict
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
 
 
 def test_an_exception_in_a_callback_stops_arm_and_node():

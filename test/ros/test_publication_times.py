@@ -1,16 +1,21 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""When a node tells how it is: once per second, and a tenth of a second after a change."""
+"""What a node tells of how it is, and when: once per second, and soon after a change."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.contact import ContactLimits
+from franka_dynamics.control.cycle_result import Durations, Mode
 from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.ros import diagnostics
+from franka_dynamics.ros.external_watch import ExternalWatch
 from franka_dynamics.ros.state_log import StateLog
+
+from ..control.closed_loop import Loop
 
 
 @pytest.fixture
@@ -64,3 +69,19 @@ def test_a_change_of_state_is_one_once(change):
     vars(controller).update(change)
     assert log.note()
     assert not log.note()
+
+
+def test_a_target_that_should_carry_the_arm_and_lets_it_fall_is_warned_of():
+    controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.05).controller
+    node = SimpleNamespace(
+        get_fully_qualified_name=lambda: '/feedforward', create_publisher=lambda *_: None
+    )
+    watch = SimpleNamespace(heard_publishers=1, rivals_seen=0)
+    external = ExternalWatch(controller, ContactLimits(), 'auto')
+    told = diagnostics.FeedforwardDiagnostics(node, controller, Durations(), watch, external)
+    statuses = {}
+    told.publish = lambda *all_of_them: statuses.update((one.name, one) for one in all_of_them)
+    told.publish_all()
+    status = statuses['feedforward: Gravity compensation']
+    assert status.level == diagnostics.WARN
+    assert status.message.startswith('target fci should carry the arm, but nobody does: ')

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded states, sent one by one, give the same terms as the offline computation."""
 
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.messages import trajectory_message
 
 FER = load('fer')
 COMMANDS = 'feedforward: Command'
@@ -52,5 +55,28 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     ):
         actual = np.array([message.effort for message in terms[name]])[-len(expected) :]
         np.testing.assert_allclose(actual, expected, rtol=0, atol=ATOL_NM)
+    # Who follows a trajectory by feedback of his own gets torques with it all the same.
+    told = world.probe.collect(DiagnosticArray, '/feedforward/reference_state', reliable=True)
+    filled = world.probe.collect(
+        JointTrajectory, '/feedforward/feedforward_trajectory', reliable=True
+    )
+    references = world.probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
+    world.probe.until(lambda: references.get_subscription_count() > 0, 'a listener')
+    rest = recording.q[-1]
+    request = trajectory_message(list(FER.joint_names), np.array([1.0]), rest[None])
+
+    def answered():
+        if not filled:
+            references.publish(request)
+        world.arm.send(2, step_ns=PERIOD_NS, position=rest)
+        return filled and told
+
+    world.probe.until(answered, 'the trajectory with efforts')
+    np.testing.assert_allclose(
+        filled[0].points[-1].effort, independent.gravity(rest), rtol=0, atol=ATOL_NM
+    )
+    reasons = {pair.key: pair.value for pair in told[0].status[0].values}
+    assert reasons['state'] == 'accepted'
+    assert 'torques were added to it, but it is not followed here' in reasons['reason']
     # What was told may overtake the last command, which was sent before.
     assert max(world.commands.sent) <= silent_since
