@@ -102,32 +102,25 @@ class External(MeasuredTorques, ArmOptions):
             'deviation': 'standard deviations: of the torque those of two real FER that nobody '
             'touched, scaled by torque limits; of the wrench what follows from them',
         }
-        deviation = np.tile(estimator.deviation, (len(motion), 1))
+        torques = {
+            'external_torque': torque,
+            'external_torque_deviation': np.tile(estimator.deviation, (len(motion), 1)),
+        }
+        wrenches = {
+            'external_wrench': wrench,
+            'external_wrench_deviation': wrench_deviation,
+        }
         if output.suffix:
-            arrays = {
-                'time': motion.time,
-                'q': motion.q,
-                'dq': motion.dq,
-                'external_torque': torque,
-                'external_torque_deviation': deviation,
-                'external_wrench': wrench,
-                'external_wrench_deviation': wrench_deviation,
-            }
-            _write_table(output, arrays, about)
+            states = {'time': motion.time, 'q': motion.q, 'dq': motion.dq}
+            _write_table(output, {**states, **torques, **wrenches}, about)
         else:
-            names = recording.joint_names
-            states = [
-                Recording('', topic, names, stamp_ns, motion.q, motion.dq, values)
-                for topic, values in (
-                    ('/external_torque', torque),
-                    ('/external_torque_deviation', deviation),
-                )
-            ]
-            wrenches = [
-                Wrenches('/external_wrench', 'base', stamp_ns, wrench),
-                Wrenches('/external_wrench_deviation', 'base', stamp_ns, wrench_deviation),
-            ]
-            write_bag(output, states, wrenches, about=about)
+            names, q, dq = recording.joint_names, motion.q, motion.dq
+            write_bag(
+                output,
+                [Recording('', f'/{k}', names, stamp_ns, q, dq, v) for k, v in torques.items()],
+                [Wrenches(f'/{k}', 'base', stamp_ns, v) for k, v in wrenches.items()],
+                about=about,
+            )
         say_each((*motion.remarks, *recording.remarks), 'note')
         say_each(warnings, 'warning')
         size = np.sqrt(np.mean(torque**2, axis=0))

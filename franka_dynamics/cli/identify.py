@@ -24,7 +24,6 @@ from ..identification.options import IdentificationOptions
 from ..options import option
 
 if TYPE_CHECKING:
-    from ..identification.bags import Bag
     from ..identification.identify import Identification
 
 IDENTIFIED = 'identified'
@@ -74,6 +73,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     def run(self) -> int:
         """Print the figures and write what was asked for; exit 1 if the result is no better."""
         from ..files import write_text
+        from ..identification.bags import Bag
         from ..identification.identify import identify
         from ..report.identification import (
             headline,
@@ -88,8 +88,10 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
 
         self.require_new()
         start = self.load_arm()
+        names = self.names_in_bag(start)
         bags, tests = (
-            [self._bag(path, start) for path in paths] for paths in (self.bags, self.tests)
+            [Bag(path, names, self.topic, self.stamps, self.signal) for path in paths]
+            for paths in (self.bags, self.tests)
         )
         with ProgressBar() as bar, _executor(self) as executor:
             result = identify(
@@ -131,11 +133,6 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         else:
             say('no arm file was written: name one with --output')
         return 0
-
-    def _bag(self, path: str, start: ArmDescription) -> Bag:
-        from ..identification.bags import Bag
-
-        return Bag(path, self.names_in_bag(start), self.topic, self.stamps, self.signal)
 
     def _published(self, start: ArmDescription) -> list[ArmDescription]:
         hand = start.hand if self.hand == AS_LISTED else self.hand

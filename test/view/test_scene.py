@@ -56,7 +56,7 @@ def packages(tmp_path):
 def urdf_with_meshes():
     """Return the arm's URDF with a mesh in each link."""
     return re.sub(
-        r'<link name="fer_link(\d)"( /)?>',
+        r'<link name="fer_link([0-7])"( /)?>',
         lambda link: (
             f'<link name="fer_link{link[1]}">{VISUAL.format(f"link{link[1]}")}'
             f'{"</link>" if link[2] else ""}'
