@@ -44,15 +44,17 @@ def test_a_joint_value_that_is_not_finite_names_its_joint(bad):
         NewtonEulerModel(load('fer')).coriolis(np.zeros((2, 7)), dq)
 
 
-@pytest.mark.parametrize('frame', [0, 'hand'])
-def test_an_unknown_frame_lists_the_frames(frame):
-    with pytest.raises(FrameError, match=r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"):
-        NewtonEulerModel(load('fer')).jacobian(np.zeros(7), frame)
-
-
-def test_an_unknown_reference_frame_lists_the_choices():
-    with pytest.raises(FrameError, match='LOCAL, WORLD, LOCAL_WORLD_ALIGNED'):
-        NewtonEulerModel(load('fer')).jacobian(np.zeros(7), 1, 'BODY')
+@pytest.mark.parametrize(
+    ('frame', 'said'),
+    [
+        ((0,), r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"),
+        (('hand',), r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"),
+        ((1, 'BODY'), 'LOCAL, WORLD, LOCAL_WORLD_ALIGNED'),
+    ],
+)
+def test_an_unknown_frame_lists_the_choices(frame, said):
+    with pytest.raises(FrameError, match=said):
+        NewtonEulerModel(load('fer')).jacobian(np.zeros(7), *frame)
 
 
 @pytest.mark.parametrize('gravity', [(0.0, 9.81), (0.0, 0.0, np.nan)])

@@ -139,6 +139,10 @@ def test_a_joint_that_hardly_moves_gets_no_friction_of_its_own():
     result = identify(recordings, FR3, [FR3])
     assert 'fv_5' in result.friction_held
     assert result.arm.friction.viscous[4] == 0.0
+    # What is kept is beyond its own deviation.
+    kept = np.isin(result.model.names, result.model.friction.names)
+    kept &= ~np.isin(result.model.names, result.friction_held)
+    assert (np.abs(result.base.theta[kept]) >= result.base.deviations[kept]).all()
     assert 'fr3_joint5 (at most 0.00' in result.remarks[-1]
     assert result.remarks[-1].endswith('turn every joint, to and fro')
     # At 1 rad/s no joint has more than a part of its limit: 12.5 N m s/rad were once found.

@@ -32,12 +32,6 @@ def truth(motion, frequency=SLOW_HZ):
     )
 
 
-def messages(recording, kept):
-    """Return a recording of some of another's messages."""
-    arrays = {name: getattr(recording, name)[kept] for name in ('stamp_ns', 'q', 'dq', 'effort')}
-    return replace(recording, **arrays)
-
-
 @pytest.mark.parametrize('rate', [30.0, 40.0, 100.0, 1000.0])
 def test_a_slow_sinusoids_state_and_acceleration_are_its_own(rate):
     motion = prepare(sinusoid(rate=rate))
@@ -86,7 +80,7 @@ def test_noise_above_half_the_new_rate_is_not_folded_back():
 
 def test_no_samples_are_made_up_inside_a_gap():
     whole = sinusoid()
-    gappy = messages(whole, (whole.time < 8.0) | (whole.time > 9.5))
+    gappy = whole.part((whole.time < 8.0) | (whole.time > 9.5))
     motion = prepare(gappy)
     assert not ((motion.time > 7.7) & (motion.time < 9.8)).any()
     np.testing.assert_array_equal(np.unique(motion.piece), [0, 1])
@@ -99,7 +93,7 @@ def test_no_samples_are_made_up_inside_a_gap():
 def test_a_short_piece_between_gaps_is_left_out_and_said():
     whole = sinusoid()
     kept = np.flatnonzero((whole.time < 10.0) | ((whole.time > 12.0) & (whole.time < 12.5)))
-    motion = prepare(messages(whole, kept))
+    motion = prepare(whole.part(kept))
     assert motion.time.max() < 10.0
     assert motion.remarks[1] == (
         'the piece of 0.43 s at 12.03 s is too short to be filtered and was left out'
