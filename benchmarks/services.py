@@ -28,8 +28,15 @@ import time
 from typing import Any
 
 from latency import NODES_COMMAND, Probe, RATE_HZ, remapped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 import numpy as np
+from rcl_interfaces import srv
+import rclpy
+from rclpy.parameter import Parameter
+from std_srvs.srv import SetBool, Trigger
 from timing import machine
+from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.ros.node_group import use_isolated_network
 
@@ -119,31 +126,18 @@ class Client:
     """Makes the requests that are named on standard input, one a line; answers when done."""
 
     def __init__(self, name: str, robot_type: str) -> None:
-        from lifecycle_msgs.srv import ChangeState
-        from rcl_interfaces.srv import (
-            DescribeParameters,
-            ListParameters,
-            SetParameters,
-            SetParametersAtomically,
-        )
-        import rclpy
-        from std_srvs.srv import SetBool, Trigger
-        from trajectory_msgs.msg import JointTrajectory
-
         rclpy.init()
-        self._rclpy, self._node = rclpy, rclpy.create_node('client')
-        kinds = {
-            'set_parameters': SetParameters,
-            'set_parameters_atomically': SetParametersAtomically,
-            'list_parameters': ListParameters,
-            'describe_parameters': DescribeParameters,
-            **(
-                {'enable': SetBool}
-                if name == 'fci'
-                else {'clear_fault': Trigger, 'change_state': ChangeState}
-            ),
+        self._node = rclpy.create_node('client')
+        self._kinds = kinds = {
+            'set_parameters': srv.SetParameters,
+            'set_parameters_atomically': srv.SetParametersAtomically,
+            'list_parameters': srv.ListParameters,
+            'describe_parameters': srv.DescribeParameters,
         }
-        self._kinds = kinds
+        if name == 'fci':
+            kinds['enable'] = SetBool
+        else:
+            kinds.update(clear_fault=Trigger, change_state=ChangeState)
         self._clients = {
             service: self._node.create_client(kind, f'{name}/{service}')
             for service, kind in kinds.items()
@@ -155,16 +149,13 @@ class Client:
 
     def _call(self, service: str, **fields: Any) -> Any:
         future = self._clients[service].call_async(self._kinds[service].Request(**fields))
-        self._rclpy.spin_until_future_complete(self._node, future, timeout_sec=20.0)
+        rclpy.spin_until_future_complete(self._node, future, timeout_sec=20.0)
         if future.result() is None:
             raise SystemExit(f'no answer of {service}')
         return future.result()
 
     def request(self, line: str) -> None:
         """Make one request; raise if it is not answered, or refused that should be taken."""
-        from lifecycle_msgs.msg import Transition
-        from rclpy.parameter import Parameter
-
         words = line.split()
         if words[0] == 'nothing':
             time.sleep(0.5)

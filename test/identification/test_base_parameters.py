@@ -292,3 +292,12 @@ def test_theorem_1_as_printed_misses_an_idle_combination():
     found = base_parameters(arm)
     assert len([name for name in found.names if name.endswith('_3')]) == 3
     assert len(found) == found.confirmed()[0]
+
+
+def test_values_with_a_payload_predict_the_loaded_arm():
+    arm, loaded = load('fer'), load('fer', hand='franka_hand')
+    found, states = base_parameters(arm), sample_states(arm, 10, 0)
+    assert_close(
+        found.regressor(*states) @ found.values(loaded),
+        NewtonEulerModel(loaded).inverse_dynamics(*states),
+    )

@@ -125,7 +125,7 @@ def test_the_covariance_is_what_estimates_scatter_by(samples):
     np.testing.assert_allclose(np.std(errors, axis=0) / stated, 1.0, rtol=0.0, atol=0.15)
 
 
-@pytest.mark.parametrize('deviation', [0.03, 0.1, 0.3])
+@pytest.mark.parametrize('deviation', [0.03, 0.3])
 def test_three_deviations_cover_an_arm_that_a_prior_misses(samples, deviation):
     prior, rng = Prior.towards(FER, MODEL, np.ones(7)), np.random.default_rng(0)
     regularization = 10.0 / deviation**2  # counts as known to a third of what it is off
