@@ -101,17 +101,14 @@ def repaired(description: ArmDescription) -> ArmDescription:
     Returns
     -------
     ArmDescription
-        The same arm if all links are physical. Otherwise `repairs` has one sentence for each
-        link that was moved, and by how much.
+        Its `repairs` have one sentence for each link that was moved, and by how much.
 
     Raises
     ------
     InertiaError
-        If a link is not physical and the set states no rounding, or no body is within it.
+        If the set states no rounding, or no body is within it.
 
     """
-    if not description.inconsistencies():
-        return description
     if description.rounding == 0.0:
         raise InertiaError(
             f'The inertial set {description.inertial_set!r} of {description.name} states no '

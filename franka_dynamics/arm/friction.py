@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Protocol
 
 import numpy as np
@@ -56,8 +58,32 @@ class SigmoidFriction:
 COULOMB_WIDTH = 0.01
 
 
+class LinearFriction(ABC):
+    """tau_f = sum of coefficient times term; `deviations` are the coefficients', where known."""
+
+    deviations: Array | None
+
+    @cached_property
+    @abstractmethod
+    def coefficients(self) -> Array:
+        """One row for each term, shape (terms, n)."""
+
+    @abstractmethod
+    def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
+        """
+        Return what the coefficients multiply at dq, shape (..., n), as shape (..., terms, n).
+
+        `slip_state`, shape (..., k, n), is the z of Maxwell-slip elements; by default that of
+        steady sliding, where every element has long begun to slip.
+        """
+
+    def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
+        """Return the friction torque [N m] at dq [rad/s] in a state, shape (..., n)."""
+        return np.asarray((self.coefficients * self.terms(dq, slip_state)).sum(axis=-2))
+
+
 @dataclass(frozen=True, eq=False)
-class ViscousCoulombFriction:
+class ViscousCoulombFriction(LinearFriction):
     """
     Viscous, Coulomb and offset friction: tau_f = f_v dq + f_c sign(dq) + f_o.
 
@@ -80,26 +106,22 @@ class ViscousCoulombFriction:
         _freeze(self, ('deviations',), 3, n, least=0.0)
         _require_positive(self.width, 'The width of the Coulomb friction')
 
-    @property
+    @cached_property
     def coefficients(self) -> Array:
         """Viscous, Coulomb and offset, shape (3, n)."""
         return np.stack([self.viscous, self.coulomb, self.offset])
 
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """Return dq, tanh(dq / width) and 1, shape (..., 3, n); there is no state."""
+        """Return dq, tanh(dq / width) and 1, shape (..., 3, n)."""
         velocity = _velocity(dq, self.viscous)
-        return np.stack([velocity, np.tanh(velocity / self.width), np.ones_like(velocity)], -2)
-
-    def torque(self, dq: ArrayLike) -> Array:
-        """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
-        velocity = _velocity(dq, self.viscous)
-        return (
-            self.viscous * velocity + self.coulomb * np.tanh(velocity / self.width) + self.offset
-        )
+        # Filled row by row: this is evaluated in control loops, where stacking costs more.
+        found = np.ones((*velocity.shape[:-1], 3, velocity.shape[-1]))
+        found[..., 0, :], found[..., 1, :] = velocity, np.tanh(velocity / self.width)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
-class MaxwellSlipFriction:
+class MaxwellSlipFriction(LinearFriction):
     """
     Sliding friction with a Stribeck term, and Maxwell-slip elements for what comes before it.
 
@@ -164,54 +186,22 @@ class MaxwellSlipFriction:
         """Number of joints."""
         return len(self.viscous)
 
-    @property
+    @cached_property
     def coefficients(self) -> Array:
         """Viscous, Coulomb, Stribeck, offset, then a row per element, shape (4 + k, n)."""
         return np.vstack([self.viscous, self.coulomb, self.stribeck, self.offset, self.slip])
 
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """
-        Return what the coefficients multiply, shape (..., 4 + k, n).
-
-        Parameters
-        ----------
-        dq : array_like, shape (..., n)
-            Velocity [rad/s].
-        slip_state : array_like, shape (..., k, n), optional
-            The elements' z; by default that of steady sliding at dq, tanh(dq / width).
-
-        """
-        velocity, turned, peak = self._sliding(dq)
-        # Filled row by row: this is evaluated in control loops, where stacking costs more.
+        """Return dq, tanh(dq / width), the Stribeck term, 1, and z, shape (..., 4 + k, n)."""
+        velocity = _velocity(dq, self.viscous)
+        turned = np.tanh(velocity / self.width)
         found = np.empty((*velocity.shape[:-1], 4 + len(self.slip), velocity.shape[-1]))
-        found[..., 0, :], found[..., 1, :], found[..., 2, :] = velocity, turned, peak
-        found[..., 3, :] = 1.0
+        found[..., 0, :], found[..., 1, :], found[..., 3, :] = velocity, turned, 1.0
+        found[..., 2, :] = np.exp(-np.square(velocity / self.stribeck_velocity)) * turned
         found[..., 4:, :] = turned[..., None, :] if slip_state is None else slip_state
         return found
 
-    def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """
-        Return the friction torque [N m] at dq [rad/s] with the elements' state, shape (..., n).
 
-        Without a state it is that of steady sliding: every element has long begun to slip.
-        """
-        # Term by term, in their order: a node and a simulator ask a thousand times per second.
-        velocity, turned, peak = self._sliding(dq)
-        torque = self.viscous * velocity + self.coulomb * turned + self.stribeck * peak
-        torque = torque + self.offset
-        for i, amplitude in enumerate(self.slip):
-            z = turned if slip_state is None else np.asarray(slip_state, dtype=float)[..., i, :]
-            torque = torque + amplitude * z
-        return np.asarray(torque, dtype=float)
-
-    def _sliding(self, dq: ArrayLike) -> tuple[Array, Array, Array]:
-        velocity = _velocity(dq, self.viscous)
-        turned = np.tanh(velocity / self.width)
-        return velocity, turned, np.exp(-np.square(velocity / self.stribeck_velocity)) * turned
-
-
-# tau_f = sum of coefficient times term, with the coefficients' deviations where they are known.
-LinearFriction = ViscousCoulombFriction | MaxwellSlipFriction
 # By the names that arm files have for them.
 FRICTION_MODELS: dict[str, type] = {
     'sigmoid': SigmoidFriction,

@@ -28,7 +28,7 @@ class ImportUrdf(NewFile):
         "the arm's joints from base to tip (default: the only chain)", 'JOINT', default=()
     )
     tip: str | None = option(
-        'the link that is the flange (default: flange, tool0 or link8, else the last link)',
+        'the link that is the flange (default: link8, flange or tool0, else the last link)',
         'LINK',
         default=None,
     )

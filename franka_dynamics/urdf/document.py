@@ -16,7 +16,7 @@ import numpy as np
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six
 from ..arm.strict_yaml import decimal
-from ..errors import UrdfError
+from ..errors import DescriptionError, UrdfError
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
@@ -328,14 +328,11 @@ class _Parser:
         unbounded = kind == 'continuous'
         lower = -math.inf if unbounded else value('lower', 0.0)
         upper = math.inf if unbounded else value('upper', 0.0)
-        if lower > upper:
-            raise self._error(f'{where}, <limit>: lower {lower} is above upper {upper}.')
         velocity, effort = value('velocity', math.inf), value('effort', math.inf)
-        if velocity < 0.0 or effort < 0.0:
-            raise self._error(
-                f'{where}, <limit>: velocity {velocity} and effort {effort} cannot be negative.'
-            )
-        return JointLimits(lower=lower, upper=upper, velocity=velocity, effort=effort)
+        try:
+            return JointLimits(lower=lower, upper=upper, velocity=velocity, effort=effort)
+        except DescriptionError as error:
+            raise self._error(f'{where}, <limit>: {error}') from None
 
     def _numbers(
         self, element: ElementTree.Element, key: str, where: str, absent: str | None = None

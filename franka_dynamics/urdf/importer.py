@@ -20,7 +20,6 @@ from ..errors import UrdfError
 
 IMPORTED = 'imported'
 _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
-_TIP_NAMES = ('flange', 'tool0', 'tool_flange')
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +63,7 @@ def import_urdf(
         The arm's joints from base to tip; the only chain there is, without a gripper's joints,
         if not given.
     tip : str, optional
-        The link that is the flange; found by name (flange, tool0, link8), else the last link.
+        The link that is the flange; found by name (link8, flange, tool0), else the last link.
     prefix : str
         Only joints with this prefix are meant; the description has them without it.
     convention : Convention
@@ -79,7 +78,7 @@ def import_urdf(
     document = parse_urdf(text, source)
     names, notes = _choose_joints(document, joint_names, prefix)
     chain = read_chain(document, names)
-    tip = tip or _find_tip(chain)
+    tip = tip or chain.flange or chain.joints[-1].link
     arm = recover_rows(chain, convention, tip)
     joints = tuple(replace(one, name=one.name.removeprefix(prefix)) for one in arm.joints)
     home = np.array([min(max(0.0, joint.limits.lower), joint.limits.upper) for joint in joints])
@@ -145,15 +144,6 @@ def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[st
         if any(word in f'{name.lower()} {link}' for word in _GRIPPER_WORDS):
             return chain[:i]
     return chain
-
-
-def _find_tip(chain: SerialChain) -> str:
-    endings = (*_TIP_NAMES, f'link{len(chain.joints) + 1}')
-    for ending in endings:
-        for link in chain.tool_frames:
-            if link.endswith(ending):
-                return link
-    return chain.joints[-1].link
 
 
 def _misfits(chain: SerialChain, description: ArmDescription) -> list[str]:

@@ -81,6 +81,13 @@ class SerialChain:
     notes: tuple[str, ...] = ()
 
     @property
+    def flange(self) -> str | None:
+        """The link behind the last joint that is named as a flange is, None if there is none."""
+        endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
+        named = (name for one in endings for name in self.tool_frames if name.endswith(one))
+        return next(named, None)
+
+    @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, from base to tip."""
         return tuple(joint.name for joint in self.joints)

@@ -66,7 +66,7 @@ def _aligned(
     else:
         links = tuple(joint.inertia for joint in second.joints)
         others = tuple(_with_limits(*pair) for pair in zip(rows.joints, second.joints))
-        flange = _flange_of(second)
+        flange = second.tool_frames[second.flange] if second.flange else None
         rest = replace(first, source=second.source, file=second.source, inertial_set='as written')
     return replace(
         rest,
@@ -140,13 +140,6 @@ def _ending_in(rows: ArmDescription, frame: Array) -> ArmDescription:
         theta=last.row.theta + float(np.arctan2(offset[1, 0], offset[0, 0])),
     )
     return replace(rows, joints=(*rows.joints[:-1], replace(last, row=row)))
-
-
-def _flange_of(chain: SerialChain) -> Array | None:
-    """Return the pose of the link that is named as a flange is, None if there is none."""
-    endings = (f'link{len(chain.joints) + 1}', 'flange')
-    names = (name for name in chain.tool_frames if name.endswith(endings))
-    return next((chain.tool_frames[name] for name in names), None)
 
 
 def _with_limits(joint: Joint, read: ChainJoint) -> Joint:

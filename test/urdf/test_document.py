@@ -49,8 +49,14 @@ JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
         (without(FER, JOINT3, 'parent'), "'fer_joint3' names no parent link"),
         (edited(FER, f'{LINK3}/inertial/inertia', iyz=None), "<inertia> has no attribute 'iyz'"),
         (edited(FER, f'{LINK3}/inertial/mass', value='-1'), 'has a mass of -1.0 kg'),
-        (edited(FER, f'{JOINT3}/limit', lower='3'), 'lower 3.0 is above upper 2.8973'),
-        (edited(FER, f'{JOINT3}/limit', effort='-3'), 'effort -3.0 cannot be negative'),
+        (
+            edited(FER, f'{JOINT3}/limit', lower='3'),
+            '<limit>: The lower position limit 3.0',
+        ),
+        (
+            edited(FER, f'{JOINT3}/limit', effort='-3'),
+            '<limit>: The effort limit of a joint is -3.0',
+        ),
         (with_elements(FER, '<link name="other"/>'), r'has 2 root links \(base, other\)'),
     ],
 )
