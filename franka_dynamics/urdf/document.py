@@ -16,11 +16,10 @@ import numpy as np
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six
 from ..arm.strict_yaml import decimal
-from ..errors import DescriptionError, UrdfError
+from ..errors import DescriptionError, listed, UrdfError
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
-_MOST_NAMES = 6  # more link names than this make an error message unreadable
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
@@ -186,7 +185,7 @@ class _Parser:
         roots = [link for link in links if link not in carriers]
         if len(roots) > 1:
             raise self._error(
-                f'has {len(roots)} root links ({", ".join(roots[:_MOST_NAMES])}); join '
+                f'has {len(roots)} root links ({listed(roots)}); join '
                 'them with fixed joints, a URDF is one tree.'
             )
         reached = list(roots)

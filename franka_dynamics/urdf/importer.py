@@ -163,7 +163,7 @@ def _misfits(chain: SerialChain, description: ArmDescription) -> list[str]:
 def detect_arm(
     document: UrdfDocument,
     *,
-    arm: str | ArmDescription | None = None,
+    arm: ArmDescription | None = None,
     prefix: str | None = None,
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """
@@ -173,8 +173,8 @@ def detect_arm(
     ----------
     document : UrdfDocument
         The URDF as parsed.
-    arm : str or ArmDescription, optional
-        The arm, or the name or file of one; found by joint names if not given.
+    arm : ArmDescription, optional
+        The arm; found by joint names if not given.
     prefix : str, optional
         What stands in front of the joints' names, verbatim; found if not given.
 
@@ -194,11 +194,10 @@ def detect_arm(
             'its prefix (--arm-prefix) or name (--arm).'
         )
     if arm is not None:
-        description = arm if isinstance(arm, ArmDescription) else load(arm)
         if prefix is None:
-            return _by_chain(document, description)
+            return _by_chain(document, arm)
         # `read_chain` says which of them is not there.
-        return description, tuple(prefix + name for name in description.joint_names)
+        return arm, tuple(prefix + name for name in arm.joint_names)
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise UrdfError(
         f'{document.source}: holds no arm that is known by name'
@@ -210,13 +209,13 @@ def detect_arm(
 
 def _by_name(
     document: UrdfDocument,
-    arm: str | ArmDescription | None,
+    arm: ArmDescription | None,
     prefix: str | None,
 ) -> list[tuple[ArmDescription, tuple[str, ...]]]:
     """Return every shipped arm whose joints are all there, under one prefix each."""
     found = []
-    for one in (*available_arms(), *ALIASES) if arm is None else (arm,):
-        description = one if isinstance(one, ArmDescription) else load(one)
+    shipped = (load(name) for name in (*available_arms(), *ALIASES))
+    for description in shipped if arm is None else (arm,):
         requested = description.joint_names
         for candidate in _prefixes(document, requested[0]):
             names = tuple(candidate + joint for joint in requested)

@@ -18,7 +18,7 @@ import numpy as np
 from .document import parse_urdf, UrdfDocument, UrdfJoint
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
-from ..errors import UrdfError
+from ..errors import listed, UrdfError
 from ..spatial import exp3, JointKind, pose_from_xyz_rpy
 from ..typing import Array
 
@@ -27,7 +27,6 @@ _KINDS = {
     'continuous': JointKind.REVOLUTE,
     'prismatic': JointKind.PRISMATIC,
 }
-_MOST_NAMES = 16  # more joint names than this make an error message unreadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +161,7 @@ def read_chain(
             'what they carry counts to the arm.'
         )
     if others:
-        notes.append(f'{_listed(others)}: on another branch of the URDF, left out.')
+        notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
     return SerialChain(
         document.name,
         document.source,
@@ -232,10 +231,6 @@ def _held_motion(joint: UrdfJoint) -> Array:
     return pose
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ', '.join(names[:_MOST_NAMES]) + (', ...' if len(names) > _MOST_NAMES else '')
-
-
 def _require_chain(document: UrdfDocument, names: tuple[str, ...]) -> list[UrdfJoint]:
     """Return the joints of these names, which are one chain in this order on a base at rest."""
 
@@ -288,6 +283,6 @@ def _joints_it_has(document: UrdfDocument, requested: str) -> str:
             'arm is meant (arm_prefix, --arm-prefix).'
         )
     return (
-        f'its moving joints are {_listed(moving)}. Name the arm in it (robot_type and arm_prefix, '
+        f'its moving joints are {listed(moving)}. Name the arm in it (robot_type and arm_prefix, '
         '--arm and --arm-prefix, or joint_names).'
     )

@@ -44,7 +44,7 @@ def reading_differences(
     Raises
     ------
     UrdfError
-        If Pinocchio cannot read the text, or a joint is missing.
+        If Pinocchio cannot read the text.
 
     """
     try:
@@ -52,9 +52,6 @@ def reading_differences(
     except (ValueError, RuntimeError) as error:
         raise UrdfError(f'Pinocchio cannot read the URDF: {error}') from error
     names = description.joint_names
-    missing = [name for name in names if not model.existJointName(name)]
-    if missing:
-        raise UrdfError(f'Pinocchio finds no joint {", ".join(missing)} in the URDF.')
     others = [i for i, name in enumerate(model.names) if i and name not in names]
     model = pin.buildReducedModel(model, others, _nearest_to_zero(model))
     data, order = model.createData(), [model.joints[model.getJointId(one)].idx_v for one in names]

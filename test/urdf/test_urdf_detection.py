@@ -54,7 +54,7 @@ def test_with_unknown_joint_names_the_arm_must_be_said():
         detect_arm(document)
     with pytest.raises(UrdfError, match='known by name behind the prefix left_;'):
         detect_arm(parse_urdf(FR3, 'F'), prefix='left_')
-    assert detect_arm(document, arm='fr3')[1][6] == 'axis7'
+    assert detect_arm(document, arm=load('fr3'))[1][6] == 'axis7'
 
 
 def test_too_short_a_chain_is_refused_with_the_chains_listed():
@@ -64,4 +64,4 @@ def test_too_short_a_chain_is_refused_with_the_chains_listed():
         match=r'has 0 chains of 7 or more moving joints, expected one\. '
         r'Its chains are: rpr_joint1, rpr_joint2, rpr_joint3',
     ):
-        detect_arm(document, arm='fer')
+        detect_arm(document, arm=load('fer'))
