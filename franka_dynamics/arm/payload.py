@@ -208,12 +208,6 @@ def desk_json(payload: Array, name: str) -> str:
     return json.dumps(content, indent=2) + '\n'
 
 
-def require_positive(option: str, value: float) -> None:
-    """Raise InertiaError, naming the option, unless the value is a positive finite number."""
-    if not (np.isfinite(value) and value > 0.0):
-        raise InertiaError(f'{option} is {value}; it must be a positive number.')
-
-
 def yaml_number(value: float) -> str:
     """
     Return a number that every YAML reader takes for a float.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._options import file_option, PayloadFiles
 from ._say import say, say_each, terminal
 from ..arm import load
-from ..errors import OutputError, SettingsError
+from ..errors import InertiaError, OutputError, SettingsError
 from ..files import writable_file
 from ..options import option
 from ..spatial import pose_from_xyz_rpy
@@ -81,7 +81,7 @@ class PayloadFromMesh(PayloadFiles):
 
     def run(self) -> int:
         """Print the payload and write what was asked for."""
-        from ..arm.payload import payload_array, require_positive
+        from ..arm.payload import payload_array
         from ..mesh.mesh import mesh_inertia, mesh_volume
         from ..mesh.mesh_file import load_mesh
         from ..mesh.solid_check import require_solid
@@ -92,8 +92,8 @@ class PayloadFromMesh(PayloadFiles):
         if self.mass is not None:
             self.refuse('--mass, from which it follows', 'density')
         for quantity, value in (('--mass', self.mass), ('--density', self.density)):
-            if value is not None:
-                require_positive(quantity, value)
+            if value is not None and not 0.0 < value < np.inf:
+                raise InertiaError(f'{quantity} is {value}; it must be a positive number.')
         arm = load(self.arm)
         with terminal().status(f'reading {name}'):
             file = load_mesh(self.mesh, unit=self.unit, repair=self.repair)
