@@ -14,7 +14,9 @@ from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
+from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, write_urdf
+from franka_dynamics.validation import urdf_check
 from franka_dynamics.validation.urdf_check import model_from_urdf
 
 from ..arms import with_link
@@ -116,6 +118,7 @@ def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
 
 # Every error pattern has its case in test_published_inertials; here, that its link is told.
 FER = write_urdf(GAZ)
+QUARTER_TURN = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.pi / 2))
 COARSE = load('fer', 'franka_description')
 PLANTED = {
     'about the wrong point': (
@@ -160,6 +163,16 @@ PLANTED = {
         write_urdf(FR3, tool=('fr3_hand', TOOL)),
         {},
         r'fr3_joint7: .*a tool of 1.2 kg at \(0.01, 0.02, 0.08\) m from the flange that is no',
+    ),
+    'a hand that should not be there': (
+        write_urdf(load('fr3', hand='franka_hand')),
+        {'expected_hand': 'none'},
+        'fr3_joint7: .*the hand franka_hand is mounted',
+    ),
+    'a turned hand': (
+        write_urdf(FR3, tool=('fr3_hand', load_hand('franka_hand').expressed_in(QUARTER_TURN))),
+        {},
+        'fr3_joint7: .*franka_hand is mounted at 45 deg',
     ),
     'the inertials of another arm': (
         write_urdf(replace(FR3, joints=GAZ.joints)),
@@ -245,6 +258,12 @@ def test_a_tilted_mount_tells_the_gravity_in_the_base():
     # -9.81 (0, sin 0.5, cos 0.5)
     told = 'tilted: in its frame gravity is (0, -4.7032, -8.6091) m/s^2'
     assert any(told in note and 'Set gravity_vector' in note for note in model.verdict.notes)
+
+
+def test_a_text_that_pinocchio_reads_otherwise_is_refused(monkeypatch):
+    monkeypatch.setattr(urdf_check, 'reading_differences', lambda *_: (0.01, 0.0))
+    (finding,) = refused(FER, GAZ)
+    assert '0.01 N m off' in str(finding) and 'a reading error of this package' in finding.cause
 
 
 def test_missing_inertials_or_limits_are_named():
