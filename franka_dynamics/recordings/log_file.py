@@ -299,7 +299,14 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     loaded = np.load(file, allow_pickle=False)
     if not isinstance(loaded, np.ndarray):
         with loaded:
-            yield from loaded.items()
+            for name in loaded:
+                try:
+                    values = loaded[name]
+                except ValueError as error:
+                    if 'Object arrays' not in str(error):
+                        raise
+                    continue  # what Python alone can read, such as notes in a dict, is no column
+                yield name, values
     elif loaded.dtype.names:
         yield from ((name, loaded[name]) for name in loaded.dtype.names)
     elif loaded.ndim == 2:

@@ -92,6 +92,10 @@ FORMS = {
     'matrix.npy': (lambda path: np.save(path, TABLE), NUMBERED),
     'structured.npy': (write_structured, ARRAYS),
     'arrays.npz': (lambda path: np.savez(path, t=TIME, q=Q, dq=DQ, tau=EFFORT, name='x'), ARRAYS),
+    'objects.npz': (
+        lambda path: np.savez(path, t=TIME, q=Q, dq=DQ, tau=EFFORT, notes={'arm': 'x'}),
+        ARRAYS,
+    ),
     'columns.npz': (lambda path: np.savez(path, **dict(zip(HEADER, TABLE.T))), NAMED),
     'variables.mat': (
         lambda path: savemat(path, {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT}),
