@@ -294,18 +294,17 @@ def advice(names: Sequence[str]) -> str:
 
 def tables(result: Identification) -> list[Table]:
     """Return the errors set by set, joint by joint, part by part and bag by bag."""
-    best = _best(result)
+    best, scores = _best(result), result.scores
+    names = result.start.joint_names
+
+    def heads(*names: str, form: str = '.3f') -> list[Head]:
+        return [Head(name, form=form) for name in names]
+
     found = [
         Table(
             'E over the whole vector [N m], friction of published sets fitted alike; rigid alone: '
             'without friction and offset',
-            [
-                'parameters',
-                *(
-                    Head(name, form='.3f')
-                    for name in ('all data', 'unseen', 'rigid alone', 'unfiltered')
-                ),
-            ],
+            ['parameters', *heads('all data', 'unseen', 'rigid alone', 'unfiltered')],
             [
                 (
                     one.name,
@@ -314,31 +313,19 @@ def tables(result: Identification) -> list[Table]:
                     one.test_rigid.whole,
                     one.test_unfiltered.whole,
                 )
-                for one in result.scores
+                for one in scores
             ],
         ),
         Table(
-            'root mean square per joint on what was left out [N m], '
-            f'{result.start.joint_names[0]} to {result.start.joint_names[-1]}',
-            ['parameters', *(Head(str(k + 1), form='.2f') for k in range(result.start.n))],
-            [(one.name, *one.test.joints) for one in result.scores],
+            f'root mean square per joint on what was left out [N m], {names[0]} to {names[-1]}',
+            ['parameters', *heads(*(f'{k}' for k in range(1, len(names) + 1)), form='.2f')],
+            [(one.name, *one.test.joints) for one in scores],
         ),
         Table(
             'E of what was left out, part by part [N m]',
+            ['left out', *heads('identified', 'rigid alone', result.verdict.best or '-')],
             [
-                'left out',
-                *(
-                    Head(name, form='.3f')
-                    for name in ('identified', 'rigid alone', result.verdict.best or '-')
-                ),
-            ],
-            [
-                (
-                    own.name,
-                    own.error,
-                    own.rigid_error,
-                    None if best is None else best.parts[k].error,
-                )
+                (own.name, own.error, own.rigid_error, best and best.parts[k].error)
                 for k, own in enumerate(result.arm_score.parts)
             ],
         ),
@@ -347,7 +334,7 @@ def tables(result: Identification) -> list[Table]:
         found.append(
             Table(
                 'residual of each bag under the final fit to all of them [N m]',
-                ['bag', Head('root mean square', form='.3f')],
+                ['bag', *heads('root mean square')],
                 result.recorded.bags,
             )
         )
