@@ -72,7 +72,7 @@ def _read(path: Path) -> tuple[JointStates, Array]:
     if missing:
         raise RecordingError(
             f'{path} has no array {", ".join(missing)}; it needs q, dq, ddq and tau, each '
-            'of shape (count, n).'
+            'of shape (count, n), as numpy.savez(FILE, q=q, dq=dq, ddq=ddq, tau=tau) writes them.'
         )
     q, dq, ddq, tau = (arrays[name] for name in _ARRAYS)
     if not q.shape == dq.shape == ddq.shape == tau.shape or q.ndim != 2:

@@ -66,7 +66,7 @@ def test_torques_of_a_black_box_list_the_candidates(tmp_path, answered):
 @pytest.mark.parametrize(
     ('changes', 'sentence'),
     [
-        ({'tau': None}, 'has no array tau; it needs q, dq, ddq and tau'),
+        ({'tau': None}, 'of shape (count, n), as numpy.savez(FILE, q=q, '),
         ({'tau': np.zeros((5, 3))}, 'must have one shape (count, n); they have q (6, 3)'),
         (dict.fromkeys(('q', 'dq', 'ddq', 'tau'), np.zeros((0, 3))), 'holds no columns of'),
         ({'tau': np.full((6, 3), np.nan)}, 'tau of joint rpr_joint1 is nan'),
