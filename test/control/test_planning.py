@@ -42,16 +42,22 @@ def test_a_step_in_velocity_is_refused_however_short(now):
             plan(step, FER, now, at_home())
 
 
-def test_joints_in_another_order_are_planned_by_their_names():
+def shuffled(motion):
+    """Return a motion with its joints in another order."""
     order = [3, 1, 0, 2, 6, 5, 4]
-    gentle = request()
-    shuffled = replace(
-        gentle,
+    arrays = ('positions', 'velocities', 'accelerations', 'effort')
+    columns = {name: getattr(motion, name) for name in arrays}
+    return replace(
+        motion,
         joint_names=tuple(FER.joint_names[i] for i in order),
-        positions=gentle.positions[:, order],
+        **{name: rows[:, order] for name, rows in columns.items() if rows is not None},
     )
-    planned = plan(shuffled, FER, NOW, at_home())
-    np.testing.assert_array_equal(planned.positions, gentle.positions)
+
+
+def test_joints_in_another_order_are_planned_by_their_names():
+    planned = plan(shuffled(request()), FER, NOW, at_home())
+    for name in ('positions', 'velocities', 'accelerations'):
+        np.testing.assert_array_equal(getattr(planned, name), getattr(request(), name))
 
 
 def test_the_arm_is_led_to_a_first_point_in_the_future():
@@ -79,44 +85,24 @@ def moved(row, joint, by, arm=FER):
     return positions
 
 
-def with_value(rows, value):
-    array = np.zeros((3, 7))
-    array[rows] = value
-    return array
-
-
 @pytest.mark.parametrize(
     ('changes', 'sentence'),
     [
-        (
-            {'joint_names': ('panda_joint1', *FER.joint_names[1:])},
-            r'lacks fer_joint1; it has panda_joint1',
-        ),
-        ({'joint_names': (*FER.joint_names[:6], FER.joint_names[5])}, r'lacks fer_joint7'),
+        ({'joint_names': ('other', *FER.joint_names[1:])}, 'lacks fer_joint1; it has other'),
         ({'positions': np.zeros((3, 6))}, r'positions have shape \(3, 6\), expected \(3, 7\)'),
         ({'times': np.array([0.0, 1.0, 2.0**31])}, r'ends 2.147e\+09 s after .* a day'),
         ({'times': np.array([0.0, 1.0, 1.0])}, r'must increase .* point 3 has 1 s'),
         ({'times': np.array([-0.1, 1.0, 2.0])}, r'point 1 has -0.1 s'),
         ({'start': NOW - 10.0}, r'ended 8 s ago'),
         ({'start': NOW - 1.0}, r'should have started 1 s ago'),
-        (
-            {'positions': moved(1, 2, np.nan)},
-            r'positions of point 2 hold a value that is not finite',
-        ),
+        ({'positions': moved(1, 2, np.nan)}, 'positions of point 2 hold a value that is not'),
         ({'start': NOW + 1e9}, r'stamped 1e\+09 s ahead of the joint states'),
         ({'velocities': None}, r'has accelerations but no velocities'),
-        ({'velocities': with_value(2, 0.1)}, r'ends with 0.1 rad/s at fer_joint1'),
-        (
-            {'positions': moved(2, 3, 3.0)},
-            r'takes fer_joint4 to a position of -?[\d.e-]+ rad at .* limits there are '
-            r'-3.072 to -0.0698',
-        ),
+        ({'velocities': 0.1 * np.eye(3, 7, -2)}, r'ends with 0.1 rad/s at fer_joint1'),
+        ({'positions': moved(2, 3, 3.0)}, 'takes fer_joint4 to a position .* -3.072 to -0.0698'),
         ({'positions': moved(slice(0, 3), 0, 0.5)}, r'starts 0.5 rad from where fer_joint1'),
         ({'times': np.array([0.0, 0.02, 0.04])}, r'takes fer_joint1 to a velocity of .* rad/s'),
-        (
-            {'times': np.array([0.0, 0.15, 0.3])},
-            r'takes fer_joint1 to an? acceleration of .* rad/s\^2',
-        ),
+        ({'times': np.array([0.0, 0.15, 0.3])}, 'takes fer_joint1 to an? acceleration of '),
     ],
 )
 def test_a_motion_at_fault_is_refused_with_the_fault_named(changes, sentence):
@@ -134,16 +120,8 @@ def test_a_motion_at_fault_is_refused_with_the_fault_named(changes, sentence):
 def test_an_effort_without_sense_is_refused(value, sentence):
     effort = np.zeros((3, 7))
     effort[1, 4] = value
-    order = [3, 1, 0, 2, 6, 5, 4]
-    gentle = request()
-    shuffled = replace(
-        gentle,
-        joint_names=tuple(FER.joint_names[i] for i in order),
-        positions=gentle.positions[:, order],
-        effort=effort[:, order],
-    )
     with pytest.raises(ReferenceRefusedError, match=sentence):
-        plan(shuffled, FER, NOW, at_home())
+        plan(shuffled(request(effort=effort)), FER, NOW, at_home())
 
 
 @pytest.mark.parametrize('speed', [0.0, 0.3, 2.0])

@@ -25,18 +25,11 @@ def test_default_settings_are_valid_and_safe_on_every_arm():
 @pytest.mark.parametrize(
     ('changes', 'sentence'),
     [
-        (
-            {'target': 'ur'},
-            r"no target 'ur'; the choices are fci, franka_gazebo, gz_ros2_control, ",
-        ),
+        ({'target': 'ur'}, r"no target 'ur'; the choices are fci, franka_gazebo, "),
         ({'payload': (np.nan, *LOAD[1:])}, r'payload must be ten finite numbers'),
         ({'payload': (-1.0, *LOAD[1:])}, r'payload.mass is -1.0 kg'),
         ({'payload': (0.0, *LOAD[1:])}, r'payload has no mass but a centre of mass'),
-        (
-            {'payload': (*LOAD[:4], 1e-3, 0.0, 0.0, 1e-3, 0.0, 5e-3)},
-            r'payload inertia \[0.001, 0.0, 0.0, 0.001, 0.0, 0.005\] .* belongs to no real body: '
-            r'.* triangle inequality .* by 0.003',
-        ),
+        ({'payload': (*LOAD[:9], 5e-3)}, r'0.005\] .* belongs to no real body: .* by 0.003'),
         ({'gravity_vector': (0.0, 0.0, np.nan)}, r'gravity_vector must be three numbers'),
         ({'gravity_vector': (0.0, 0.0, -981.0)}, r'at most 30.0 m/s\^2'),
         ({'gravity_vector': (0.0, 0.0, 0.0)}, r'has a length of 0 m/s\^2; target fci compensates'),
@@ -46,16 +39,10 @@ def test_default_settings_are_valid_and_safe_on_every_arm():
         ({'kp': (0.0,) * 6 + (301.0,)}, r'kp must be within 0 and 300 at fer_joint7 .*; got 301'),
         ({'payload': (3.5, *LOAD[1:])}, r'3.5 kg, more than the rated load of fer \(3 kg\)'),
         ({'payload': (5.0, *LOAD[1:]), 'max_payload': 4.0}, r'more than max_payload \(4 kg\)'),
-        (
-            {'payload': (1.0, 0.0, 0.0, 0.05, 2.0, 0.0, 0.0, 2.0, 0.0, 2.0)},
-            r'an inertia of 2 kg m\^2; 1 kg within 1 m',
-        ),
+        ({'payload': (*LOAD[:4], 2.0, 0.0, 0.0, 2.0, 0.0, 2.0)}, r'an inertia of 2 kg m\^2; 1 kg'),
         ({'payload': (1e9, *LOAD[1:])}, r'Are these grams'),
         ({'max_tracking_error': (-0.1,)}, r'must not be negative'),
-        (
-            {'max_flange_error': float('nan')},
-            r'max_flange_error is nan; it must be within 0 and 10 m',
-        ),
+        ({'max_flange_error': np.nan}, r'max_flange_error is nan; it must be within 0 and 10 m'),
         ({'max_tracking_error': (0.1,) * 3}, r'max_tracking_error must be one finite number'),
         ({'payload': (1.0, 0.0, 0.0, 150.0, *LOAD[4:])}, r'150 m .* Are these millimetres'),
         ({'scale': 1.5}, r'scale is 1.5; it must be within 0 and 1'),

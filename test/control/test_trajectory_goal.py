@@ -56,11 +56,7 @@ def test_completed_accelerations_are_means_of_scipys_cubics():
 @pytest.mark.parametrize(
     ('changes', 'code', 'words'),
     [
-        (
-            {'joint_names': ('a', *ARM.joint_names[1:])},
-            GoalError.INVALID_JOINTS,
-            'exactly the joints',
-        ),
+        ({'joint_names': ('a', *ARM.joint_names[1:])}, GoalError.INVALID_JOINTS, 'exactly the'),
         ({'positions': Q * np.nan}, GoalError.INVALID_GOAL, 'not finite'),
         ({'start': 1.0}, GoalError.OLD_HEADER_TIMESTAMP, 'ago'),
         (

@@ -77,20 +77,17 @@ LIGHT = {'payload': (0.6, *BALL[1:]), 'payload_known_to_robot': False}
         (
             check(gravity_vector=(0.0, 0.0, 9.81)),
             AT_HOME,
-            r'gravity_vector would have this node command .* but '
-            r'tau_J shows 0% of it; check hand, payload and gravity_vector',
+            'gravity_vector would have this node command .* but tau_J shows 0% of it; check hand',
         ),
         (
             check(**UNKNOWN_BALL),
             AT_HOME,
-            r'payload would have this node command .* of gravity at fr3_joint4, but tau_J '
-            'shows 0% of it; check hand',
+            'payload would have this node command .* at fr3_joint4, but tau_J shows 0% of it',
         ),
         (
             check(payload=BALL),
             AT_HOME,
-            r'the robot was told of 0 kg on its flange .* a payload of 3 kg that the '
-            r'robot knows: g\(q\) differs',
+            r'was told of 0 kg .* a payload of 3 kg that the robot knows: g\(q\) differs',
         ),
         (
             check(),
@@ -107,11 +104,7 @@ LIGHT = {'payload': (0.6, *BALL[1:]), 'payload_known_to_robot': False}
             reading(carried(FR3.home), base_gravity=np.array(SIDEWAYS)),
             r'the robot reports gravity \[9.81, 0.0, 0.0\]',
         ),
-        (
-            check(**LIGHT),
-            reading(carried(UPRIGHT), UPRIGHT),
-            'at this pose it has no lever',
-        ),
+        (check(**LIGHT), reading(carried(UPRIGHT), UPRIGHT), 'at this pose it has no lever'),
     ],
 )
 def test_what_is_not_so_is_refused(preflight, state, sentence):
@@ -184,11 +177,7 @@ def test_nan_in_a_velocity_then_no_verdict_is_given():
         ({'effort': [0.0, 0.0, np.nan, 0.0, 0.0, 0.0, 0.0]}, {}, 'tau_J'),
         ({'effort': [0.0, 0.0, np.nan, 0.0, 0.0, 0.0, 0.0]}, UNKNOWN_BALL, 'tau_J'),
         ({'load_mass': np.nan}, {}, 'm_ee + m_load'),
-        (
-            {'load_mass': 1.0, 'load_center': np.array([0.0, np.inf, 0.0])},
-            {},
-            'its centre of mass',
-        ),
+        ({'load_mass': 1.0, 'load_center': np.full(3, np.inf)}, {}, 'its centre of mass'),
         ({'base_gravity': np.full(3, np.nan)}, {}, 'O_ddP_O'),
     ],
 )

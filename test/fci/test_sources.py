@@ -73,10 +73,7 @@ def test_a_fresh_command_is_followed_until_stale(commands):
     ('command', 'sentence'),
     [
         (np.full(7, 1e300), 'a command of 1e+300 N m for fr3_joint1, whose limit is 87 N m'),
-        (
-            np.array([0.0, 0.0, 0.0, 0.0, 12.01, 0.0, 0.0]),
-            'of 12.01 N m for fr3_joint5, whose limit',
-        ),
+        (12.01 * np.eye(7)[4], 'of 12.01 N m for fr3_joint5, whose limit'),
         (np.full(7, np.nan), 'a command of nan N m for fr3_joint1'),
         (np.zeros(10**6), 'a command of 1000000 values'),
     ],

@@ -77,12 +77,7 @@ def commands(listeners, *names):
     ('found', 'subject', 'level', 'text'),
     [
         (states(DRIVER, heard()), 'joint states', GOOD, '1000 Hz on /joint_states from /driver'),
-        (
-            states(Graph(), heard(0)),
-            'joint states',
-            BAD,
-            'none came on /joint_states, which has 0',
-        ),
+        (states(Graph(), heard(0)), 'joint states', BAD, 'none came on /joint_states, which has'),
         (states(Graph(franka=['d']), heard(0)), 'joint states', BAD, 'choose one with --topic'),
         (states(DRIVER, heard(9, 30.0)), 'joint states', BAD, 'a command needs 200 Hz'),
         (states(Graph(joint_states='ab'), heard()), 'joint states', BAD, 'all but the driver'),
