@@ -20,6 +20,7 @@ ENVIRONMENT = FOLDER / 'environment'
 # franka-sim needs other versions of numpy and MuJoCo than we do. Its other requirements serve
 # downloads, meshes and windows, none of which is used here.
 PACKAGES = ('franka-sim==1.1.7', 'mujoco==3.2.7', 'numpy==1.26.4')
+PIP_OPTIONS = '--no-deps -q --only-binary :all: --no-compile --disable-pip-version-check'.split()
 ROTOR_INERTIA = 0.1  # kg m^2 on every joint, as the simulated FR3s of others have
 START = np.array([0.0, 0.0, 0.0, -1.57, 0.0, 1.57, 0.785])  # where franka-sim's arm begins
 TIMEOUT_S = 60.0
@@ -48,21 +49,7 @@ def franka_sim_python():
             env=clean_environment(),
         )
         answer = subprocess.run(
-            [
-                sys.executable,
-                '-m',
-                'pip',
-                '--python',
-                python,
-                'install',
-                '--no-deps',
-                '--quiet',
-                '--only-binary',
-                ':all:',
-                '--no-compile',
-                '--disable-pip-version-check',
-                *PACKAGES,
-            ],
+            [sys.executable, '-m', 'pip', '--python', python, 'install', *PIP_OPTIONS, *PACKAGES],
             capture_output=True,
             text=True,
             env=clean_environment(),

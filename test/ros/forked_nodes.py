@@ -3,14 +3,10 @@
 """
 Nodes as processes that begin where `python -m` has imported what they need.
 
-Hundreds of nodes start in these tests, and importing takes most of each start. So one process
-imports all of it and only waits: each node is a copy of it, which runs the module's `main` with
-its own arguments, output, folder and signals. Nothing of a node's own has begun in the process
-that is copied: it has no thread but those of LTTng, which sleep until somebody traces, and which
-no copy has. Where an environment is not that of the process that is copied, a node is started
-in the usual way.
-
-As a script this is the process that is copied.
+Importing takes most of each start, and hundreds of nodes start here. So one process, which is
+this file as a script, imports all of it and only waits: each node is a copy of it, which runs the
+module's `main` with its own arguments, output, folder and signals. It has no thread but those of
+LTTng, which sleep, and which no copy has.
 """
 
 import atexit
@@ -45,21 +41,7 @@ _IGNORED = 'PYTEST_CURRENT_TEST'
 
 
 class ForkedNode:
-    """
-    A node of ours as a process; like subprocess.Popen as far as tests need it.
-
-    Parameters
-    ----------
-    module : str
-        The node's, without the package.
-    arguments : list of str
-        Its command line.
-    output : file object
-        Takes its standard output and error.
-    environment : dict
-        Its environment variables.
-
-    """
+    """A node of ours as a process; like subprocess.Popen as far as tests need it."""
 
     _origin: ClassVar['_Origin | None'] = None
 

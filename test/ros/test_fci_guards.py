@@ -147,20 +147,10 @@ sys.exit(main())
 def test_after_an_exception_the_torque_ramps_to_zero(robots, probe, tmp_path):
     robot = robots(measured=True)
     log = tmp_path / 'failing.log'
+    given = f'-p robot_ip:={robot.address} -p autostart:=true -p command_timeout:=1.0'
     with log.open('wb') as output:
         process = subprocess.Popen(
-            [
-                sys.executable,
-                '-c',
-                FAILING,
-                '--ros-args',
-                '-p',
-                f'robot_ip:={robot.address}',
-                '-p',
-                'autostart:=true',
-                '-p',
-                'command_timeout:=1.0',
-            ],
+            [sys.executable, '-c', FAILING, '--ros-args', *given.split()],
             stdout=output,
             stderr=output,
             env={**os.environ, 'PYTHONPATH': str(ROOT)},

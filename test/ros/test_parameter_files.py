@@ -16,6 +16,8 @@ from franka_dynamics.ros.parameter_files import (
     require_section,
 )
 
+NODE = 'franka_dynamics.ros.feedforward_node'
+
 
 def section(text, name='/**'):
     return f'{name}:\n  ros__parameters:\n    {text}\n'
@@ -57,15 +59,7 @@ def sentence(tmp_path):
         path = tmp_path / 'parameters.yaml'
         path.write_text(text)
         done = subprocess.run(
-            [
-                sys.executable,
-                '-m',
-                'franka_dynamics.ros.feedforward_node',
-                '--ros-args',
-                '--params-file',
-                str(path),
-                *arguments,
-            ],
+            [sys.executable, '-m', NODE, '--ros-args', '--params-file', str(path), *arguments],
             capture_output=True,
             text=True,
             env=dict(os.environ),
@@ -85,9 +79,7 @@ def test_a_file_for_another_node_ends_a_node_with_one_sentence(sentence):
     assert 'no section for /feedforward; its sections are /feedfoward' in text
 
 
-def test_an_argument_ros_cannot_read_ends_a_node_with_a_sentence(
-    sentence,
-):
+def test_an_argument_ros_cannot_read_ends_a_node_with_a_sentence(sentence):
     text = sentence(section('scale: 0.5'), '-p', 'scale:=')
     assert text.startswith('the command line was not understood: ')
     assert "'-p scale:='" in text

@@ -160,18 +160,17 @@ def test_only_the_node_and_its_keeper_may_publish_commands():
     assert publishing == {'feedforward.policy.xml', 'keeper.policy.xml'}
 
 
+ENCLAVE = ('--ros-args', '--enclave', '/feedforward')
+KEYS = (
+    'identity_ca.cert.pem cert.pem key.pem permissions_ca.cert.pem governance.p7s permissions.p7s'
+)
+
+
 def keystore(folder):
     """Make the files rcl looks for; what is in them is read by the middleware alone."""
     for enclave in ('', 'feedforward'):
         (folder / 'enclaves' / enclave).mkdir(parents=True, exist_ok=True)
-        for name in (
-            'identity_ca.cert.pem',
-            'cert.pem',
-            'key.pem',
-            'permissions_ca.cert.pem',
-            'governance.p7s',
-            'permissions.p7s',
-        ):
+        for name in KEYS:
             (folder / 'enclaves' / enclave / name).write_text('none\n')
     return folder
 
@@ -186,14 +185,7 @@ def keystore(folder):
 def test_enforced_security_that_cannot_be_had_is_one_sentence(tmp_path, exists, sentence):
     folder = keystore(tmp_path) if exists else tmp_path
     done = subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'franka_dynamics.ros.feedforward_node',
-            '--ros-args',
-            '--enclave',
-            '/feedforward',
-        ],
+        [sys.executable, '-m', 'franka_dynamics.ros.feedforward_node', *ENCLAVE],
         capture_output=True,
         text=True,
         timeout=120,

@@ -32,6 +32,7 @@ SHORTER = {
     'identify plan': '--draws 4 --iterations 2 --period 14 --repetitions 400'.split(),
     'arm check': '--states 100'.split(),
 }
+FROM_FILES = {'bag replay', 'identify arm', 'arm compare', 'arm check'}
 # doctor says "to do" where the machine that tests it is no controller's.
 MAY_SAY_NO = {'doctor', 'node monitor', 'arm compare'}
 
@@ -41,10 +42,9 @@ def commands(page):
     blocks = re.findall(r'```sh\n(.*?)```', (ROOT / 'docs' / page).read_text('utf-8'), re.S)
     lines = [line for block in blocks for line in block.splitlines() if line.strip()]
     assert all(line.startswith('franka-dynamics ') for line in lines), lines
+    split = [shlex.split(line, comments=True)[1:] for line in lines]
     # A page may still have a verb's former name.
-    return [
-        ['franka-dynamics', *current_words(shlex.split(line, comments=True)[1:])] for line in lines
-    ]
+    return [current_words([word for word in words if word != '&']) for words in split]
 
 
 def verb(words):
@@ -113,13 +113,6 @@ def shell(tmp_path):
     opened.close()
 
 
-def until(done, what, shell):
-    give_up = time.monotonic() + TIMEOUT_S
-    while not done():
-        assert time.monotonic() < give_up, f'never happened: {what}; {shell.logs()}'
-        time.sleep(0.2)
-
-
 def running(shell, *options, factor):
     """
     Start the simulated system; return it once the node holds the arm.
@@ -128,11 +121,10 @@ def running(shell, *options, factor):
     """
     slow = ['--real-time-factor', factor]
     process = shell.start(['sim', '--no-view', *slow, *options])
-    until(
-        lambda: process.poll() is None and 'The arm is held' in shell.logs(),
-        'the system',
-        shell,
-    )
+    give_up = time.monotonic() + TIMEOUT_S
+    while 'The arm is held' not in shell.logs():
+        assert process.poll() is None and time.monotonic() < give_up, shell.logs()
+        time.sleep(0.2)
     shell.run(['node', 'monitor', '--once', '--timeout', '120'])
     return process
 
@@ -149,44 +141,30 @@ def recorded(shell, words):
         shutil.rmtree(bag)
 
 
-def through(shell, page, instead, system=()):
-    """
-    Run a page's commands in their order; those that stay are joined where they end.
-
-    A system that was started is ended once it was recorded: what is left reads files.
-    """
-    said = {}
+def through(shell, page):
+    """Run a page's commands in their order; a system they start ends once it was recorded."""
+    said, system = {}, None
     for words in commands(page):
-        assert words[0] == 'franka-dynamics'
-        words = [word for word in words[1:] if word != '&']
-        if words[0] in instead:
-            instead[words[0]]()
+        if words[0] == 'sim':
+            system = running(shell, '--realistic', factor='0.4')
+            continue
+        if system is not None and verb(words) in FROM_FILES:
+            system.send_signal(signal.SIGINT)
+            assert system.wait(TIMEOUT_S) == 0, shell.logs()
+            system = None
+        # An arm that stands still is told from one that moves in less than ten seconds.
+        few = ['--duration', '4'] if '--duration' in words else SHORTER.get(verb(words), [])
+        if verb(words) == 'bag record':
+            said['bag record'] = recorded(shell, [*words, *few])
         else:
-            if verb(words) in ('bag replay', 'identify arm', 'arm compare', 'arm check'):
-                while system:
-                    process = system.pop()
-                    process.send_signal(signal.SIGINT)
-                    assert process.wait(TIMEOUT_S) == 0, shell.logs()
-            shorter = SHORTER.get(verb(words), [])
-            # An arm that stands still is told from one that moves in less than ten seconds.
-            shorter = ['--duration', '4'] if '--duration' in words else shorter
-            if verb(words) == 'bag record':
-                said['bag record'] = recorded(shell, [*words, *shorter])
-                continue
             count = len(verb(words).split()) + 2
-            said[' '.join(words[:count])] = shell.run([*words, *shorter])
+            said[' '.join(words[:count])] = shell.run([*words, *few])
+    assert system is None
     return said
 
 
 def test_the_commands_of_getting_started_run(shell):
-    system = []
-    said = through(
-        shell,
-        'getting-started.md',
-        {'sim': lambda: system.append(running(shell, '--realistic', factor='0.4'))},
-        system,
-    )
-    assert not system
+    said = through(shell, 'getting-started.md')
     assert said['node get target'].strip() == 'mujoco'
     assert said['node state'].strip() == 'active'
     # The simulated arm is none of the sets: about what a real arm leaves, half a newton metre.
@@ -202,7 +180,7 @@ def test_the_commands_of_getting_started_run(shell):
 def test_the_commands_for_the_real_arm_run(shell):
     # An arm that carries itself stands in for the real one, and nothing moves it.
     running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', factor='0.2')
-    said = through(shell, 'howto/real-arm.md', {})
+    said = through(shell, 'howto/real-arm.md')
     # Nobody moved it, which its recorder tells, and the simulated arm is its own model.
     assert 'note: no joint has moved' in said['bag record']
     assert 'No hand seems to be on' in said['bag replay before --arm']
