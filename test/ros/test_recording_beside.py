@@ -20,6 +20,7 @@ import yaml
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.node_group import default_signals
 
 from .conftest import LOCKSTEP, PATIENT, Probe, TIMEOUT_S
@@ -33,7 +34,7 @@ FER = load('fer')
 COMMAND = [sys.executable, '-m', 'franka_dynamics', 'bag', 'record', '--arm', 'fer']
 
 
-def motion_file(path, joint_names=FER.joint_names):
+def motion_file(path, joint_names):
     request = multisine(FER, 2.0, 0.2)
     points = [
         {
@@ -56,23 +57,12 @@ def holding(launch_for_module):
     probe.close()
 
 
-def go_home(probe, states):
+def go_home():
     """Lead the arm to where the ready excitation begins, from where the motion before ended."""
-    publisher = probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
-    probe.until(lambda: publisher.get_subscription_count() > 0, 'a listener')
     home = JointTrajectoryPoint(positions=list(FER.home))
     home.time_from_start.sec = 2
-    sent = 0
-
-    def there():
-        nonlocal sent
-        sent += 1
-        if sent % 400 == 1:  # a listener that has not found this publisher yet hears nothing
-            publisher.publish(JointTrajectory(joint_names=FER.joint_names, points=[home]))
-        return states and np.abs(np.subtract(states[-1].position, FER.home)).max() < 0.01
-
-    probe.until(there, 'home')
-    probe.destroy_publisher(publisher)
+    with NodeClient('feedforward') as client:
+        client.play(JointTrajectory(joint_names=FER.joint_names, points=[home]))
 
 
 @pytest.mark.parametrize(
@@ -82,10 +72,11 @@ def go_home(probe, states):
         (['bag', 'record', '--with', 'fer'], signal.SIGTERM),
     ],
 )
-def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, tmp_path, words, end):
-    probe = Probe()
+def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(
+    holding, probe, tmp_path, words, end
+):
+    go_home()
     states = probe.collect(JointState, 'joint_states')
-    go_home(probe, states)
     process = subprocess.Popen(
         [*COMMAND[:3], *words],
         cwd=tmp_path,
@@ -105,17 +96,17 @@ def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, tmp_p
     resting = [state for state in states if stamp(state) > ended + 2.0]
     assert np.abs([state.velocity for state in resting]).max() < 0.05
     assert probe.says('feedforward: Command', 'torques are published')
-    probe.close()
+
+
+def record(tmp_path, joint_names):
+    """Record a motion of some joints that it plays; return the ended process and the bag."""
+    motion, bag = motion_file(tmp_path / 'motion.yaml', joint_names), tmp_path / 'bag'
+    words = [*COMMAND, '--with', str(motion), '--output', str(bag)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S), bag
 
 
 def test_a_recording_with_a_motion_ends_with_it(holding, tmp_path):
-    bag = tmp_path / 'bag'
-    done = subprocess.run(
-        [*COMMAND, '--with', str(motion_file(tmp_path / 'motion.yaml')), '--output', str(bag)],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-    )
+    done, bag = record(tmp_path, FER.joint_names)
     assert 'motion.yaml: finished' in done.stdout, done.stdout + done.stderr
     moved = read_recording(bag, FER.joint_names)
     assert moved.duration > 2.0
@@ -123,14 +114,7 @@ def test_a_recording_with_a_motion_ends_with_it(holding, tmp_path):
 
 
 def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path):
-    names = [f'other_{name}' for name in FER.joint_names]
-    motion = motion_file(tmp_path / 'motion.yaml', names)
-    done = subprocess.run(
-        [*COMMAND, '--with', str(motion), '--output', str(tmp_path / 'bag')],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-    )
+    done, _ = record(tmp_path, [f'other_{name}' for name in FER.joint_names])
     assert done.returncode == 1
     assert 'was not played to its end: the motion was refused' in ' '.join(done.stdout.split())
 
