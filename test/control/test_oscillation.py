@@ -21,19 +21,6 @@ EFFORT = FER.limit('effort')
 PUSH = Push((10.0, 5.0, 0.0), 0.3, 0.1)
 
 
-def late(loop, delay, seconds, watch):
-    """Let torques reach the arm some cycles late."""
-    on_their_way = deque([loop.command] * delay)
-    step = loop.arm.step
-
-    def delayed(torque, fresh):
-        on_their_way.append(torque)
-        step(on_their_way.popleft(), fresh=True)
-
-    loop.arm.step = delayed
-    return loop.run(seconds, watch)
-
-
 def test_one_joint_has_its_closed_form():
     np.testing.assert_allclose(damping_rate(np.diag([2.0, 0.5]), np.array([1.0, 4.0])), 8.0)
 
@@ -57,34 +44,39 @@ def test_damping_too_strong_for_the_measured_delay_is_told(rate, period, age, sa
     assert bool(said) == bool(controller.gain_warning)
 
 
-def commanding(loop, run):
-    """Run; return the fastest joint's speed while torques were commanded [rad/s]."""
-    fastest = 0.0
+@pytest.mark.parametrize(
+    ('kp', 'kd', 'delay', 'most'),
+    [
+        # Half of kd's limit swung on with 2.3 N m; both limits reached what joint 7 cannot do.
+        (0.0 * EFFORT, 1.5 * EFFORT, 0, 0.5),
+        (25.0 * EFFORT, 3.0 * EFFORT, 0, 0.5),
+        # Gentle gains 12 ms late swung on with 0.65 N m, and 20 ms late they ran away.
+        (KP, KD, 12, 1.5),
+        (KP, KD, 20, 3.5),
+    ],
+)
+def test_what_swings_without_end_is_stopped_before_it_runs_away(kp, kd, delay, most):
+    fastest = 0.0  # while torques were commanded [rad/s]
 
-    def watch(reading, cycle):
+    def watch(reading, _):
         nonlocal fastest
         if loop.controller.mode in (Mode.RUNNING, Mode.BRAKING):
             fastest = max(fastest, np.abs(reading.velocity).max())
 
-    run(watch)
+    loop = Loop(replace(MUJOCO, kp=tuple(kp), kd=tuple(kd)), push=PUSH)
+    loop.run(0.25, watch)
+    # From now on torques reach the arm some cycles late.
+    on_their_way, step = deque([loop.command] * delay), loop.arm.step
+
+    def late(torque, fresh):
+        on_their_way.append(torque)
+        step(on_their_way.popleft(), fresh=True)
+
+    loop.arm.step = late
+    loop.run(1.0, watch)
     assert 'swings without end under kp and kd' in loop.controller.conflict
     assert 'not braked to rest' not in loop.controller.stop_reason
-    return fastest
-
-
-@pytest.mark.parametrize(('kp', 'kd'), [(0.0, 0.5), (1.0, 1.0)])
-def test_gains_at_their_bounds_are_stopped_before_they_run_away(kp, kd):
-    # Half of kd's limit swung on with 2.3 N m; both limits reached what joint 7 cannot do.
-    settings = replace(MUJOCO, kp=tuple(25.0 * kp * EFFORT), kd=tuple(3.0 * kd * EFFORT))
-    loop = Loop(settings, push=PUSH)
-    assert commanding(loop, lambda watch: loop.run(1.0, watch)) < 0.5
-
-
-@pytest.mark.parametrize(('delay', 'most'), [(12, 1.5), (20, 3.5)])
-def test_gentle_gains_with_torques_late_are_stopped_before_they_run_away(delay, most):
-    # 12 ms late it swung on with 0.65 N m, 20 ms late it ran away.
-    loop = Loop(replace(MUJOCO, kp=KP, kd=KD, ramp_time=0.0), push=PUSH).run(0.25)
-    assert commanding(loop, lambda watch: late(loop, delay, 1.0, watch)) < most
+    assert fastest < most
 
 
 def test_gentle_gains_and_a_push_are_no_swing():

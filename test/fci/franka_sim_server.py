@@ -5,8 +5,7 @@ franka-sim on one loopback address; run by the Python of its own environment.
 
 Arguments: address, file for the torques it receives (doubles), and switches as JSON: `measured`
 (tau_J includes MuJoCo's own gravity torque, as a real robot's sensors do; without it, franka-sim
-repeats the last command), `told` (entries of the robot's state, such as m_load), and those of
-FrankaSimServer.
+repeats the last command), and those of FrankaSimServer.
 """
 
 import json
@@ -15,7 +14,6 @@ import sys
 
 from franka_sim import mujoco_franka_sim
 from franka_sim.franka_sim_server import FrankaSimServer
-from franka_sim.robot_state import RobotState
 from franka_sim.server import set_commands
 
 
@@ -45,12 +43,6 @@ def log_collision_thresholds():
     command.from_bytes = from_bytes
 
 
-def remember(told):
-    """Keep what the robot was told of through connections, as Desk does."""
-    initial = RobotState._initialize_state
-    RobotState._initialize_state = lambda self: {**initial(self), **told}
-
-
 def measure_gravity(simulation):
     """Add the torque that carries the arm to tau_J, as link-side sensors see it."""
     get = simulation.get_robot_state
@@ -72,8 +64,7 @@ def main():
     # 1 ms it would shake.
     mujoco_franka_sim.ARM_POSITION_KP /= 10.0
     mujoco_franka_sim.ARM_POSITION_KD /= 10.0
-    measured, told = switches.pop('measured', False), switches.pop('told', {})
-    remember(told)
+    measured = switches.pop('measured', False)
     server = FrankaSimServer(host=address, enable_gripper=False, **switches)
     if measured:
         measure_gravity(server.physics_sim)

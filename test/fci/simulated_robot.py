@@ -72,12 +72,12 @@ def loopback_address():
 class FrankaSim:
     """A running server; `torques()` are what reached the simulated robot."""
 
-    def __init__(self, folder, *, address=None, payload=0.0, gravity=None, **switches):
+    def __init__(self, folder, *, address=None, **switches):
         self.address = address or loopback_address()
         self._record = folder / 'torques.bin'
         self._log = folder / 'franka_sim.log'
         model = folder / 'fr3.xml'
-        write_model(model, payload, gravity)
+        write_model(model)
         self._output = self._log.open('wb')
         self.process = subprocess.Popen(
             [
@@ -123,25 +123,9 @@ class FrankaSim:
         self._output.close()
 
 
-def write_model(path, payload=0.0, gravity=None):
-    """
-    Write the shipped FR3 with rotor inertias, without which its idle hold is not stable.
-
-    A payload [kg] is a ball of 4 cm around the flange's origin; gravity [m/s^2] is given in the
-    base frame.
-    """
+def write_model(path):
+    """Write the shipped FR3 with rotor inertias, without which its idle hold is not stable."""
     tree = ElementTree.parse(ROOT / 'urdf' / 'fr3.xml')
-    if gravity is not None:
-        ElementTree.SubElement(
-            tree.getroot(), 'option', gravity=' '.join(str(value) for value in gravity)
-        )
     for joint in tree.iter('joint'):
         joint.set('armature', str(ROTOR_INERTIA))
-    if payload:
-        last = next(body for body in tree.iter('body') if body.get('name') == 'fr3_link7')
-        ball = ElementTree.SubElement(last, 'body', name='payload', pos='0 0 0.107')
-        inertia = str(0.4 * payload * 0.04**2)
-        ElementTree.SubElement(
-            ball, 'inertial', pos='0 0 0', mass=str(payload), diaginertia=' '.join([inertia] * 3)
-        )
     tree.write(path)

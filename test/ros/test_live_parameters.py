@@ -92,15 +92,9 @@ def dumped(probe):
     answers = probe.call(
         GetParameters, f'/{NODE}/get_parameters', GetParameters.Request(names=names)
     ).values
-    tree: dict = {}
-    for name, answer in zip(names, answers):
-        *groups, last = name.split('.')
-        table = tree
-        for group in groups:
-            table = table.setdefault(group, {})
-        entry = parameter_value_to_python(answer)
-        table[last] = list(entry) if hasattr(entry, 'tolist') else entry
-    return {f'/{NODE}': {'ros__parameters': tree}}
+    entries = {name: parameter_value_to_python(answer) for name, answer in zip(names, answers)}
+    lists = {name: list(entry) for name, entry in entries.items() if hasattr(entry, 'tolist')}
+    return {f'/{NODE}': {'ros__parameters': {**entries, **lists}}}
 
 
 @pytest.fixture

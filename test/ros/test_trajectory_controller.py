@@ -17,7 +17,6 @@ pytest.importorskip('controller_manager_msgs', reason='controller_manager_msgs i
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
-from control_msgs.msg import JointTolerance
 from controller_manager_msgs.srv import ConfigureController, LoadController, SwitchController
 import numpy as np
 from rclpy.action import ActionClient
@@ -188,8 +187,8 @@ def client(stack, launch):
 MOTION = multisine(ARM, 3.0, 0.2)
 
 
-def goal(stretch=1.0, tolerance=None):
-    message = FollowJointTrajectory.Goal(
+def goal(stretch=1.0):
+    return FollowJointTrajectory.Goal(
         trajectory=trajectory_message(
             NAMES,
             MOTION.times * stretch,
@@ -198,9 +197,6 @@ def goal(stretch=1.0, tolerance=None):
             MOTION.accelerations / stretch**2,
         )
     )
-    if tolerance is not None:
-        message.path_tolerance = [JointTolerance(name=name, position=tolerance) for name in NAMES]
-    return message
 
 
 def away_from_lines(efforts, corners):
