@@ -161,9 +161,8 @@ def test_only_the_node_and_its_keeper_may_publish_commands():
 
 
 ENCLAVE = ('--ros-args', '--enclave', '/feedforward')
-KEYS = (
-    'identity_ca.cert.pem cert.pem key.pem permissions_ca.cert.pem governance.p7s permissions.p7s'
-)
+CERTIFICATES = ('identity_ca.cert.pem', 'cert.pem', 'permissions_ca.cert.pem')
+KEYS = (*CERTIFICATES, 'key.pem', 'governance.p7s', 'permissions.p7s')
 
 
 def keystore(folder):
