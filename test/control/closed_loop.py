@@ -12,6 +12,8 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationS
 
 FER = load('fer')
 MUJOCO = Settings(target='mujoco')
+# Of a weak PD.
+KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
 
 
 def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, effort=None):

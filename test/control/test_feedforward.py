@@ -21,10 +21,9 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import Push
 
-from .closed_loop import commands_at_rest, FER, Loop, MUJOCO
+from .closed_loop import commands_at_rest, FER, KD, KP, Loop, MUJOCO
 
 LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
-KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
 
 
 INCLINED = (3.0, -1.0, -9.28)

@@ -23,9 +23,8 @@ from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 
-from .closed_loop import commands_at_rest, FER, Loop, MUJOCO
+from .closed_loop import commands_at_rest, FER, KD, KP, Loop, MUJOCO
 
-KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
 GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
 GAZEBO = Settings(target='gz_ros2_control')
 

@@ -14,9 +14,8 @@ from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.oscillation import damping_rate, OscillationWatch
 from franka_dynamics.simulation.arm_simulation import Push
 
-from .closed_loop import FER, Loop, MUJOCO
+from .closed_loop import FER, KD, KP, Loop, MUJOCO
 
-KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
 EFFORT = FER.limit('effort')
 PUSH = Push((10.0, 5.0, 0.0), 0.3, 0.1)
 

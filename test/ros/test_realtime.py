@@ -35,7 +35,7 @@ def ask(before='', **environment):
     return answer.stdout.split()
 
 
-@pytest.fixture
+@pytest.fixture(scope='module')
 def permitted():
     """Skip where this user may not use SCHED_FIFO."""
     fifo, _, _ = ask()
