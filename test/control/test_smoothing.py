@@ -57,7 +57,7 @@ def test_derivatives_are_those_of_scipys_clamped_spline():
 
 # Largest error of the inertia torque, as a share of the largest that there is: (w h)^2 / 12 of the
 # fastest joint at 10 Hz is 1.6 %.
-@pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (20.0, 0.005), (50.0, 0.001)])
+@pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (50.0, 0.001)])
 def test_the_torque_is_nearly_the_true_motions(rate, share):
     times = np.arange(0.0, 3.01, 1.0 / rate)
     motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)

@@ -4,15 +4,10 @@
 
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
-import pytest
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.contact import ContactLimits
-from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.external_watch import ExternalWatch
 
 from ..messages import stamp
 
@@ -69,53 +64,3 @@ def test_a_pushs_torques_are_published_and_it_is_flagged_in_time(probe, start_ar
     _, message, pairs = probe.diagnostics['feedforward: External wrench']
     assert message.startswith('every direction is known to')
     assert pairs['singular'] == 'False'
-
-
-def watch(effort_friction='auto'):
-    controller = FeedforwardController(FER, Settings(target='fci'))
-    return controller, ExternalWatch(controller, ContactLimits(), effort_friction)
-
-
-def cycle_of(controller, stamp, effort):
-    return controller.cycle(stamp, FER.home, np.zeros(7), stamp, effort=effort)
-
-
-def test_a_contact_monitor_listened_to_again_settles_anew():
-    controller, contact = watch()
-    gravity = NewtonEulerModel(FER).gravity(FER.home)
-    contact.listen(True)
-    for step in range(700):
-        contact.run(cycle_of(controller, 1e-3 * step, gravity))
-    assert contact.monitor.settled
-    contact.listen(True)
-    assert contact.monitor.settled
-    contact.listen(False)
-    contact.listen(True)
-    assert not contact.monitor.settled
-
-
-def test_without_a_measured_effort_nothing_from_outside_is_told():
-    controller, contact = watch()
-    contact.listen(True)
-    gravity = NewtonEulerModel(FER).gravity(FER.home)
-    step = 0
-    while contact.torque() is None or contact.present_wrench() is None:
-        step += 1
-        assert step < 1000
-        contact.run(cycle_of(controller, 1e-3 * step, gravity))
-    without = cycle_of(controller, 1e-3 * (step + 1), None)
-    assert not contact.run(without)
-    assert contact.torque() is None and contact.present_wrench() is None
-    assert contact.wrench(without) is None and contact.residual(without) is None
-
-
-@pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
-def test_a_change_of_target_takes_model_and_friction_along(target, subtracted):
-    controller, contact = watch()
-    contact.listen(True)
-    contact.monitor.contacts = 3
-    controller.apply(Settings(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6)))
-    contact.run(cycle_of(controller, 0.0, np.zeros(7)))
-    assert contact.friction is subtracted
-    assert contact.monitor.contacts == 3
-    assert contact.monitor._model is controller.terms.true

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is told about the arm may fail; the torque goes on, and the failure is told."""
+"""What is told about the arm begins anew where it must; where it fails, the torque goes on."""
 
 from builtin_interfaces.msg import Time
 import numpy as np
@@ -11,6 +11,7 @@ from franka_dynamics.control.contact import ContactLimits
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.external_watch import ExternalWatch
 from franka_dynamics.ros.term_publishers import TermPublishers
 
@@ -49,31 +50,70 @@ class Node:
 
 @pytest.fixture
 def controller():
-    """Return a controller with the states of a resting arm behind it."""
-    made = FeedforwardController(FER, Settings(), SupervisionLimits(max_state_age=0.0))
-    made.enable()
+    return FeedforwardController(FER, Settings(), SupervisionLimits(max_state_age=0.0))
+
+
+@pytest.fixture
+def watch(controller):
+    made = ExternalWatch(controller, ContactLimits(), 'auto')
+    made.listen(True)
     return made
 
 
-def cycle(controller, k):
+ZERO = np.zeros(7)
+
+
+def cycle(controller, k, effort=ZERO):
+    """Return the cycle of a state of a resting arm."""
     stamp = 1.0 + 1e-3 * k
-    return controller.cycle(stamp, FER.home, np.zeros(7), stamp, effort=np.zeros(7))
+    return controller.cycle(stamp, FER.home, ZERO, stamp, effort=effort)
+
+
+def test_a_contact_monitor_listened_to_again_settles_anew(controller, watch):
+    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    for step in range(700):
+        watch.run(cycle(controller, step, gravity))
+    watch.listen(True)
+    assert watch.monitor.settled
+    watch.listen(False)
+    watch.listen(True)
+    assert not watch.monitor.settled
+
+
+def test_without_a_measured_effort_nothing_from_outside_is_told(controller, watch):
+    gravity, step = NewtonEulerModel(FER).gravity(FER.home), 0
+    while watch.torque() is None or watch.present_wrench() is None:
+        step += 1
+        assert step < 1000
+        watch.run(cycle(controller, step, gravity))
+    without = cycle(controller, step + 1, None)
+    assert not watch.run(without)
+    assert watch.torque() is None and watch.present_wrench() is None
+    assert watch.wrench(without) is None and watch.residual(without) is None
+
+
+@pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
+def test_a_change_of_target_takes_model_and_friction_along(controller, watch, target, subtracted):
+    watch.monitor.contacts = 3
+    controller.apply(Settings(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6)))
+    watch.run(cycle(controller, 0))
+    assert watch.friction is subtracted
+    assert watch.monitor.contacts == 3
+    assert watch.monitor._model is controller.terms.true
 
 
 def fails(*_, **__):
     raise ValueError('attempt to get argmax of an empty sequence' + 'x' * 10**6)
 
 
-def test_a_term_that_fails_is_given_up_and_the_others_come(controller):
+def test_a_term_that_fails_is_given_up_and_the_others_come(controller, watch):
     node = Node()
-    external = ExternalWatch(controller, ContactLimits(), 'auto')
-    terms = TermPublishers(node, controller, 'flange', 'LOCAL_WORLD_ALIGNED', external)
-    external._estimator.estimate = fails
-    external.listen(True)
+    terms = TermPublishers(node, controller, 'flange', 'LOCAL_WORLD_ALIGNED', watch)
+    watch._estimator.estimate = fails
     terms.refresh()
     for k in range(10):
         now = cycle(controller, k)
-        external.run(now)
+        watch.run(now)
         terms.publish(now, Time())
     came = {topic: len(one.published) for topic, one in node.publishers.items()}
     assert came['~/gravity'] == came['~/mass_matrix'] == 10
@@ -84,9 +124,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(controller):
     assert max(map(len, told)) < 400
 
 
-def test_a_contact_monitor_that_fails_ends_and_says_why(controller):
-    watch = ExternalWatch(controller, ContactLimits(), 'auto')
-    watch.listen(True)
+def test_a_contact_monitor_that_fails_ends_and_says_why(controller, watch):
     assert not watch.run(cycle(controller, 0))
     watch.monitor.update = fails
     assert watch.run(cycle(controller, 1))  # to be told at once
