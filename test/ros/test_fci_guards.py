@@ -76,11 +76,18 @@ def test_a_command_out_of_range_and_a_second_publisher_stop(robots, start_fci, p
 def test_gravity_is_not_changed_while_torques_are_commanded(robots, start_fci, probe):
     robot = robots(measured=True)
     node = start_fci(robot, control='feedforward', crosscheck_period=0.2)
-    probe.until(lambda: probe.says(FCI, 'controlling'), 'control')
     ball = [float(value) for value in BALL.strip('[]').split(',')]
-    answer = probe.set_parameters('fci', payload=ball, payload_known_to_robot=False)
-    assert not answer.successful
+    for _ in range(5):
+        probe.until(lambda: probe.says(FCI, 'controlling'), 'control')
+        answer = probe.set_parameters('fci', payload=ball, payload_known_to_robot=False)
+        if not answer.successful:
+            break
+        # Where a busy machine let control end before.
+        probe.set_parameters('fci', payload=[0.0] * 10, payload_known_to_robot=True)
+        probe.diagnostics.clear()
+        probe.call(SetBool, 'fci/enable', SetBool.Request(data=True))
     assert 'cannot change while torques are commanded' in answer.reason
+    begun = node.text.count('controlling: torques are commanded')
     # What leaves gravity alone may change, a thousand times in one request.
     cycles = robot.cycles
     entries = [Parameter('scale', value=1.0 - 1e-4 * k).to_parameter_msg() for k in range(1, 1001)]
@@ -90,7 +97,7 @@ def test_gravity_is_not_changed_while_torques_are_commanded(robots, start_fci, p
     assert all(result.successful for result in many.results)
     probe.until(lambda: 'now: scale = 0.9\n' in node.text, 'the last of them, applied once')
     probe.until(lambda: robot.cycles > cycles + 100, 'torques')
-    assert node.text.count('controlling: torques are commanded') == 1
+    assert node.text.count('controlling: torques are commanded') == begun
     # The models are compared inside the loop.
     checks = 'running cross-check: checks'
     probe.until(lambda: int(pairs(probe, MODEL).get(checks, 0)) > 2, 'checks')
