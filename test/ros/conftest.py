@@ -21,7 +21,6 @@ from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 import numpy as np  # noqa: E402
 from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from rclpy.context import Context  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.experimental import EventsExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -140,22 +139,6 @@ class NodeProcess:
         self._process.wait()
 
 
-class Heard(list):
-    """Messages of a topic as they came, and when each was sent [ns], if times are taken."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sent: list[int] = []
-
-    def note(self, message, info: dict) -> None:
-        self.append(message)
-        self.sent.append(info['source_timestamp'])
-
-    def clear(self) -> None:
-        super().clear()
-        self.sent.clear()
-
-
 class Probe(Node):
     """A node of the test's own, in a context of its own."""
 
@@ -167,10 +150,8 @@ class Probe(Node):
         # It takes a fifth of the other's processor time for a message.
         self._own_executor = EventsExecutor(context=self._own_context)
         self._own_executor.add_node(self)
-        self._tells_times = False
         self._known_clients: dict = {}
         self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}
-        self.told_at: dict[str, int] = {}  # the stamp of the latest diagnostics [ns]
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def close(self) -> None:
@@ -190,41 +171,16 @@ class Probe(Node):
                 assert process.running, f'{process.log.name} ended: {process.text}'
             assert time.monotonic() < give_up, f'never happened: {what}; {self.diagnostics}'
 
-    def collect(
-        self,
-        kind: type,
-        topic: str,
-        reliable: bool = False,
-        depth: int = 1000,
-        times: bool = False,
-    ) -> Heard:
-        """Return a list to which every message on a topic is appended; its times, if wanted."""
-        messages = Heard()
-        if times:
-            self.take_times()
+    def collect(self, kind: type, topic: str, reliable: bool = False, depth: int = 1000) -> list:
+        """Return a list to which every message on a topic is appended."""
+        messages: list = []
         reliability = ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT
-        self.create_subscription(
-            kind,
-            topic,
-            messages.note if times else messages.append,
-            QoSProfile(depth=depth, reliability=reliability),
-        )
+        qos = QoSProfile(depth=depth, reliability=reliability)
+        self.create_subscription(kind, topic, messages.append, qos)
         return messages
-
-    def take_times(self) -> None:
-        """Change to the executor that can say when messages were sent; the other fails."""
-        if self._tells_times:
-            return
-        self._own_executor.remove_node(self)
-        self._own_executor.shutdown()
-        self._own_executor = SingleThreadedExecutor(context=self._own_context)
-        self._own_executor.add_node(self)
-        self._tells_times = True
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for entry in message.status:
-            stamp = message.header.stamp
-            self.told_at[entry.name] = stamp.sec * 10**9 + stamp.nanosec
             self.diagnostics[entry.name] = (
                 entry.level[0],
                 entry.message,
@@ -427,7 +383,7 @@ class NodeWorld:
         description = load(parameters.get('robot_type', 'fer'))
         self.gravity = PinocchioModel(description).gravity(description.home)
         self.probe = Probe()
-        self.commands = self.probe.collect(Float64MultiArray, COMMAND, times=True)
+        self.commands = self.probe.collect(Float64MultiArray, COMMAND)
         self.arm = ArmStream(self.probe, description.joint_names, description.home)
         self.node = NodeProcess('feedforward_node', log, **{**PATIENT, **parameters})
         self.arm.wait_for_listener()
