@@ -118,7 +118,6 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
     node = start_node(
         target='mujoco' if simulated else 'fci',
         use_sim_time=simulated,
-        max_state_age=0.1 if simulated else 0.0,
         kp='[60.0,60.0,60.0,60.0,15.0,15.0,10.0]',
         kd='[6.0,6.0,6.0,6.0,1.0,1.0,0.5]',
     )
