@@ -12,7 +12,7 @@ from ._options import new_bag
 from ._recording_options import BagNames
 from ._say import ProgressBar, say, say_each, show
 from ..options import option
-from ..recordings.log_import import ColumnMap, import_log, LAYOUTS
+from ..recordings.log_import import ColumnMap, import_log, LAYOUTS, require_columns
 
 if TYPE_CHECKING:
     from ..recordings.log_file import LogColumns
@@ -65,6 +65,8 @@ class Import(ColumnMap, BagNames):
         if self.layout is not None:
             given = ('position', 'velocity', 'effort', 'stamp', 'rate')
             self.refuse('--layout, which names them', *given)
+        elif not (self.position and self.velocity and self.effort):
+            require_columns(read_log(self.log), self)
         columns = LAYOUTS[self.layout] if self.layout else self.part(ColumnMap)
         arm = self.load_arm()
         bag = self.output or new_bag(f'{Path(self.log).with_suffix("")}')

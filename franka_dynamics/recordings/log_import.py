@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .log_file import read_log
+from .log_file import LogColumns, read_log
 from .recording import Recording, require_sound
 from ..errors import RecordingError
 from ..options import option
@@ -169,6 +169,16 @@ def recording_from_arrays(
     return found
 
 
+def require_columns(log: LogColumns, columns: ColumnMap) -> None:
+    """Raise RecordingError, with what the log has, where columns that it takes are not named."""
+    for what in ('position', 'velocity', 'effort'):
+        if not getattr(columns, what):
+            derived = f' Where none was logged, say {DERIVED}.' if what == 'velocity' else ''
+            raise RecordingError(
+                f'{log.source}: {what} is missing; the file has {log.in_words()}.{derived}'
+            )
+
+
 def import_log(
     path: str | Path, columns: ColumnMap, joint_names: Sequence[str], *, topic: str = TOPIC
 ) -> Recording:
@@ -196,12 +206,7 @@ def import_log(
     """
     log = read_log(path)
     n = len(joint_names)
-    for what in ('position', 'velocity', 'effort'):
-        if not getattr(columns, what):
-            derived = f' Where none was logged, say {DERIVED}.' if what == 'velocity' else ''
-            raise RecordingError(
-                f'{log.source}: {what} is missing; the file has {log.in_words()}.{derived}'
-            )
+    require_columns(log, columns)
     scale = EFFORT_UNITS[columns.effort_unit] * np.asarray(columns.torque_constant or (1.0,))
     if scale.shape not in ((1,), (n,)) or not np.isfinite(scale).all() or not scale.all():
         raise RecordingError(
