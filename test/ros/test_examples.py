@@ -55,7 +55,8 @@ def test_with_the_terms_an_example_tracks_its_motion(
     states = probe.collect(JointState, 'joint_states', depth=4000)
     # All at a time: an arm in lockstep that waits for the others keeps the machine busy.
     example = launch(example_file(name).name)
-    start_arm(gravity_compensation=True)
+    # Longer than a busy machine lets a controller wait, so that no torque comes late to the arm.
+    start_arm(gravity_compensation=True, lockstep_timeout=2.0)
     start_node(remaps={})
     # Two readers are found one after the other; without the states nothing can be compared.
     probe.until(lambda: states, 'the joint states')
