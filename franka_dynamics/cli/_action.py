@@ -158,7 +158,7 @@ def _number(kind: type[int] | type[float], declared: Option, text: str) -> float
     if least is None:
         least = -math.inf if kind is float else 0
     with suppress(ValueError):
-        value = kind(text)
+        value = kind(text.replace('_', 'x'))  # Python reads 1_0 as ten, which is a slip
         if math.isfinite(value) and least <= value <= (math.inf if most is None else most):
             return value
     bounds = '' if least == -math.inf else f' of at least {least:g}'

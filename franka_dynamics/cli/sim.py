@@ -60,7 +60,7 @@ class Sim(ArmOptions):
         "keep the nodes' logs there (default: they go with the end)"
     )
     duration: float | None = option(
-        'end by itself after so long [s] (default: at Ctrl-C)', 'S', default=None
+        'end by itself after so long [s] (default: at Ctrl-C)', 'S', default=None, least=1e-3
     )
 
     def run(self) -> int:

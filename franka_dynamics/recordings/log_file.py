@@ -295,7 +295,13 @@ def _are_numbers(texts: list[str]) -> bool:
     return True
 
 
+_NUMPY_BEGINS = (b'\x93NUM', b'PK\x03\x04')  # .npy, and the zip file that an .npz is
+
+
 def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    with file.open('rb') as stream:
+        if stream.read(4) not in _NUMPY_BEGINS:
+            raise ValueError('it does not begin as numpy.save and numpy.savez write it')
     loaded = np.load(file, allow_pickle=False)
     if not isinstance(loaded, np.ndarray):
         with loaded:

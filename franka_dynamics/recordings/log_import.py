@@ -173,7 +173,11 @@ def require_columns(log: LogColumns, columns: ColumnMap) -> None:
     """Raise RecordingError, with what the log has, where columns that it takes are not named."""
     for what in ('position', 'velocity', 'effort'):
         if not getattr(columns, what):
-            derived = f' Where none was logged, say {DERIVED}.' if what == 'velocity' else ''
+            derived = (
+                f' Where none was logged, say {DERIVED} (--velocity {DERIVED}).'
+                if what == 'velocity'
+                else ''
+            )
             raise RecordingError(
                 f'{log.source}: {what} is missing; the file has {log.in_words()}.{derived}'
             )

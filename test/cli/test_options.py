@@ -155,6 +155,8 @@ def test_options_without_meaning_together_are_refused(command, refused, tmp_path
         ('identify plan --draws 0', '--draws: 0 is not a whole number of at least 1'),
         ('arm check --seed -1', '-1 is not a whole number of at least 0'),
         ('arm check --seed 1.5', '1.5 is not a whole number of at least 0'),
+        ('arm check --states 1_0', '1_0 is not a whole number of at least 1'),
+        ('sim --duration -1', '-1 is not a number of at least 0.001'),
         ('demoo', 'did you mean demo?'),
         ('arm chek', 'did you mean check?'),
         ('arm show fer', 'did you mean --arm fer?'),
