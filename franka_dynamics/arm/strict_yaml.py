@@ -9,7 +9,7 @@ the last of two equal keys win. In a file of an arm's numbers each of these woul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 import re
 from typing import Any
@@ -73,11 +73,11 @@ def _decimal(loader: Any, node: Any) -> int:
 _StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
 
 
-def decimal(text: str) -> float:
-    """Return the number that a text is; Python's float takes 1_0 for ten, which is a slip."""
+def decimal(text: str, kind: Callable[[str], float] = float) -> float:
+    """Return the float or int that a text is; Python takes 1_0 for ten, which is a slip."""
     if '_' in text or not text.isascii():
         raise ValueError(f'{text!r} is no decimal number')
-    return float(text)
+    return kind(text)
 
 
 def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import math
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
 
+from ..arm.strict_yaml import decimal
 from ..errors import SettingsError
 from ..options import Option
 
@@ -158,7 +159,7 @@ def _number(kind: type[int] | type[float], declared: Option, text: str) -> float
     if least is None:
         least = -math.inf if kind is float else 0
     with suppress(ValueError):
-        value = kind(text.replace('_', 'x'))  # Python reads 1_0 as ten, which is a slip
+        value = decimal(text, kind)
         if math.isfinite(value) and least <= value <= (math.inf if most is None else most):
             return value
     bounds = '' if least == -math.inf else f' of at least {least:g}'
