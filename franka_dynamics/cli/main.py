@@ -35,25 +35,25 @@ WORDS: dict[str, str | dict[str, str]] = {
     'doctor': 'doctor.Doctor',
     'view': 'view.View',
     'arm': {
-        'show': 'describe.Show',
-        'check': 'crosscheck.Check',
-        'compare': 'compare.Compare',
-        'explain': 'explain_torques.Explain',
-        'import': 'import_urdf.ImportUrdf',
-        'export': 'urdf.Export',
-        'base-parameters': 'base_parameters.BaseParameterTable',
-        'derive': 'derive.Derive',
+        'show': 'arm_show.Show',
+        'check': 'arm_check.Check',
+        'compare': 'arm_compare.Compare',
+        'explain': 'arm_explain.Explain',
+        'import': 'arm_import.ImportUrdf',
+        'export': 'arm_export.Export',
+        'base-parameters': 'arm_base_parameters.BaseParameterTable',
+        'derive': 'arm_derive.Derive',
     },
     'bag': {
-        'record': 'record.Record',
-        'import': 'import_recording.Import',
-        'replay': 'replay.Replay',
-        'external': 'external.External',
+        'record': 'bag_record.Record',
+        'import': 'bag_import.Import',
+        'replay': 'bag_replay.Replay',
+        'external': 'bag_external.External',
     },
     'identify': {
-        'arm': 'identify.Identify',
+        'arm': 'identify_arm.Identify',
         'payload': 'identify_payload.IdentifyPayload',
-        'plan': 'excite.Plan',
+        'plan': 'identify_plan.Plan',
     },
     'payload-from-mesh': 'payload_from_mesh.PayloadFromMesh',
     'codegen': 'codegen.Codegen',
@@ -63,7 +63,7 @@ WORDS: dict[str, str | dict[str, str]] = {
         'set': 'node.Set',
         'load': 'node.Load',
         'play': 'node.Play',
-        'monitor': 'monitor.Monitor',
+        'monitor': 'node_monitor.Monitor',
         'defaults': 'node.Defaults',
     },
 }
@@ -79,29 +79,6 @@ ABOUT = {
     'payload-from-mesh': "A tool's payload from its mesh (STL, OBJ, PLY).",
     'codegen': "An arm's equations as C or Python, operations counted.",
     'node': 'A running node: state, parameters, reference, figures:',
-}
-# Until version 0.2.0.
-FORMER = {
-    'base-parameters': 'arm base-parameters',
-    'compare': 'arm compare',
-    'crosscheck': 'arm check',
-    'derive': 'arm derive',
-    'describe': 'arm show',
-    'excite': 'identify plan',
-    'explain-torques': 'arm explain',
-    'identify-payload': 'identify payload',
-    'import-recording': 'bag import',
-    'import-urdf': 'arm import',
-    'load-parameters': 'node load',
-    'monitor': 'node monitor',
-    'parameters': 'node defaults',
-    'record': 'bag record',
-    'replay': 'bag replay',
-    'urdf': 'arm export',
-    **{
-        f'node {one}': f'node state {one}'
-        for one in ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
-    },
 }
 _COLUMN = 20
 
@@ -193,11 +170,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: list[str]) -> int:
     try:
-        words = current_words(argv)
-        known = words[:1] if words and words[0] in WORDS else []
+        known = argv[:1] if argv and argv[0] in WORDS else []
         parser = build_parser(() if '_ARGCOMPLETE' in os.environ else known or ['no word'])
         _complete(parser)
-        arguments, unknown = parser.parse_known_args(words)
+        arguments, unknown = parser.parse_known_args(argv)
         if unknown:
             leaf = arguments.parser
             named = (
@@ -231,25 +207,6 @@ def _ros_named(what: str) -> Iterator[None]:
         if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
             raise
         raise MissingDependencyError(f'{what} needs ROS 2 ({error}): {GET_ROS}.') from error
-
-
-def current_words(argv: list[str]) -> list[str]:
-    """Return the words with a former verb replaced by what it is called now, which is said."""
-    if argv[:1] == ['five-bar']:  # until version 0.2.0, too
-        raise SettingsError("'five-bar' is an example now: python examples/05_five_bar.py")
-    spellings = (' '.join(argv[:length]) for length in (1, 2))
-    former = next((one for one in spellings if one in FORMER), '')
-    now = FORMER.get(former, '')
-    if argv[:1] == ['identify'] and not {*argv[1:2]} & {*WORDS['identify'], '-h', '--help'}:
-        former, now = 'identify', 'identify arm'
-    if not now:
-        return argv
-    print(
-        f"franka-dynamics: '{former}' is called '{now}'; the former name goes with the next "
-        'release.',
-        file=sys.stderr,
-    )
-    return [*now.split(), *argv[len(former.split()) :]]
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:

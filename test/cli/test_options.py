@@ -29,18 +29,6 @@ def test_help_is_a_screen_with_every_word_and_action(capsys):
     assert {word for words in VERBS for word in words.split()} <= set(said)
 
 
-def test_a_former_verb_answers_and_names_what_it_is_called_now(capsys):
-    assert main(['describe', '--arm', 'rpr']) == 0
-    former = capsys.readouterr()
-    assert main(['arm', 'show', '--arm', 'rpr']) == 0
-    now = capsys.readouterr()
-    assert (former.out, now.err) == (now.out, '')
-    assert former.err.count('\n') == 1 and "'describe' is called 'arm show'" in former.err
-    # A bag is no action of identify, which once took it.
-    assert main(['identify', 'no_such_bag']) == 2
-    assert "'identify arm'" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize('verb', VERBS)
 def test_every_output_is_checked_before_the_work(verb):
     for action in VERBS[verb]._actions:

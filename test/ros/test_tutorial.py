@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from franka_dynamics.cli.main import current_words, WORDS
+from franka_dynamics.cli.main import WORDS
 from franka_dynamics.ros.node_group import default_signals
 
 from ..installed import needs
@@ -43,8 +43,7 @@ def commands(page):
     lines = [line for block in blocks for line in block.splitlines() if line.strip()]
     assert all(line.startswith('franka-dynamics ') for line in lines), lines
     split = [shlex.split(line, comments=True)[1:] for line in lines]
-    # A page may still have a verb's former name.
-    return [current_words([word for word in words if word != '&']) for words in split]
+    return [[word for word in words if word != '&'] for words in split]
 
 
 def verb(words):

@@ -194,7 +194,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 
     def _rehearse(self, arm: ArmDescription, found: Excitation, folder: Path) -> int:
         """Play, record and identify; the answer is no unless the simulated arm is predicted."""
-        from .identify import Identify
+        from .identify_arm import Identify
         from ..recordings.recording import write_recording
         from ..simulation.arm_simulation import SimulationSettings
         from ..simulation.play import play
