@@ -88,7 +88,6 @@ setup(
     entry_points={
         'console_scripts': [
             'franka-dynamics = franka_dynamics.cli.main:main',
-            'fci_node = franka_dynamics.ros.start:fci_node',
             'feedforward_node = franka_dynamics.ros.start:feedforward_node',
             'keeper_node = franka_dynamics.ros.start:keeper_node',
             'simulator_node = franka_dynamics.ros.start:simulator_node',

@@ -3,12 +3,10 @@
 """
 How long services, parameters and references hold up the torque.
 
-    python benchmarks/services.py [--fci] [--rounds 5]
+    python benchmarks/services.py [--rounds 5]
 
 The node runs as a process of its own. A driver publishes joint states at 1 kHz and notes how long
-each waits for the next command; a client, a third process, makes one request at a time. With
---fci the driver is a relay between franka-sim and the FCI node, which notes how long each state
-of the robot waits for a torque.
+each waits for the next command; a client, a third process, makes one request at a time.
 
 Reported is the longest wait around each request beside that of as many seconds without any, which
 is the machine's own.
@@ -18,12 +16,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager
 import os
-from pathlib import Path
 import subprocess
 import sys
-import tempfile
 import time
 from typing import Any
 
@@ -34,13 +30,13 @@ import numpy as np
 from rcl_interfaces import srv
 import rclpy
 from rclpy.parameter import Parameter
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 from timing import machine
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.ros.node_group import use_isolated_network
 
-_ROOT = Path(__file__).resolve().parents[1]
+_NAME = 'feedforward'
 _PARAMETERS = (
     '1 parameter',
     '13 parameters',
@@ -50,11 +46,8 @@ _PARAMETERS = (
     'trajectory of 10000 points',
     'all parameters listed and described',
 )
-REQUESTS = {
-    'feedforward': ('nothing', *_PARAMETERS, 'clear_fault', 'lifecycle, illegal transition'),
-    'fci': ('nothing', *_PARAMETERS, 'enable'),
-}
-_ROUND_S, _START_S = 1.0, 30.0
+REQUESTS = ('nothing', *_PARAMETERS, 'clear_fault', 'lifecycle, illegal transition')
+_ROUND_S = 1.0
 
 
 class Driver:
@@ -77,43 +70,6 @@ class Driver:
         self._probe.learn('node')
 
 
-class Relay:
-    """Stands between franka-sim and the FCI node, and notes when states and torques pass."""
-
-    def __init__(self, folder: Path) -> None:
-        from franka_dynamics.ros.realtime import request_realtime
-
-        sys.path += [str(_ROOT / 'test' / 'fci')]
-        from lossy_link import LossyLink
-        from simulated_robot import FrankaSim, loopback_address
-
-        first, *rest = loopback_address().split('.')
-        self._robot = FrankaSim(folder, enforce_comm_constraints=False)
-        # The relay's threads inherit it. The robot goes without: it keeps a processor busy, and
-        # under SCHED_FIFO all of them together may use 95 % of one, then stand still for 50 ms.
-        request_realtime()
-        self.link = LossyLink('.'.join([first, *rest[:2], '2']), self._robot.address)
-
-    def drive(self, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return when states of some seconds passed, and when torques did [s]."""
-        self.link.states_at.clear()
-        self.link.commands_at.clear()
-        time.sleep(seconds)
-        return np.array(self.link.states_at), np.array(self.link.commands_at)
-
-    def wait_for_commands(self) -> None:
-        """Wait until torques pass."""
-        give_up = time.monotonic() + _START_S
-        while len(self.drive(0.2)[1]) < 100:
-            if time.monotonic() > give_up:
-                raise SystemExit('the node does not command; see its output above')
-
-    def close(self) -> None:
-        """End the robot."""
-        self.link.close()
-        self._robot.kill()
-
-
 def longest_wait(sent: np.ndarray, arrivals: np.ndarray) -> float:
     """Return the longest time from a state to the next torque that came [s]."""
     waits = np.append(arrivals, np.inf)[np.searchsorted(arrivals, sent)] - sent
@@ -125,7 +81,7 @@ def longest_wait(sent: np.ndarray, arrivals: np.ndarray) -> float:
 class Client:
     """Makes the requests that are named on standard input, one a line; answers when done."""
 
-    def __init__(self, name: str, robot_type: str) -> None:
+    def __init__(self) -> None:
         rclpy.init()
         self._node = rclpy.create_node('client')
         self._kinds = kinds = {
@@ -133,19 +89,17 @@ class Client:
             'set_parameters_atomically': srv.SetParametersAtomically,
             'list_parameters': srv.ListParameters,
             'describe_parameters': srv.DescribeParameters,
+            'clear_fault': Trigger,
+            'change_state': ChangeState,
         }
-        if name == 'fci':
-            kinds['enable'] = SetBool
-        else:
-            kinds.update(clear_fault=Trigger, change_state=ChangeState)
         self._clients = {
-            service: self._node.create_client(kind, f'{name}/{service}')
+            service: self._node.create_client(kind, f'{_NAME}/{service}')
             for service, kind in kinds.items()
         }
-        self._reference = self._node.create_publisher(JointTrajectory, f'{name}/reference', 10)
+        self._reference = self._node.create_publisher(JointTrajectory, f'{_NAME}/reference', 10)
         for client in self._clients.values():
             client.wait_for_service()
-        self._still = standing_still(robot_type)
+        self._still = standing_still()
 
     def _call(self, service: str, **fields: Any) -> Any:
         future = self._clients[service].call_async(self._kinds[service].Request(**fields))
@@ -167,8 +121,6 @@ class Client:
             self._call('describe_parameters', names=names)
         elif words[0] == 'clear_fault':
             self._call('clear_fault')
-        elif words[0] == 'enable':
-            self._call('enable', data=True)
         elif words[0] == 'lifecycle,':
             illegal = Transition(id=Transition.TRANSITION_CONFIGURE)  # it is active
             self._call('change_state', transition=illegal)
@@ -186,27 +138,22 @@ class Client:
                 raise SystemExit(f'{line}: {results[-1].reason}')
 
 
-def standing_still(robot_type: str) -> Any:
+def standing_still() -> Any:
     """Return a trajectory of 10,000 points where the arm is."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.messages import trajectory_message
 
-    arm = load(robot_type)
+    arm = load('fer')
     times, still = np.linspace(0.01, 100.0, 10000), np.zeros((10000, 7))
-    if robot_type == 'fr3':
-        sys.path += [str(_ROOT / 'test' / 'fci')]
-        from simulated_robot import START as place
-    else:
-        place = arm.home
     return trajectory_message(
-        list(arm.joint_names), times, np.tile(place, (10000, 1)), still, still
+        list(arm.joint_names), times, np.tile(arm.home, (10000, 1)), still, still
     )
 
 
-def serve_requests(name: str) -> None:
+def serve_requests() -> None:
     """Be the client, under ordinary scheduling: it stands for somebody's other machine."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    client = Client(name, 'fr3' if name == 'fci' else 'fer')
+    client = Client()
     print('ready', flush=True)
     for line in sys.stdin:
         client.request(line)
@@ -214,12 +161,12 @@ def serve_requests(name: str) -> None:
 
 
 @contextmanager
-def processes(name: str, words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+def processes(words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     """Run the node and the client; yield the client."""
-    module = f'franka_dynamics.ros.{name}_node'
+    module = f'franka_dynamics.ros.{_NAME}_node'
     node = subprocess.Popen([sys.executable, '-m', module, *words, '--log-level', 'error'])
     asking = subprocess.Popen(
-        [sys.executable, __file__, '--client', name],
+        [sys.executable, __file__, '--client'],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -233,28 +180,19 @@ def processes(name: str, words: Sequence[str]) -> Iterator[subprocess.Popen[str]
             process.wait()
 
 
-def run(fci: bool, rounds: int) -> dict[str, list[float]]:
+def run(rounds: int) -> dict[str, list[float]]:
     """Return the longest wait for a torque around each request, of every round [s]."""
-    name = 'fci' if fci else 'feedforward'
-    figures: dict[str, list[float]] = {request: [] for request in REQUESTS[name]}
-    with ExitStack() as stack:
-        driver: Driver | Relay
-        if fci:
-            driver = Relay(Path(stack.enter_context(tempfile.TemporaryDirectory())))
-            stack.callback(driver.close)
-            words = ['--ros-args', '-p', f'robot_ip:={driver.link.address}']
-            words += ['-p', 'control:=feedforward', '-p', 'autostart:=true']
-        else:
-            driver = Driver()
-            words = [*remapped('node', NODES_COMMAND), '-p', 'target:=mujoco']
-            words += ['-p', 'listen_before_activation:=0.0', '-p', 'max_restarts:=1000']
-        asking = stack.enter_context(processes(name, words))
+    figures: dict[str, list[float]] = {request: [] for request in REQUESTS}
+    driver = Driver()
+    words = [*remapped('node', NODES_COMMAND), '-p', 'target:=mujoco']
+    words += ['-p', 'listen_before_activation:=0.0', '-p', 'max_restarts:=1000']
+    with processes(words) as asking:
         assert asking.stdin is not None and asking.stdout is not None
         asking.stdout.readline()
         driver.wait_for_commands()
         driver.drive(_ROUND_S)  # without a break, after which the node would count states anew
         for _ in range(rounds):
-            for request in REQUESTS[name]:
+            for request in REQUESTS:
                 asking.stdin.write(request + '\n')
                 asking.stdin.flush()
                 figures[request].append(longest_wait(*driver.drive(_ROUND_S)))
@@ -266,15 +204,14 @@ def run(fci: bool, rounds: int) -> dict[str, list[float]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or '').strip().split('\n')[0])
-    parser.add_argument('--fci', action='store_true', help='the FCI node, against franka-sim')
     parser.add_argument('--rounds', type=int, default=5, help='default: %(default)s')
-    parser.add_argument('--client', metavar='NODE', help=argparse.SUPPRESS)
+    parser.add_argument('--client', action='store_true', help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.client:
-        serve_requests(options.client)
+        serve_requests()
         return 0
     use_isolated_network()
-    figures = run(options.fci, options.rounds)
+    figures = run(options.rounds)
     print(
         f'{machine()}\nlongest wait for a torque [ms]; median, largest of {options.rounds} rounds'
     )

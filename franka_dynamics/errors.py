@@ -160,13 +160,7 @@ class CommandRefusedError(FrankaDynamicsError, ValueError):
     """A torque command from outside cannot be followed."""
 
 
-class FciError(FrankaDynamicsError):
-    """
-    The robot's control interface cannot be reached, or the robot ended the motion.
+class RobotError(FrankaDynamicsError):
+    """A robot cannot be reached over its control interface, or does not fit the arm."""
 
-    `fault` says which: communication error, reflex or refused.
-    """
-
-    def __init__(self, fault: str, message: str) -> None:
-        super().__init__(message)
-        self.fault = fault
+    status = 1

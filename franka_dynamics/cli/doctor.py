@@ -3,7 +3,8 @@
 """
 `franka-dynamics doctor`: whether a machine, and what runs on it, is as it should be.
 
-Of the machine: real-time permission, processor, DDS; of what runs: `ros.system_checks`.
+Of the machine: real-time permission, processor, DDS; of a robot: the model it serves over FCI
+(`validation.robot_model`); of what runs: `ros.system_checks`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ import resource
 import sys
 from typing import NamedTuple
 
+from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import absolute, json_option, Topics
 from ._say import GET_ROS, say, terminal, write_json
+from ..arm import load
+from ..errors import FrankaDynamicsError
 from ..options import option
 
 GOOD = 'good'
@@ -124,14 +128,27 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doctor(Topics):
-    """Check permissions, versions, DDS, topics, clock and who carries gravity, a line each."""
+class Doctor(ArmOptions, Topics):
+    """
+    Check permissions, versions, DDS, topics, clock and who carries gravity, a line each.
 
+    With --robot, compare the model that a robot serves over FCI with the arm's.
+    """
+
+    arm: str = option('a shipped arm or the path of an arm file', 'ARM', default='fr3')
     machine: bool = option('look at this machine alone, not at what runs on it', default=False)
+    robot: str | None = option(
+        'compare the model (M, C dq, g, Jacobian, pose), the load and the gravity of the robot '
+        'at this address with the arm; needs pylibfranka, commands nothing',
+        'HOST',
+        default=None,
+    )
     json: Path | None = json_option('write all lines to this file')
 
     def run(self) -> int:
         """Print one line a check; exit 1 if something is to be done."""
+        if self.robot is None:
+            self.refuse('a robot that is not looked at (--robot)', 'arm', *MASS_OPTIONS)
         found = []
         for check in self._checks():
             found.append(check)
@@ -144,7 +161,24 @@ class Doctor(Topics):
     def _checks(self) -> Iterator[Check]:
         running = [] if self.machine else self._running()
         yield from machine_checks(simulated=any(one.subject == _SIMULATED for one in running))
+        if self.robot is not None:
+            yield from self._robot(self.robot)
         yield from running
+
+    def _robot(self, address: str) -> Iterator[Check]:
+        from ..validation.robot_model import compare_with_robot, POSE, read_robot
+
+        arm = self.load_arm()
+        bare = load(self.arm, arm.inertial_set, hand='none', repair=self.repair)
+        try:
+            for one in compare_with_robot(*read_robot(address), arm, bare):
+                # franka-sim reports a flange 0.1 m off, where the Jacobians agree.
+                wrong = NOTE if one.subject == POSE else BAD
+                level = GOOD if one.allowed else wrong
+                hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'
+                yield Check(f'robot, {one.subject}', level, one.sentence + hint)
+        except FrankaDynamicsError as error:
+            yield Check('robot', BAD, str(error))
 
     def _running(self) -> list[Check]:
         try:

@@ -140,7 +140,7 @@ class Defaults(Action):
     """Print a node's parameters as a commented YAML file."""
 
     node: str = option(
-        'feedforward, fci, simulator, trajectory_action or keeper',
+        'feedforward, simulator, trajectory_action or keeper',
         'NODE',
         positional=True,
         default='feedforward',

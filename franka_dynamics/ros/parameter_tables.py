@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 import functools
 import textwrap
 from typing import Any
@@ -15,12 +13,9 @@ import yaml
 from ..parameter_schema import ParameterSpec, specs
 
 LIVE = ('torque', 'motion')  # files of what may change while a node commands
-# Of a node that drives a robot over FCI: both are the robot's own.
-_OF_ROBOT = ('target', 'terms.friction')
 _FILES = {
     'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
     'simulator': ('arm', 'simulator'),
-    'fci': ('arm', 'fci', *LIVE),
     'keeper': ('keeper',),
     'trajectory_action': ('arm', 'torque', 'trajectory_action'),
 }
@@ -30,24 +25,13 @@ NODES = tuple(_FILES)
 @functools.cache
 def table(node: str) -> tuple[ParameterSpec, ...]:
     """Return the parameters of one of NODES."""
-    return _for(node, [spec for name in _FILES[node] for spec in specs(name)])
+    return tuple(spec for name in _FILES[node] for spec in specs(name))
 
 
 @functools.cache
 def live_table(node: str) -> tuple[ParameterSpec, ...]:
     """Return those of them that make up its Settings and may change while it commands."""
-    return _for(node, [spec for name in _FILES[node] if name in LIVE for spec in specs(name)])
-
-
-def _for(node: str, found: Sequence[ParameterSpec]) -> tuple[ParameterSpec, ...]:
-    if node != 'fci':
-        return tuple(found)
-    # libfranka's bindings work with the FR3 generation; a FER needs libfranka older than 0.10.
-    return tuple(
-        replace(spec, default='fr3') if spec.name == 'robot_type' else spec
-        for spec in found
-        if spec.name not in _OF_ROBOT
-    )
+    return tuple(spec for name in _FILES[node] if name in LIVE for spec in specs(name))
 
 
 GENERATOR = 'franka-dynamics node defaults --all .'
@@ -171,7 +155,6 @@ one by one (`-p target:=mujoco`), or while the node runs (`ros2 param set /feedf
 - `ros2 param load` sets one parameter after the other: what is refused half-way is half in use.
   `franka-dynamics node load /feedforward FILE` sets all or nothing, and takes what
   `ros2 param dump` printed.
-- The FCI node has neither `target` nor `terms.friction`; its `robot_type` is fr3 by default.
 - `use_sim_time`, `start_type_description_service` and `qos_overrides.*` are ROS's own, as in
   `qos_overrides./joint_states.subscription.reliability: reliable`.
 """

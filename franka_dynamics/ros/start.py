@@ -33,7 +33,6 @@ def _command(module: str) -> Callable[[], int]:
     return main
 
 
-fci_node = _command('fci_node')
 feedforward_node = _command('feedforward_node')
 gazebo_direct_node = _command('gazebo_direct_node')
 keeper_node = _command('keeper_node')

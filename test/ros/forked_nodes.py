@@ -26,7 +26,6 @@ from warnings import catch_warnings, simplefilter
 
 ROOT = Path(__file__).parents[2]
 NODES = (
-    'fci_node',
     'feedforward_node',
     'gazebo_direct_node',
     'keeper_node',

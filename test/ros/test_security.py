@@ -21,14 +21,12 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import NODES as NAMES
 
 from .conftest import ROOT
-from ..fci.simulated_robot import FrankaSim
 
 POLICIES = share_directory() / 'security' / 'policies'
 NODES = sorted([*NAMES, 'gazebo_direct'])
 SIMULATED = {'use_sim_time': True}
 CONFIGURATIONS = {
     'feedforward': [{**SIMULATED, 'model_source': 'robot_description'}],
-    'fci': [{'control': 'command', **SIMULATED}, {'control': 'feedforward'}],
     'gazebo_direct': [SIMULATED],
     'keeper': [SIMULATED],
     'simulator': [{'publish_clock': True}],
@@ -90,20 +88,8 @@ def seen(probe, node):
     }
 
 
-@pytest.fixture
-def robot(request, tmp_path):
-    """Return a simulated robot for the node that needs one."""
-    if request.node.callspec.params['node'] != 'fci':
-        yield None
-        return
-    pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
-    robot = FrankaSim(tmp_path)
-    yield robot
-    robot.kill()
-
-
 @pytest.mark.parametrize('node', NODES)
-def test_a_policy_allows_exactly_what_the_node_has(node, robot, launch, probe):
+def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     if node == 'trajectory_action':
         pytest.importorskip('control_msgs.action', reason='control_msgs is not installed')
     description = probe.create_publisher(
@@ -130,13 +116,12 @@ def test_a_policy_allows_exactly_what_the_node_has(node, robot, launch, probe):
             if not any(fnmatchcase(one, name) for one in found[kind])
         }
 
-    extra = {} if robot is None else {'robot_ip': robot.address}
     *others, last = CONFIGURATIONS[node]
     for configuration in others:  # each lacks what the last one has
-        process = launch(f'{node}_node', **configuration, **extra)
+        process = launch(f'{node}_node', **configuration)
         probe.until(lambda: seen(probe, node) and len(missing()) <= 2, f'most of {policy}')
         process.end()  # a killed one would stay in the graph for 20 s
-    launch(f'{node}_node', **last, **extra)
+    launch(f'{node}_node', **last)
     probe.until(lambda: not missing(), f'all of {policy}')
     for _ in range(100):  # what comes later, if anything
         probe.spin()

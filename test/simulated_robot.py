@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / '.venv-franka-sim'
 ENVIRONMENT = FOLDER / 'environment'
 # franka-sim needs other versions of numpy and MuJoCo than we do. Its other requirements serve

@@ -1,0 +1,183 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Feedforward torques for an FR3 over the Franka Control Interface (FCI), without ROS.
+
+Every millisecond libfranka's own bindings read a state, `FeedforwardController` computes
+M(q) ddq_d + C(q, dq) dq and a joint PD torque, and the sum answers the state. The robot adds
+gravity and friction itself. One joint moves out and back, then the arm is stopped:
+
+    franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: is it that arm?
+    python examples/fci.py 172.16.0.2 --hand none
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import gc
+import signal
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from franka_dynamics.arm import ArmDescription, load
+from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.default_gains import weak_gains
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.limits import LONGEST_STEP_S, TorqueLimiter
+from franka_dynamics.control.planning import plan, TrajectoryRequest
+from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.reference import ReferencePoint, Trajectory
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.supervision import SupervisionLimits
+from franka_dynamics.validation.crosscheck import crosscheck
+
+LEAD_S = 1.0  # from the plan to the motion
+MOST_DAMPING_RATE = 20.0  # [1/s] of velocity, by the PD
+# The robot stops at a torque rate above its limit; a change of exactly the limit may round to it.
+RATE_SHARE = 0.999
+# Of libfranka's torque examples (communication_test.cpp, joint_impedance_control.cpp): external
+# torques [N m], forces [N] and moments [N m] at which the robot stops by its collision reflex.
+TORQUES = [20.0, 20.0, 18.0, 18.0, 16.0, 14.0, 12.0]
+FORCES = [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]
+
+
+def out_and_back(
+    arm: ArmDescription, way: np.ndarray, duration: float, stamp: float, q: np.ndarray
+) -> Trajectory:
+    """Return two planned quintics, from q to q + way and back, shape (n,) each [rad]."""
+    positions, still = np.array([q, q + way, q]), np.zeros((3, arm.n))
+    times = duration * np.array([0.0, 0.5, 1.0])
+    request = TrajectoryRequest(
+        arm.joint_names, times, positions, still, still, start=stamp + LEAD_S
+    )
+    planned = plan(request, arm, stamp, ReferencePoint.at_rest(q), q)
+    assert isinstance(planned, Trajectory), 'a set-point has one point'
+    return planned
+
+
+class TorqueLoop:
+    """Answers each state of a robot with a torque, from zero to zero."""
+
+    def __init__(self, library: Any, robot: Any, controller: FeedforwardController) -> None:
+        arm = controller.description
+        self._library, self._robot, self._controller = library, robot, controller
+        self._limiter = TorqueLimiter(
+            arm.limit('effort'), RATE_SHARE * np.asarray(arm.limit('effort_rate'))
+        )
+        self._last = np.zeros(arm.n)
+        self._stop = ''
+        self.failure: Exception | None = None
+        signal.signal(signal.SIGINT, lambda *_: self.stop('interrupted'))
+        signal.signal(signal.SIGTERM, lambda *_: self.stop('terminated'))
+
+    def stop(self, reason: str) -> None:
+        """Brake the arm and end after the next states."""
+        self._stop = self._stop or reason
+
+    def wait_until_trusted(self) -> tuple[float, np.ndarray]:
+        """Read states, command nothing; return stamp [s] and position (n,) once all agree."""
+        controller = self._controller
+        while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
+            if self._stop or controller.conflict:
+                raise SystemExit(f'nothing was commanded: {self._stop or controller.conflict}')
+            self._take(self._robot.read_once())
+        stamp, q, _ = controller.latest
+        return stamp, q
+
+    def follow(self, planned: Trajectory) -> str:
+        """Command torques until the motion has ended; return why they ended."""
+        # The garbage collector would take longer than a cycle.
+        gc.collect()
+        gc.freeze()
+        controller, followed = self._controller, False
+        motion = self._robot.start_torque_control()
+        controller.enable()
+        while True:
+            state, _ = motion.readOnce()
+            try:
+                wanted = self._take(state)
+                if controller.mode is Mode.RUNNING and not followed:
+                    controller.follow(planned)
+                    followed = True
+                if state.time.to_sec() > planned.end + LEAD_S:
+                    self.stop('the motion has ended')
+                if self._stop:
+                    controller.disable(self._stop)
+            except Exception as error:  # the torque ramps to zero all the same
+                self.failure, wanted = error, None
+            silent = wanted is None
+            limited = self._limiter.limit(
+                np.zeros_like(self._last) if silent else wanted, self._last, LONGEST_STEP_S
+            )
+            self._last = limited.torque
+            command = self._library.Torques(self._last.tolist())
+            command.motion_finished = silent and not self._last.any()
+            motion.writeOnce(command)
+            if command.motion_finished:
+                return controller.stop_reason
+
+    def _take(self, state: Any) -> np.ndarray | None:
+        """Return the controller's torque for a state, shape (n,) [N m], or None for none."""
+        controller = self._controller
+        if self.failure is not None:
+            return None
+        cycle = controller.cycle(
+            state.time.to_sec(),
+            np.array(state.q),
+            np.array(state.dq),
+            time.monotonic(),
+            effort=np.array(state.tau_J),
+        )
+        controller.update_monitors(cycle)
+        if cycle.command is not None:
+            return cycle.command
+        if controller.stopping:
+            return controller.stop_step(LONGEST_STEP_S)
+        return self._last if controller.mode is not Mode.SILENT else None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Move one joint out and back; 1 if anything but the end of the motion ended it."""
+    parser = argparse.ArgumentParser(description='Move one joint of an FR3 out and back, by FCI.')
+    parser.add_argument('address', help="host name or IP address of the robot's control unit")
+    parser.add_argument('--arm', default='fr3', help='a shipped arm or an arm file (fr3)')
+    parser.add_argument('--hand', default='as_listed', help='none, franka_hand, ... (as_listed)')
+    parser.add_argument('--joint', type=int, choices=range(1, 8), default=4)
+    parser.add_argument('--angle', type=float, default=0.1, help='how far it moves [rad]')
+    parser.add_argument('--duration', type=float, default=4.0, help='of the motion [s]')
+    options = parser.parse_args(arguments)
+    import pylibfranka as library
+
+    arm = load(options.arm, hand=options.hand)
+    crosscheck(arm).require()
+    kp, kd = (tuple(gains) for gains in weak_gains(arm, MOST_DAMPING_RATE))
+    # Stamps are the robot's own clock, whose age cannot be told here.
+    supervision = SupervisionLimits(max_state_age=0.0, state_timeout=0.2)
+    controller = FeedforwardController(arm, Settings(target='fci', kp=kp, kd=kd), supervision)
+    try:
+        robot = library.Robot(options.address, library.RealtimeConfig.kIgnore)
+        robot.set_collision_behavior(TORQUES, TORQUES, FORCES, FORCES)
+        loop = TorqueLoop(library, robot, controller)
+        stamp, q = loop.wait_until_trusted()
+        way = options.angle * np.eye(arm.n)[options.joint - 1]
+        planned = out_and_back(arm, way, options.duration, stamp, q)
+        reason = loop.follow(planned)
+    except (library.FrankaException, RuntimeError) as error:
+        print(f'the robot or its connection ended the motion: {error}', file=sys.stderr)
+        return 1
+    if loop.failure is not None:
+        raise loop.failure
+    error = np.abs(controller.latest[1] - q)
+    print(
+        f'{controller.counters.commands} torques were sent; they ended because {reason}; the arm '
+        f'is {error.max():.2g} rad from where it began'
+    )
+    return 0 if reason == 'the motion has ended' else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,192 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An arm's model against the one that a robot serves over the Franka Control Interface (FCI).
+
+Nothing is commanded: one state is read, the robot's model is loaded by libfranka, and both models
+are evaluated at the same random states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arm import ArmDescription, LinkInertia
+from ..dynamics.model import GRAVITY
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import needing, RobotError
+from ..typing import Array
+
+# The two published inertial sets of a FER differ by 0.18 of the largest values of M and C dq.
+MOST_RELATIVE = 0.3
+# [N m] of the gravity torque, for the arm's first four joints and its wrist: on two real FERs the
+# measured torque at rest differs from the best published g(q) by up to 1.6 N m.
+MOST_GRAVITY_TORQUE = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
+# [m/rad] The Jacobians of one geometry agree to rounding; another flange is centimetres away.
+MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
+MOST_BASE_GRAVITY = 0.5  # [m/s^2]
+STATES = 300
+POSE = 'pose of the end effector'
+# libfranka waits without end for a robot that another client holds, so a child process connects
+# first. A busy machine may miss the first state, for which libfranka waits a second.
+_PROBE = """
+import sys, pylibfranka
+while True:
+    try:
+        pylibfranka.Robot(sys.argv[1], pylibfranka.RealtimeConfig.kIgnore)
+        break
+    except pylibfranka.NetworkException as error:
+        if 'UDP receive: Timeout' not in str(error):
+            raise
+"""
+
+
+class Difference(NamedTuple):
+    """One comparison: its subject, a sentence, and whether the difference is allowed."""
+
+    subject: str
+    sentence: str
+    allowed: bool
+
+
+def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
+    """
+    Return a robot's state and the model it serves, as pylibfranka's RobotState and Model.
+
+    Parameters
+    ----------
+    address : str
+        Host name or IP address of the robot's control unit.
+    timeout : float
+        How long to wait for the first connection [s].
+
+    Raises
+    ------
+    RobotError
+        If the robot cannot be reached, does not answer, or refuses.
+    MissingDependencyError
+        If pylibfranka is not installed.
+
+    """
+    with needing("the robot's control interface", 'fci'):
+        import pylibfranka
+    try:
+        answer = subprocess.run(
+            [sys.executable, '-c', _PROBE, address],
+            timeout=timeout,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RobotError(
+            f'{address} does not answer within {timeout:g} s; is another client connected to it?'
+        ) from error
+    if answer.returncode:
+        reason = answer.stderr.strip().splitlines()[-1].split(': ', 1)[-1]
+        raise RobotError(f'{address} cannot be reached: {reason.removeprefix("libfranka: ")}')
+    try:
+        robot = pylibfranka.Robot(address, pylibfranka.RealtimeConfig.kIgnore)
+        return robot.read_once(), robot.load_model()
+    except (pylibfranka.FrankaException, RuntimeError) as error:
+        # Errors of Poco, libfranka's network library, arrive as plain RuntimeErrors.
+        raise RobotError(f'{address}: {str(error).removeprefix("libfranka: ")}') from error
+
+
+def compare_with_robot(
+    state: Any, served: Any, arm: ArmDescription, bare: ArmDescription, *, states: int = STATES
+) -> Iterator[Difference]:
+    """
+    Yield the differences of M, C dq, g, Jacobian, pose, load and base gravity.
+
+    Parameters
+    ----------
+    state : pylibfranka.RobotState
+        A state of the robot. Its q, dq and O_ddP_O are overwritten.
+    served : pylibfranka.Model
+        The model that `Robot.load_model` returned.
+    arm : ArmDescription
+        The arm with its hand and with the payload that the robot was given.
+    bare : ArmDescription
+        The same arm without hand and payload.
+    states : int
+        How many random states within the joint limits to compare at.
+
+    Raises
+    ------
+    RobotError
+        If the robot has another number of joints than the arm.
+
+    """
+    if arm.n != len(state.q):
+        raise RobotError(
+            f'the robot has {len(state.q)} joints and {arm.name} {arm.n}; give --arm.'
+        )
+    ours = PinocchioModel(arm, GRAVITY)
+    rng, n = np.random.default_rng(0), arm.n
+    lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
+    tool = np.reshape(state.F_T_EE, (4, 4), order='F')
+    reported = np.reshape(state.O_T_EE, (4, 4), order='F')
+    distance = np.linalg.norm((reported - ours.frames(np.array(state.q))[-1] @ tool)[:3, 3])
+    told = LinkInertia.from_center_of_mass(state.m_total, np.array(state.F_x_Ctotal), np.zeros(6))
+    loaded = PinocchioModel(bare.with_payload(told), GRAVITY)
+    base = np.array(state.O_ddP_O)
+    # libfranka takes gravity from the state, where a simulated robot may leave zeros.
+    state.O_ddP_O = list(GRAVITY)
+    terms: tuple[tuple[str, str, Any], ...] = (
+        ('M', 'kg m^2', None),
+        ('C dq', 'N m', None),
+        ('g', 'N m', MOST_GRAVITY_TORQUE),
+        ('Jacobian', 'm', MOST_LEVER),
+        (f'g by the load the robot knows ({state.m_total:.3g} kg)', 'N m', MOST_GRAVITY_TORQUE),
+    )
+    pairs: list[list[tuple[Array, Array]]] = [[] for _ in terms]  # of theirs and ours
+    for _ in range(states):
+        q, dq = rng.uniform(lower, upper), rng.uniform(-speed, speed)
+        state.q, state.dq = q.tolist(), dq.tolist()
+        jacobian = ours.jacobian(q)
+        # From the flange to the end effector.
+        lever = ours.frames(q)[-1, :3, :3] @ tool[:3, 3]
+        jacobian = np.vstack((jacobian[:3] + np.cross(jacobian[3:], lever, axis=0), jacobian[3:]))
+        gravity = ours.gravity(q)
+        for values, pair in zip(
+            pairs,
+            (
+                (np.reshape(served.mass(state), (n, n)), ours.mass_matrix(q)),
+                (np.array(served.coriolis(state)), ours.coriolis_matrix(q, dq) @ dq),
+                (np.array(served.gravity(state)), gravity),
+                (np.reshape(served.zero_jacobian(state), (6, n), order='F'), jacobian),
+                (loaded.gravity(q), gravity),
+            ),
+        ):
+            values.append(pair)
+    for (subject, unit, most), values in zip(terms, pairs):
+        theirs, own = np.array(values).swapaxes(0, 1)
+        if most is None:
+            most = MOST_RELATIVE * np.abs(theirs).max()
+        apart = np.abs(theirs - own)
+        # Where a term is zero throughout, rounding alone is allowed.
+        allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), apart.shape)
+        worst = np.unravel_index(np.argmax(apart / allowed), apart.shape)
+        yield Difference(
+            subject,
+            f'differs by up to {apart[worst]:.3g} {unit} at {arm.joint_names[int(worst[-1])]} '
+            f'({allowed[worst]:.3g} allowed)',
+            bool(apart[worst] <= allowed[worst]),  # a NaN is not
+        )
+    yield Difference(
+        POSE,
+        f'{distance:.3g} m apart ({MOST_DISTANCE:g} allowed)',
+        bool(distance <= MOST_DISTANCE),
+    )
+    yield Difference(
+        'gravity in the base frame',
+        f'the robot reports {np.round(base, 2).tolist()} m/s^2',
+        # A simulated robot may report none.
+        not base.any() or bool(np.abs(base - GRAVITY).max() <= MOST_BASE_GRAVITY),
+    )

@@ -1,0 +1,173 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An arm's model against a robot's: differences are found, sized and placed.
+
+The robot's side is computed by the Newton-Euler recursion in DH frames, ours by Pinocchio.
+"""
+
+from dataclasses import replace
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import MissingDependencyError, RobotError
+from franka_dynamics.validation import robot_model
+from franka_dynamics.validation.robot_model import compare_with_robot, POSE, read_robot
+
+from ..simulated_robot import FrankaSim
+
+FR3 = load('fr3')
+BALL = LinkInertia.from_center_of_mass(3.0, np.array([0.0, 0.0, 0.1]), np.zeros(6))
+TOOL = np.array([[0.0, -1, 0, 0.01], [1, 0, 0, -0.02], [0, 0, 1, 0.1], [0, 0, 0, 1]])
+NO_GRAVITY = [0.0, 0.0, 0.0]
+
+
+def read_state(load_kg=0.0, gravity=NO_GRAVITY, q=FR3.home):
+    """Return a state as it was read, with a load at the ball's place."""
+    pose = NewtonEulerModel(FR3).frames(q)[-1] @ TOOL
+    return SimpleNamespace(
+        q=list(q),
+        F_T_EE=TOOL.flatten(order='F').tolist(),
+        O_T_EE=pose.flatten(order='F').tolist(),
+        m_total=load_kg,
+        F_x_Ctotal=[0.0, 0.0, 0.1],
+        O_ddP_O=list(gravity),
+    )
+
+
+class ServedModel:
+    """Answers as libfranka's model does; one inertia may be off, and the tool another."""
+
+    def __init__(self, extra=0.0, tool=TOOL, arm=FR3):
+        self._model, self._extra, self._tool = NewtonEulerModel(arm), extra, tool
+
+    def mass(self, state):
+        mass = self._model.mass_matrix(np.array(state.q))
+        mass[6, 6] += self._extra
+        return mass.flatten(order='F').tolist()
+
+    def coriolis(self, state):
+        return self._model.coriolis(np.array(state.q), np.array(state.dq)).tolist()
+
+    def zero_jacobian(self, state):
+        q = np.array(state.q)
+        jacobian = self._model.jacobian(q)
+        lever = self._model.frames(q)[-1, :3, :3] @ self._tool[:3, 3]
+        jacobian[:3] += np.cross(jacobian[3:].T, lever).T
+        return jacobian.flatten(order='F').tolist()
+
+    def gravity(self, state):
+        assert state.O_ddP_O == [0.0, 0.0, -9.81]
+        return self._model.gravity(np.array(state.q)).tolist()
+
+
+def refused(served, state=None, arm=FR3):
+    """Return the sentences of all differences that are not allowed, by subject."""
+    found = compare_with_robot(state or read_state(), served, arm, FR3, states=20)
+    return {one.subject: one.sentence for one in found if not one.allowed}
+
+
+def test_two_formulations_of_one_arm_agree():
+    found = list(compare_with_robot(read_state(), ServedModel(), FR3, FR3, states=20))
+    assert len(found) == 7
+    for one in found[:4]:
+        # Rounding: 6e-14 measured.
+        assert float(one.sentence.split('up to ')[1].split()[0]) < 1e-12
+    assert all(one.allowed for one in found)
+
+
+def test_only_a_large_inertia_error_is_refused():
+    assert not refused(ServedModel(extra=0.1))
+    assert refused(ServedModel(extra=5.0))['M'].startswith('differs by up to 5 kg m^2 at fr3_j')
+
+
+def test_a_ball_that_one_side_does_not_know_is_refused_by_gravity_and_load():
+    heavy = FR3.with_payload(BALL)
+    assert set(refused(ServedModel(), arm=heavy)) >= {'g', 'g by the load the robot knows (0 kg)'}
+    served = ServedModel(arm=heavy)
+    assert set(refused(served, read_state(load_kg=3.0))) >= {
+        'g',
+        'g by the load the robot knows (3 kg)',
+    }
+    assert not refused(served, read_state(load_kg=3.0), heavy)
+
+
+def test_another_flange_is_refused_by_its_jacobian():
+    other = TOOL.copy()
+    other[2, 3] += 0.05
+    sentence = refused(ServedModel(tool=other))['Jacobian']
+    np.testing.assert_allclose(float(sentence.split()[4]), 0.05, rtol=0.05)
+
+
+def test_a_pose_elsewhere_and_another_gravity_of_the_base_are_told():
+    state = read_state(gravity=[9.81, 0.0, 0.0])
+    state.O_T_EE[12] += 0.05  # x of the translation, column by column
+    found = refused(ServedModel(), state)
+    assert found[POSE].startswith('0.05 m apart')
+    assert '[9.81, 0.0, 0.0] m/s^2' in found['gravity in the base frame']
+
+
+@pytest.mark.parametrize('value', [0.0, float('nan')])
+def test_a_term_that_is_zero_or_no_number_throughout_is_refused(value):
+    class Silent(ServedModel):
+        def coriolis(self, state):
+            return [value] * 7
+
+    # The last joint of our own arm has exactly none either: zero of zero is no agreement.
+    ours = replace(FR3, links=(*FR3.links[:6], LinkInertia.zero()))
+    assert 'C dq' in refused(Silent(), arm=ours)
+
+
+def test_an_arm_of_other_joints_is_refused():
+    with pytest.raises(RobotError, match='the robot has 7 joints and rpr 3; give --arm'):
+        refused(ServedModel(), arm=load('rpr'))
+
+
+def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'pylibfranka', None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'franka_dynamics\[fci\]'"):
+        read_robot('robot')
+
+
+def test_no_answer_suspects_another_client(monkeypatch):
+    pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
+
+    def hang(command, timeout, **_):
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(robot_model.subprocess, 'run', hang)
+    with pytest.raises(RobotError, match='does not answer within 3 s; is another client'):
+        read_robot('robot', 3.0)
+
+
+def test_doctor_names_a_robot_that_is_not_there(capsys):
+    pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
+    assert main(['doctor', '--machine', '--robot', '127.9.9.9']) == 1
+    assert '127.9.9.9 cannot be reached: Connection to FCI refused' in capsys.readouterr().out
+
+
+def test_doctor_compares_a_simulated_robot_over_the_protocol(tmp_path, capsys):
+    pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
+    robot = FrankaSim(tmp_path)
+    try:
+        main(['doctor', '--machine', '--robot', robot.address, '--hand', 'none'])
+        bare = capsys.readouterr().out
+        status = main(['doctor', '--machine', '--robot', robot.address, '--hand', 'franka_hand'])
+        handed = capsys.readouterr().out
+    finally:
+        robot.kill()
+    for term in ('M', 'C dq', 'g', 'Jacobian'):
+        (line,) = (one for one in bare.splitlines() if f'robot, {term}: ' in one)
+        assert line.startswith('good')
+        # Both read the same published numbers: rounding (5e-14 measured).
+        assert float(line.split('up to ')[1].split()[0]) < 1e-12
+    assert status == 1
+    assert 'to do robot, g: differs by up to' in handed
+    assert 'to do robot, g by the load the robot knows (0 kg)' in handed
