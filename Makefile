@@ -11,7 +11,6 @@ VENV ?= .venv
 # crashed in.
 TEST_ARGS ?= -q -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 SOAK_SECONDS ?= 600
-LOAD ?= 8
 FUZZ_EXAMPLES ?= 30000
 # The first of these that starts and is new enough; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3; do \
@@ -39,7 +38,7 @@ COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
 	[ $$n -lt 5 ] || [ $$n = $$last ] || echo "  $$n packages unpacked"; done) & trap "kill $$!" EXIT;
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo docs fuzz gazebo-check sbom soak writers test test-libraries test-long test-numpy1 lint setup clean
+.PHONY: help demo docs fuzz gazebo-check sbom soak test test-libraries test-long test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -50,7 +49,6 @@ help:
 	@echo 'make test-libraries  PyTorch and JAX in an environment of their own, and their tests (gigabytes)'
 	@echo 'make fuzz         a hundred times the bytes and requests without sense that make test sends'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
-	@echo 'make writers      nodes killed, stopped, ended in every state: the largest step of torque (LOAD=8)'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
 	@echo 'make sbom         what this depends on, with versions and licences, in sbom.json (CycloneDX)'
@@ -140,13 +138,10 @@ docs: $(VENV)/docs-ready
 
 fuzz: setup
 	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_fuzz_bytes.py \
-		test/ros/test_hostile_requests.py test/control/test_lease.py
+		test/ros/test_hostile_requests.py
 
 soak: setup
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS)
-
-writers: setup
-	@$(BIN)/python benchmarks/writers.py --load $(LOAD)
 
 # In the sourced ROS it is called from, where this package was built: Gazebo is in no wheel.
 gazebo-check:

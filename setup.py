@@ -89,7 +89,6 @@ setup(
         'console_scripts': [
             'franka-dynamics = franka_dynamics.cli.main:main',
             'feedforward_node = franka_dynamics.ros.start:feedforward_node',
-            'keeper_node = franka_dynamics.ros.start:keeper_node',
             'simulator_node = franka_dynamics.ros.start:simulator_node',
             'trajectory_action_node = franka_dynamics.ros.start:trajectory_action_node',
             'gazebo_direct_node = franka_dynamics.ros.start:gazebo_direct_node',

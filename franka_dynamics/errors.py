@@ -136,10 +136,6 @@ class SettingsError(FrankaDynamicsError, ValueError):
     """A parameter has a value that cannot be used."""
 
 
-class LeaseError(FrankaDynamicsError):
-    """A command topic cannot be had: another process commands it, or its lease is damaged."""
-
-
 class JointStateError(FrankaDynamicsError, ValueError):
     """A joint state message cannot be mapped to the arm's joints."""
 

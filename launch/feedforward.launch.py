@@ -14,7 +14,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from franka_dynamics.ros.launch_parts import argument, keeper_node
+from franka_dynamics.ros.launch_parts import argument
 
 PACKAGE = 'franka_dynamics'
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
@@ -57,8 +57,7 @@ def generate_launch_description() -> LaunchDescription:
                 'command_topic',
                 UNHEARD,
                 'Where the torques go, such as effort_controller/commands. By default nobody '
-                'listens there, so nothing moves. Elsewhere a keeper is started beside the node, '
-                'which takes its torque back if it is killed.',
+                'listens there, so nothing moves.',
             ),
             argument(
                 'joint_states_topic',
@@ -79,7 +78,7 @@ def generate_launch_description() -> LaunchDescription:
 
 def feedforward_node(context: LaunchContext) -> list[Node]:
     """
-    Return the node, and its keeper where somebody receives its torques.
+    Return the node.
 
     A function, because substitutions cannot leave a parameter out: an argument nobody gave
     would override params_file with its default.
@@ -91,24 +90,20 @@ def feedforward_node(context: LaunchContext) -> list[Node]:
     target_file = PathJoinSubstitution(
         [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{target}.yaml']
     )
-    command_topic = LaunchConfiguration('command_topic').perform(context)
-    node = Node(
-        package=PACKAGE,
-        executable='feedforward_node',
-        namespace=LaunchConfiguration('namespace'),
-        parameters=[target_file, *own_file, given_parameters(context)],
-        remappings=[
-            ('~/command', command_topic),
-            ('joint_states', LaunchConfiguration('joint_states_topic')),
-        ],
-        output='screen',
-        emulate_tty=True,
-    )
-    if command_topic == UNHEARD:
-        return [node]
-    # Whoever receives the torques holds the last one if the node is killed.
-    namespace = LaunchConfiguration('namespace')
-    return [node, keeper_node(command_topic, namespace=namespace, emulate_tty=True)]
+    return [
+        Node(
+            package=PACKAGE,
+            executable='feedforward_node',
+            namespace=LaunchConfiguration('namespace'),
+            parameters=[target_file, *own_file, given_parameters(context)],
+            remappings=[
+                ('~/command', LaunchConfiguration('command_topic')),
+                ('joint_states', LaunchConfiguration('joint_states_topic')),
+            ],
+            output='screen',
+            emulate_tty=True,
+        )
+    ]
 
 
 def given_parameters(context: LaunchContext) -> dict[str, ParameterValue]:

@@ -5,8 +5,7 @@ The feedforward node beside franka_ros2's bringup, which must be running.
 
 Loads one controller into franka_ros2's controller manager and connects the node to it: at the full
 rate, target fci (no gravity is commanded; the robot adds its own). When the node ends, however it
-does, the controller is deactivated; a keeper takes its torque back at once. See
-docs/howto/franka_ros2.md.
+does, the controller is deactivated. See docs/howto/franka_ros2.md.
 """
 
 from launch import LaunchDescription
@@ -19,7 +18,6 @@ from launch_ros.substitutions import FindPackageShare
 from franka_dynamics.ros.launch_parts import (
     after,
     argument,
-    keeper_node,
     require_packages,
     spawner,
 )
@@ -67,7 +65,7 @@ def generate_launch_description():
 
 
 def everything(context):
-    """Return the controller, and the node and its keeper that start once it is active."""
+    """Return the controller, and the node that starts once it is active."""
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
@@ -76,8 +74,7 @@ def everything(context):
     require_packages(['controller_manager'], 'franka_ros2', 'docs/howto/franka_ros2.md')
     share = FindPackageShare('franka_dynamics')
     namespace = LaunchConfiguration('namespace').perform(context).strip('/')
-    # Whatever ended the node, its controller would hold the last command for ever. The keeper
-    # takes that torque back within milliseconds; then the controller is deactivated.
+    # Whatever ended the node, its controller would hold the last command for ever.
     deactivation = Node(
         package='controller_manager',
         executable='unspawner',
@@ -89,7 +86,6 @@ def everything(context):
             f'/{namespace}/controller_manager' if namespace else '/controller_manager',
         ],
     )
-    keeper = keeper_node(f'{EFFORT}/commands', namespace=LaunchConfiguration('namespace'))
     feedforward = Node(
         package='franka_dynamics',
         executable='feedforward_node',
@@ -118,7 +114,7 @@ def everything(context):
         LaunchConfiguration('controllers_file'),
         namespace=LaunchConfiguration('namespace'),
     )
-    return [after(active, keeper, feedforward), active]
+    return [after(active, feedforward), active]
 
 
 def require_fr3(robot_type):

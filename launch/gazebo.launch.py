@@ -29,11 +29,11 @@ from franka_dynamics.ros.launch_parts import (
     after,
     argument,
     arm_arguments,
-    feedforward_and_keeper,
     parameters_argument,
     removal_at_shutdown,
     require_packages,
     robot_state_publisher,
+    simulated_feedforward,
     spawner,
 )
 
@@ -99,7 +99,7 @@ def everything(context):
     arm = {'robot_type': robot_type, 'hand': hand}
     direct = control == 'direct'
     target_file = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
-    feedforward, keeper = feedforward_and_keeper([str(target_file), *own_file], arm)
+    feedforward = simulated_feedforward([str(target_file), *own_file], arm)
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
             PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])
@@ -122,7 +122,7 @@ def everything(context):
     )
     way = direct_way if direct else ros2_control_way
     tidy = removal_at_shutdown(folder)
-    return [tidy, server, bridge, keeper, *way(description, gazebo, folder, arm, feedforward)]
+    return [tidy, server, bridge, *way(description, gazebo, folder, arm, feedforward)]
 
 
 def ros2_control_way(description, gazebo, folder, arm, feedforward):

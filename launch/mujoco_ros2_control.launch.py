@@ -18,11 +18,11 @@ from franka_dynamics.ros.launch_parts import (
     after,
     argument,
     arm_arguments,
-    feedforward_and_keeper,
     parameters_argument,
     removal_at_shutdown,
     require_packages,
     robot_state_publisher,
+    simulated_feedforward,
     spawner,
 )
 
@@ -53,7 +53,7 @@ def generate_launch_description():
 
 
 def everything(context):
-    """Return MuJoCo with its controller manager, the controllers, the node and its keeper."""
+    """Return MuJoCo with its controller manager, the controllers, the node."""
     from franka_dynamics.arm import load
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.resources import share_directory
@@ -102,15 +102,12 @@ def everything(context):
     effort = spawner('effort_controller', '--param-file', str(controllers))
     arm = {'robot_type': robot_type, 'hand': hand, 'use_sim_time': True}
     target_file = share_directory() / 'config' / 'feedforward' / 'mujoco.yaml'
-    feedforward, keeper = feedforward_and_keeper(
-        [str(target_file), *own_file], {**arm, 'target': 'mujoco'}
-    )
+    feedforward = simulated_feedforward([str(target_file), *own_file], {**arm, 'target': 'mujoco'})
     return [
         removal_at_shutdown(folder),
         publisher,
         manager,
         broadcaster,
         after(broadcaster, effort),
-        keeper,
         feedforward,
     ]

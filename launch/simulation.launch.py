@@ -1,10 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A simulated arm and the feedforward node that holds it; when one of them ends, so does all.
-
-There is no keeper of the last torque: the arm that would follow it ends with the node.
-"""
+"""A simulated arm and the feedforward node that holds it; when one of them ends, so does all."""
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import OpaqueFunction, Shutdown

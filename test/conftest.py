@@ -48,7 +48,6 @@ SLOWEST_FILES = (
     'examples/test_hand_guiding.py',
     'control/test_feedforward.py',
     'validation/test_fault_search.py',
-    'ros/test_keeper.py',
     'ros/test_demo.py',
     'identification/test_payload.py',
     'cli/test_excite.py',

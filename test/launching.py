@@ -13,7 +13,7 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_files import matches
 
 PACKAGES = {
-    'franka_dynamics': ('feedforward_node', 'keeper_node', 'simulator_node', 'gazebo_direct_node'),
+    'franka_dynamics': ('feedforward_node', 'simulator_node', 'gazebo_direct_node'),
     'controller_manager': ('spawner', 'unspawner'),
     'forward_command_controller': (),
     'gz_ros2_control': (),

@@ -42,7 +42,7 @@ def launched(monkeypatch, tmp_path):
     def launch(name, **given):
         found = launching.started(SHARE / 'launch' / f'{name}.launch.py', monkeypatch, **given)
         for one in found:
-            if one.executable.removesuffix('_node') in ('feedforward', 'simulator', 'keeper'):
+            if one.executable.removesuffix('_node') in ('feedforward', 'simulator'):
                 declared = {spec.name for spec in table(one.executable.removesuffix('_node'))}
                 assert flat(one.values) <= declared | {'use_sim_time'}
         return {one.executable: one for one in found}
@@ -64,19 +64,23 @@ def flat(values):
     [
         ('feedforward', {'command_topic': 'effort_controller/commands'}, 'fci', {}),
         ('franka_ros2', {}, 'fci', {'robot_type': 'fr3'}),
-        ('gazebo', {'control': 'direct'}, 'gz_ros2_control', {'take_over': True}),
-        ('gazebo', {'control': 'ros2_control'}, 'gz_ros2_control', {'take_over': True}),
-        ('mujoco_ros2_control', {}, 'mujoco', {'take_over': True, 'use_sim_time': True}),
+        ('gazebo', {'control': 'direct'}, 'gz_ros2_control', {'held_until_commanded': True}),
+        ('gazebo', {'control': 'ros2_control'}, 'gz_ros2_control', {'held_until_commanded': True}),
+        (
+            'mujoco_ros2_control',
+            {},
+            'mujoco',
+            {'held_until_commanded': True, 'use_sim_time': True},
+        ),
     ],
 )
 def test_an_arm_of_others_has_its_guards(launched, tmp_path, name, given, target, own):
     file = tmp_path / 'own.yaml'
     file.write_text('/**:\n  ros__parameters: {scale: 0.5}\n')
     processes = launched(name, params_file=str(file), **given)
-    node, keeper = processes['feedforward_node'], processes['keeper_node']
+    node = processes['feedforward_node']
     assert node.values.items() >= {'target': target, 'scale': 0.5, **own}.items()
-    assert node.remappings[COMMAND] == keeper.remappings[COMMAND] == 'effort_controller/commands'
-    assert not keeper.values
+    assert node.remappings[COMMAND] == 'effort_controller/commands'
     assert name == 'feedforward' or node.on_exit is not None
 
 
@@ -86,11 +90,9 @@ def test_every_target_has_a_file_and_by_default_nothing_moves(launched):
         node = processes['feedforward_node']
         assert node.values['target'] == (target or DEFAULT_TARGET)
         assert node.remappings[COMMAND] == COMMAND
-        assert 'keeper_node' not in processes
 
 
 def test_arguments_win_over_the_file_and_what_was_not_given_is_left_to_it(launched, tmp_path):
-    # A file for two arms: the keeper was told the target of the first, whose stop holds gravity.
     both = tmp_path / 'both.yaml'
     both.write_text(
         '/left/feedforward:\n  ros__parameters: {target: gz_ros2_control}\n'
@@ -108,7 +110,7 @@ def test_arguments_win_over_the_file_and_what_was_not_given_is_left_to_it(launch
     assert node.values.items() >= {'robot_type': 'fr3', 'arm_prefix': 'mine_'}.items()
     assert node.values['target'] == 'fci'
     assert node.remappings['joint_states'] == 'franka/joint_states'
-    assert processes['keeper_node'].remappings['__ns'] == node.remappings['__ns'] == '/right'
+    assert node.remappings['__ns'] == '/right'
 
 
 FILES = {

@@ -140,7 +140,7 @@ class Defaults(Action):
     """Print a node's parameters as a commented YAML file."""
 
     node: str = option(
-        'feedforward, simulator, trajectory_action or keeper',
+        'feedforward, simulator or trajectory_action',
         'NODE',
         positional=True,
         default='feedforward',

@@ -34,7 +34,7 @@ class ControlLaw:
         The arm, without the settings' payload.
     settings : Settings
         The live parameters.
-    take_over : bool
+    held_until_commanded : bool
         As GravityGuard.
 
     Raises
@@ -45,7 +45,11 @@ class ControlLaw:
     """
 
     def __init__(
-        self, description: ArmDescription, settings: Settings, *, take_over: bool = False
+        self,
+        description: ArmDescription,
+        settings: Settings,
+        *,
+        held_until_commanded: bool = False,
     ) -> None:
         settings.validate(description)
         self.description, self.settings = description, settings
@@ -60,7 +64,9 @@ class ControlLaw:
             if self.kd.any()
             else 0.0
         )
-        self.gravity_guard = GravityGuard(settings, self.terms, take_over=take_over)
+        self.gravity_guard = GravityGuard(
+            settings, self.terms, held_until_commanded=held_until_commanded
+        )
         self._most_error = [
             bound or np.inf for bound in settings.tracking_errors(description.n).tolist()
         ]

@@ -71,9 +71,8 @@ class FeedforwardController:
         When a state is no longer trusted.
     crosscheck : RunningCrosscheck
         How often the running model is compared with the independent one; none: never.
-    take_over : bool
-        Whether an arm that is carried is known to be so by the last command of a node that was
-        killed, which its receiver still holds.
+    held_until_commanded : bool
+        Whether the receiver carries the arm until the first command comes, and lets go then.
 
     Raises
     ------
@@ -89,7 +88,7 @@ class FeedforwardController:
         supervision: SupervisionLimits | None = None,
         *,
         crosscheck: RunningCrosscheck | None = None,
-        take_over: bool = False,
+        held_until_commanded: bool = False,
     ) -> None:
         supervision = supervision or SupervisionLimits()
         self.description = description
@@ -111,7 +110,7 @@ class FeedforwardController:
         self._stopped_by_state = False
         self._rest: Array | None = None  # where the arm was left by the last stop
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
-        self._take_over = take_over
+        self._held_until_commanded = held_until_commanded
         self._swings = OscillationWatch(self._effort)
         self._feedback: Array | None = None  # of the last command, until it was watched
         self._before: tuple[ControlLaw, ReferenceSource] | None = None  # until just now
@@ -184,7 +183,9 @@ class FeedforwardController:
 
         """
         self.require_usable(settings)
-        return ControlLaw(self.description, settings, take_over=self._take_over)
+        return ControlLaw(
+            self.description, settings, held_until_commanded=self._held_until_commanded
+        )
 
     def use(self, law: ControlLaw) -> None:
         """
@@ -442,26 +443,6 @@ class FeedforwardController:
     def clear_fault(self) -> tuple[bool, str]:
         """Acknowledge the latched fault; return whether there is none now, and a sentence."""
         return self.faults.acknowledge()
-
-    @property
-    def rest_torque(self) -> Array:
-        """Where a stop sequence from here would end, shape (n,) [N m]."""
-        if self.mode is Mode.RUNNING:
-            holds = self._law.holds_gravity
-        elif self.mode is Mode.BRAKING:
-            holds = self._stop_holds
-        else:
-            return self._stop_goal
-        return self.output.clipped(self._last_gravity) if holds else self._zero
-
-    def give_way(self, reason: str) -> None:
-        """Fall silent without a word, because somebody else has taken the torque back."""
-        self.faults.latch(reason, ClearedBy.ACTIVATION)
-        self.stop_reason = reason
-        self.counters.stops += 1
-        self.reference.clear()
-        self._rest = self._latest[1] if self._latest is not None else None
-        self.mode = Mode.SILENT
 
     def stop_step(self, elapsed: float) -> Array | None:
         """

@@ -143,14 +143,15 @@ class GravityGuard:
         The live parameters in use.
     terms : TermModel
         Of the same settings.
-    take_over : bool
-        Whether an arm that is carried is known to be so by the last command of a node that was
-        killed, which its receiver still holds.
+    held_until_commanded : bool
+        Whether the receiver carries the arm until the first command comes, and lets go then.
 
     """
 
-    def __init__(self, settings: Settings, terms: TermModel, *, take_over: bool = False) -> None:
-        self._settings, self._take_over = settings, take_over
+    def __init__(
+        self, settings: Settings, terms: TermModel, *, held_until_commanded: bool = False
+    ) -> None:
+        self._settings, self._held = settings, held_until_commanded
         self._mass_matrix = terms.true.mass_matrix
         self._samples: list[tuple[Array, Array, Array]] = []
         self.restart()
@@ -234,7 +235,7 @@ class GravityGuard:
         if not self._windows:
             return FirstTorque.NOT_YET
         state = self.evidence.state
-        if state is GravityState.COMPENSATED and not self._take_over:
+        if state is GravityState.COMPENSATED and not self._held:
             return FirstTorque.NOT_YET
         braked = (
             self._still and self._settings.profile.braked_until_commanded and self.evidence.idle
@@ -242,14 +243,14 @@ class GravityGuard:
         if (
             braked
             or state in (GravityState.UNCOMPENSATED, GravityState.NO_GRAVITY)
-            or (state is GravityState.COMPENSATED and self._take_over)
+            or (state is GravityState.COMPENSATED and self._held)
         ):
             return FirstTorque.AT_ONCE
         return FirstTorque.RAMPED
 
     def _doubled(self, evidence: GravityEvidence, *, running: bool) -> Conflict | None:
         """Return a conflict where the arm shows that the gravity we command is too much."""
-        carried = evidence.state is GravityState.COMPENSATED and (running or not self._take_over)
+        carried = evidence.state is GravityState.COMPENSATED and (running or not self._held)
         weightless = self._weightless_from_rest and running and evidence.commanded > 0.5
         if not carried and not weightless:
             return None
@@ -257,8 +258,7 @@ class GravityGuard:
             f'target {self._settings.target} leaves gravity to this node, but the arm is '
             f'{evidence.state.value}: {evidence.sentence}. Choose a target that compensates '
             'gravity itself (fci, franka_gazebo), or switch the other compensation off; where the '
-            'receiver holds the last command of a node that was killed, deactivate its '
-            'controller first or start this node with take_over',
+            'receiver carries the arm only until a command comes, set held_until_commanded',
             _WHO | {'gravity_vector'} if weightless else _WHO,
         )
 

@@ -120,11 +120,6 @@ class CommandOutput(TorqueLimiter):
         """Remember what was commanded, shape (n,) [N m], in answer to a state of a stamp [s]."""
         self.last, self.stamp = torque, stamp
 
-    def follow_on(self, torque: Array) -> None:
-        """Take what the topic carried last, shape (n,) [N m], where this has commanded before."""
-        if self.last is not None and len(torque) == len(self.last):
-            self.last = torque
-
     def glide(
         self, stamp: float, desired: Array, ramp_time: float, before: Array | None = None
     ) -> Array:

@@ -125,7 +125,6 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._controller = controller
         self._latency = latency
         self._watch = watch
-        self.kept: Callable[[], bool] = lambda: False  # whether a keeper watches
         self._external = external
         self._refused = ''
         self.times = PublicationTimes()
@@ -216,7 +215,6 @@ class FeedforwardDiagnostics(StatusPublisher):
                 'restarts by itself': controller.faults.restarts,
                 'faults latched': controller.faults.latched,
                 **{f'references {state.value}': count for state, count in self.references.items()},
-                'keeper': 'watches' if self.kept() else 'none',
                 'publishers of commands heard': self._watch.heard_publishers,
                 'foreign commands heard': self._watch.rivals_seen,
                 'latency p50 [us]': 1e6 * self._latency.percentile(50),

@@ -26,7 +26,6 @@ from ..control.contact import ContactLimits
 from ..control.cycle_result import Cycle, Durations, Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
-from ..control.lease import CommandLease
 from ..control.limits import LONGEST_STEP_S
 from ..control.planning import follow_request
 from ..control.possible_motion import Condition
@@ -104,11 +103,6 @@ class FeedforwardCycle:
         self.command_watch = CommandWatch(
             node, node.watch_group, self._command_publisher.topic_name
         )
-        self.lease = CommandLease(
-            self._command_publisher.topic_name,
-            node.context.get_domain_id(),
-            node.get_fully_qualified_name(),
-        )
         self._state_watch = StateWatch(node, node.watch_group)
         self._missing_states = MissingStates(node)
         self._diagnostics = FeedforwardDiagnostics(
@@ -117,7 +111,6 @@ class FeedforwardCycle:
         self._state_log, self._clock_log = StateLog(node, controller), ClockLog(node)
         self._references = ReferenceReports(node, controller)
         self._diagnostics.references = self._references.counts
-        self._diagnostics.kept = self.lease.is_kept
         self._last_publication = self._last_arrival = 0.0
         self.read_clock()
 
@@ -127,20 +120,6 @@ class FeedforwardCycle:
         with self._lock:
             self._simulated_time = simulated
             self.controller.supervisor.ages_are_delays = simulated
-
-    def acquire(self) -> None:
-        """
-        Become the one who may command.
-
-        Raises
-        ------
-        LeaseError
-            If that is another process, or a keeper has still to take a torque back.
-
-        """
-        left = self.lease.acquire(self.controller.output.rate)
-        with self._lock:
-            self.controller.output.follow_on(left)
 
     def begin(self, topic: str) -> None:
         """Begin an activation: allow commands, and listen to the states of a topic."""
@@ -173,7 +152,6 @@ class FeedforwardCycle:
         self._command_publisher.wait_for_all_acked(timeout)
         self.command_watch.close()
         self._state_watch.close()
-        self.lease.release()
 
     def destroy(self) -> None:
         """Take the topics down."""
@@ -186,7 +164,6 @@ class FeedforwardCycle:
             self._trajectory_publisher,
         ):
             self._node.destroy_lifecycle_publisher(publisher)
-        self.lease.close()
 
     def on_joint_state(self, data: bytes) -> None:
         """Answer a serialized joint state with a command, where there is to be one."""
@@ -258,26 +235,12 @@ class FeedforwardCycle:
         self._external.listen(self._diagnostics.listened_to or self._terms.has_listeners)
 
     def publish_command(self, torque: Array) -> None:
-        """Publish a torque [N m], unless a keeper took over: then this is silent from now on."""
+        """Publish a torque [N m]."""
         data = command_bytes(torque)
-
-        def publish() -> None:
-            # First, because the message may be back before `publish` returns.
-            self.command_watch.sent(data)
-            self._command_publisher.publish(data)
-
-        if self.lease.speak(torque, self.controller.rest_torque, publish):
-            self._last_publication = time.monotonic()
-        else:
-            self._give_way()
-
-    def _give_way(self) -> None:
-        with self._lock:
-            self.controller.give_way(
-                'a keeper has taken the torque back, because this node stood still; activate it '
-                'again'
-            )
-        self.note_state()
+        # First, because the message may be back before `publish` returns.
+        self.command_watch.sent(data)
+        self._command_publisher.publish(data)
+        self._last_publication = time.monotonic()
 
     def publish_stop_step(self) -> bool:
         """Publish the next torque of the stop sequence; return whether there was one."""
@@ -297,8 +260,6 @@ class FeedforwardCycle:
         that is not known.
         """
         now = time.monotonic()
-        if not self.lease.note_alive():
-            self._give_way()
         if self.controller.stopping and now >= self._next_stop_step:
             self._next_stop_step = now + LONGEST_STEP_S
             if not self.publish_stop_step():

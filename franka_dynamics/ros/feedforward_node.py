@@ -33,7 +33,7 @@ from ..control.cycle_result import Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
-from ..errors import FrankaDynamicsError, LeaseError
+from ..errors import FrankaDynamicsError
 from ..parameter_schema import specs
 
 NODE_NAME = 'feedforward'
@@ -132,13 +132,8 @@ class FeedforwardNode(LifecycleNode):
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
         seconds = self.get_parameter('listen_before_activation').value
-        try:
-            self.cycle.acquire()
-            self.refusal = self.cycle.command_watch.listen(seconds)
-        except LeaseError as error:
-            self.refusal = str(error)
+        self.refusal = self.cycle.command_watch.listen(seconds)
         if self.refusal:
-            self.cycle.lease.release()
             self.get_logger().error(f'not activated: {self.refusal}')
             return TransitionCallbackReturn.FAILURE
         # What set-up left behind would otherwise be walked through in the middle of a cycle.

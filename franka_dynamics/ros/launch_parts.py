@@ -64,20 +64,6 @@ def parameters_argument(target: str) -> Any:
     )
 
 
-def keeper_node(command: Any, **given: Any) -> Any:
-    """Return the keeper of a command topic, whose receiver holds the last torque for ever."""
-    from launch_ros.actions import Node
-
-    return Node(
-        package='franka_dynamics',
-        executable='keeper_node',
-        name='keeper',
-        output='screen',
-        remappings=[('~/command', command)],
-        **given,
-    )
-
-
 def robot_state_publisher(values: Mapping[str, Any]) -> Any:
     """Return the publisher of robot_description: our xacro, expanded with these arguments."""
     from launch.substitutions import Command, PathJoinSubstitution
@@ -98,13 +84,12 @@ def robot_state_publisher(values: Mapping[str, Any]) -> Any:
     )
 
 
-def feedforward_and_keeper(files: Sequence[str], given: Mapping[str, Any]) -> tuple[Any, Any]:
+def simulated_feedforward(files: Sequence[str], given: Mapping[str, Any]) -> Any:
     """
-    Return the node that commands a simulated arm through effort_controller, and its keeper.
+    Return the node that commands a simulated arm through effort_controller.
 
     Until the node's first command comes the arm is carried on purpose, by the initial efforts of
-    the hardware or by another node. The controller holds the last torque of a node that was
-    killed, which the keeper takes back.
+    the hardware or by another node.
 
     Parameters
     ----------
@@ -117,17 +102,15 @@ def feedforward_and_keeper(files: Sequence[str], given: Mapping[str, Any]) -> tu
     from launch.actions import Shutdown
     from launch_ros.actions import Node
 
-    command = 'effort_controller/commands'
-    feedforward = Node(
+    return Node(
         package='franka_dynamics',
         executable='feedforward_node',
         name='feedforward',
         output='screen',
         on_exit=Shutdown(reason='the feedforward node has ended'),
-        parameters=[*files, {**given, 'take_over': True}],
-        remappings=[('~/command', command)],
+        parameters=[*files, {**given, 'held_until_commanded': True}],
+        remappings=[('~/command', 'effort_controller/commands')],
     )
-    return feedforward, keeper_node(command)
 
 
 def removal_at_shutdown(folder: Path) -> Any:

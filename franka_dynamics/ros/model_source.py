@@ -97,14 +97,14 @@ def checked_controller(
     supervision: SupervisionLimits,
     parameters: dict[str, Any],
     *,
-    take_over: bool = False,
+    held_until_commanded: bool = False,
 ) -> tuple[FeedforwardController, CrosscheckReport]:
     """
     Return a controller whose model agrees with the independent one, and by how much.
 
     Parameters
     ----------
-    description, settings, supervision, take_over
+    description, settings, supervision, held_until_commanded
         As FeedforwardController takes them.
     parameters : dict
         A node's, with crosscheck_states and crosscheck_period.
@@ -122,7 +122,7 @@ def checked_controller(
         settings,
         supervision,
         crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
-        take_over=take_over,
+        held_until_commanded=held_until_commanded,
     )
     report = crosscheck(
         controller.terms.loaded,
@@ -171,7 +171,7 @@ def make_controller(
         settings_from(parameters),
         made_of(SupervisionLimits, parameters),
         parameters,
-        take_over=parameters['take_over'],
+        held_until_commanded=parameters['held_until_commanded'],
     )
     node.get_logger().info(
         f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '

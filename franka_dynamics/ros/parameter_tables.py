@@ -16,7 +16,6 @@ LIVE = ('torque', 'motion')  # files of what may change while a node commands
 _FILES = {
     'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
     'simulator': ('arm', 'simulator'),
-    'keeper': ('keeper',),
     'trajectory_action': ('arm', 'torque', 'trajectory_action'),
 }
 NODES = tuple(_FILES)

@@ -35,6 +35,5 @@ def _command(module: str) -> Callable[[], int]:
 
 feedforward_node = _command('feedforward_node')
 gazebo_direct_node = _command('gazebo_direct_node')
-keeper_node = _command('keeper_node')
 simulator_node = _command('simulator_node')
 trajectory_action_node = _command('trajectory_action_node')

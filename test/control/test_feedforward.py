@@ -75,9 +75,12 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
 
 
 def test_gravity_added_twice_ends_in_a_stop_before_the_arm_rises():
-    # Said to be carried by a dead node's command, so that the first torque is given at all.
+    # Said to be carried by the receiver, so that the first torque is given at all.
     loop = Loop(
-        MUJOCO, controller={'take_over': True}, gravity_compensation=True, brake_release_after=0.0
+        MUJOCO,
+        controller={'held_until_commanded': True},
+        gravity_compensation=True,
+        brake_release_after=0.0,
     )
     start = loop.arm.position
     silent_at = []
@@ -91,7 +94,6 @@ def test_gravity_added_twice_ends_in_a_stop_before_the_arm_rises():
     )
     assert 'the arm is compensated' in loop.controller.conflict
     np.testing.assert_array_equal(loop.command, np.zeros(7))
-    np.testing.assert_array_equal(loop.controller.rest_torque, np.zeros(7))
     # Doubled for the ten cycles of a verdict and the ramp down, 0.03 s in all, at up to
     # 100 rad/s^2 of the light wrist: 0.05 rad by then, 0.02 seen.
     assert np.abs(silent_at[0] - start).max() < 0.05
@@ -168,8 +170,6 @@ def test_after_silence_the_first_torque_is_gravity_of_a_new_pose():
 def test_a_stop_ends_at_zero_on_fci_and_at_gravity_elsewhere(target, compensation):
     loop = Loop(Settings(target=target, kp=KP, kd=KD), gravity_compensation=compensation).run(1.0)
     resting = np.zeros(7) if target == 'fci' else NewtonEulerModel(FER).gravity(loop.arm.position)
-    # A keeper that takes the torque back leads it there too.
-    np.testing.assert_allclose(loop.controller.rest_torque, resting, rtol=0, atol=1e-9)
     loop.controller.disable('test')
     loop.run(0.5)
     assert loop.controller.mode is Mode.SILENT

@@ -109,7 +109,7 @@ def test_a_moving_arm_with_late_efforts_is_not_weightless():
 
 
 def test_states_from_before_running_decide_nothing():
-    guard = GravityGuard(SETTINGS, TermModel(FER, SETTINGS), take_over=True)
+    guard = GravityGuard(SETTINGS, TermModel(FER, SETTINGS), held_until_commanded=True)
     gravity = MODEL.gravity(FER.home)
     state = (FER.home, np.zeros(7), gravity, np.zeros(7), gravity)
     for k in range(WINDOW - 1):

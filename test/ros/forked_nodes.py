@@ -28,7 +28,6 @@ ROOT = Path(__file__).parents[2]
 NODES = (
     'feedforward_node',
     'gazebo_direct_node',
-    'keeper_node',
     'simulator_node',
     'trajectory_action_node',
 )

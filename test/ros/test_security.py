@@ -28,7 +28,6 @@ SIMULATED = {'use_sim_time': True}
 CONFIGURATIONS = {
     'feedforward': [{**SIMULATED, 'model_source': 'robot_description'}],
     'gazebo_direct': [SIMULATED],
-    'keeper': [SIMULATED],
     'simulator': [{'publish_clock': True}],
     'trajectory_action': [SIMULATED],
 }
@@ -135,14 +134,14 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     assert not superfluous, f'{node}.policy.xml lacks them'
 
 
-def test_only_the_node_and_its_keeper_may_publish_commands():
+def test_only_the_node_may_publish_commands():
     publishing = {
         path.name
         for path in POLICIES.iterdir()
         for topics in ElementTree.parse(path).iterfind(".//topics[@publish='ALLOW']")
         if any('command' in topic.text for topic in topics)
     }
-    assert publishing == {'feedforward.policy.xml', 'keeper.policy.xml'}
+    assert publishing == {'feedforward.policy.xml'}
 
 
 ENCLAVE = ('--ros-args', '--enclave', '/feedforward')

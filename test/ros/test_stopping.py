@@ -99,7 +99,7 @@ def test_a_killed_and_restarted_node_holds_the_arm_again(probe, start_arm, start
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     first.end(signal.SIGKILL)
     # The receiver holds the last command, as ros2_control's controllers do; the arm stays.
-    start_node(target='mujoco', take_over=True)
+    start_node(target='mujoco', held_until_commanded=True)
     probe.diagnostics.clear()
     probe.until(
         lambda: probe.says('feedforward: Command', 'torques are published'),
