@@ -26,7 +26,6 @@ from ..arm import ArmDescription
 from ..codegen.equations import customised_equations, form, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..dynamics.tree_rows import tree_rows
 from ..errors import JointVectorError
 from ..typing import Array
 
@@ -64,8 +63,7 @@ class BatchModel:
     ----------
     description : ArmDescription or BodyTree
         The arm, with its hand and payload as desired; either convention, revolute and prismatic.
-        Or a tree of bodies, every joint along the z of its body's frame, as `assemble` and
-        `with_axes_along_z` have it; its tool stands for the flange.
+        Or a tree of bodies; its tool stands for the flange.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     threads : int, optional
@@ -76,8 +74,6 @@ class BatchModel:
     ------
     JointVectorError
         If gravity is not three finite numbers, or threads is below one.
-    TreeError
-        If a tree's joint is not along its frame's z.
 
     """
 
@@ -92,12 +88,14 @@ class BatchModel:
             raise JointVectorError(
                 f'threads is {threads}; give at least 1, or None for one per processor.'
             )
-        if isinstance(description, BodyTree):
-            tree_rows(description)
         self.description = description
         self.threads = available_threads() if threads is None else threads
         self._gravity = tuple(gravity_vector(gravity).tolist())
         self._functions: dict[tuple[Any, ...], tuple[Function, tuple[int, ...]]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: machine code is found again, in the cache folder."""
+        return {**self.__dict__, '_functions': {}}
 
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None

@@ -15,6 +15,7 @@ from ._arm_options import ArmOptions
 from ._options import folder_option, gravity_option
 from ._say import say, show, terminal
 from ..arm import ArmDescription
+from ..codegen.emit import require_each_once
 from ..codegen.equations import customised_equations, Equations, Parameters, Quantity
 from ..errors import SettingsError
 from ..files import write_text
@@ -24,7 +25,7 @@ from ..report.table import Table
 _LANGUAGES = {'c': '.h', 'cuda': '.cu', 'python': '.py'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
 _EVERY = tuple(one.value for one in Quantity)
-_NOT_IN_A_PACKAGE = ('language', 'parameters', 'gravity', 'search', 'quantities')
+_NOT_IN_A_PACKAGE = ('language', 'parameters', 'gravity', 'quantities')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +46,6 @@ class Codegen(ArmOptions):
         default='baked',
     )
     gravity: tuple[float, float, float] = gravity_option('space', ', where it is baked in')
-    search: bool = option(
-        'look for the form with the fewest operations: a twentieth fewer, after seconds',
-        default=False,
-    )
-    table1: bool = option(
-        'count every case of table 1 of Gautier and Khalil 1990, like with like, and print it '
-        'beside the printed figures (about a minute)',
-        default=False,
-    )
     package: str | None = option(
         'write a whole ament_cmake package of that name below --output: a C++ core, a chainable '
         'ros2_control controller, a solver plugin',
@@ -71,9 +63,6 @@ class Codegen(ArmOptions):
     def run(self) -> int:
         """Write the file and print the counts."""
         self._require_sense()
-        if self.table1:
-            show(_table1())
-            return 0
         arm = self.load_arm()
         if self.package is not None:
             self._write_package(arm)
@@ -86,9 +75,7 @@ class Codegen(ArmOptions):
 
     def _require_sense(self) -> None:
         """Refuse what cannot be honoured together."""
-        if self.table1:
-            others = sorted(self.options_given - {'table1'})
-            self.refuse('--table1, whose cases are those of the paper', *others)
+        require_each_once(self.quantities)
         if self.package is not None:
             why = '--package, which writes C++ with parameters and gravity at run time'
             self.refuse(why, *_NOT_IN_A_PACKAGE)
@@ -106,7 +93,6 @@ class Codegen(ArmOptions):
                 Quantity(name),
                 self.gravity,
                 parameters=Parameters(self.parameters),
-                search=self.search,
             )
 
     def _write(self, folder: Path, listed: list[Equations]) -> Path:
@@ -144,26 +130,4 @@ def _counts(arm: ArmDescription, listed: list[Equations]) -> Table:
         f'{arm.name}: operations per evaluation, in the code (sin and cos aside)',
         ('equations', 'multiplications', 'additions'),
         [(each.quantity.value, *operation_count(each.program)) for each in listed],
-    )
-
-
-def _table1() -> Table:
-    """Return table 1 beside our counts."""
-    from ..codegen.table1 import CASES, count
-
-    return Table(
-        'Gautier and Khalil 1990, table 1: multiplications / additions (simplified: diagonal '
-        'tensors, one first moment a link; classical: ten parameters a link; minimum: base '
-        'parameters)',
-        ('robot', 'inertias', 'parameters', 'rotors, wrench', 'printed', 'ours'),
-        [
-            (
-                case.robot,
-                case.inertia,
-                case.parameters.split()[0],
-                'yes' if case.loaded else 'no',
-                *(f'{a} / {b}' for a, b in (case.printed, count(case))),
-            )
-            for case in _tracked(CASES)
-        ],
     )

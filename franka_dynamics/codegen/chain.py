@@ -1,11 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm as the chain that equations are generated for: modified rows, inertia as second moments.
+An arm as the chain that equations are generated for: a tree of rows, inertia as second moments.
 
-A standard row is a modified row shifted by half: Rz(theta) Tz(d) Tx(a) Rx(alpha), multiplied up,
-reads as modified rows whose a and alpha come from the row before. So every serial arm becomes
-one modified chain, exactly, with its inertias moved to the modified frames.
+An arm is the tree of its bodies, and every body's frame is moved until its joint lies along z.
 
 Inertia is kept as the second moment S (the integral of r r' dm), which together with the first
 moment and the mass forms the pseudo-inertia: J = tr(S) 1 - S.
@@ -20,11 +18,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .expression import Graph, Number
-from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
+from ..arm import ArmDescription, JointKind, LinkInertia
 from ..arm.inertia import TENSOR_ORDER
-from ..dynamics.body_tree import BASE, BodyTree
+from ..dynamics.body_tree import as_tree, BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..dynamics.tree_rows import cos_sin, serial_rows, tree_rows, TreeRow
+from ..dynamics.tree_rows import (
+    cos_sin,
+    frames_along_z,
+    tree_rows,
+    TreeRow,
+    with_axes_along_z,
+)
+from ..spatial import inverse_transform
 from ..typing import Array
 
 # What a rotation by a multiple of 90 degrees may leave of an exact zero, relative.
@@ -142,7 +147,7 @@ class GeneratorChain:
     `tip` is the pose of the flange in the frame of the body that carries it, `tip_body`, and
     `root` that of the first frame on the way there in the space frame before it turns, each of
     shape (4, 4); torques depend on neither's position. `parents` are the joints' antecedents, -1
-    for the base.
+    for the base; `names` are the joints'.
     """
 
     joints: tuple[GeneratorJoint, ...]
@@ -151,6 +156,7 @@ class GeneratorChain:
     tip: NDArray[np.float64]
     parents: tuple[int, ...]
     tip_body: int
+    names: tuple[str, ...]
 
     @property
     def n(self) -> int:
@@ -177,48 +183,33 @@ def build_chain(
     Parameters
     ----------
     description : ArmDescription or BodyTree
-        The arm, in either convention, with revolute and prismatic joints; or a tree with every
-        joint along the z of its body's frame: `tree_rows.with_axes_along_z` moves frames there.
+        The arm, in either convention, with revolute and prismatic joints; or a tree.
     gravity : array_like, shape (3,), or None
         Gravity in the space frame [m/s^2]; None, with a graph, makes symbols of it.
     graph : Graph, optional
         Where the inertial parameters are to be symbols; without it they are the description's
-        numbers.
-
-    Raises
-    ------
-    TreeError
-        If a tree's joint is not along its frame's z.
+        numbers. The symbols are in the description's own frames.
 
     """
-    if isinstance(description, BodyTree):
-        rows, tails, base = tree_rows(description), None, np.eye(4)
-        links, rotors = description.inertias, description.rotor_inertias.tolist()
-        tip, tip_body = np.array(description.tool), description.tool_body
-    else:
-        rows, tails = _serial_rows(description)
-        base, tip = np.array(description.base), description.flange_transform()
-        tip = tip if tails is None else tails[-1] @ tip
-        links, tip_body = description.links, description.n - 1
-        rotors = [joint.rotor_inertia for joint in description.joints]
-    first = tip_body
+    own = as_tree(description)
+    tree, moves = with_axes_along_z(own), frames_along_z(own)
+    rows = tree_rows(tree)
+    first = tree.tool_body
     while rows[first].parent != BASE:
         first = rows[first].parent
     joints: list[GeneratorJoint] = []
     falls: dict[int, tuple[Number, Number, Number]] = {}
-    root = base
-    for i, (row, link) in enumerate(zip(rows, links)):
+    root = np.eye(4)
+    for i, (row, link) in enumerate(zip(rows, own.inertias)):
         moments = Moments.parameters(graph, i + 1) if graph else Moments.of(link)
-        if tails is not None:
-            moments = moments.expressed_in(tails[i][:3, :3].tolist(), tails[i][:3, 3].tolist())
-        rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(rotors[i])
+        back = inverse_transform(moves[i])
+        moments = moments.expressed_in(back[:3, :3].tolist(), back[:3, 3].tolist())
+        rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(own.rotor_inertias[i])
         joint = _joint(row, moments, rotor)
         if row.parent == BASE:
-            falls[i] = _fall(base[:3, :3] @ joint.twist, gravity, graph)
+            falls[i] = _fall(joint.twist, gravity, graph)
             if i == first:
-                before = np.eye(4)
-                before[:3, :3], before[:3, 3] = joint.twist, joint.origin
-                root = base @ before
+                root[:3, :3], root[:3, 3] = joint.twist, joint.origin
             # Where a root stands moves no torque: its own frame at zero serves as the origin.
             joint = replace(
                 joint,
@@ -230,31 +221,8 @@ def build_chain(
             )
         joints.append(joint)
     return GeneratorChain(
-        tuple(joints),
-        falls,
-        root,
-        tip,
-        tuple(row.parent for row in rows),
-        tip_body,
+        tuple(joints), falls, root, np.array(tree.tool), tree.parents, tree.tool_body, tree.names
     )
-
-
-def _serial_rows(description: ArmDescription) -> tuple[tuple[TreeRow, ...], list[Array] | None]:
-    """
-    Return an arm's rows in the modified convention, and where its frames stand in those.
-
-    That is None where they are those.
-    """
-    if description.convention is Convention.MODIFIED:
-        return serial_rows(description), None
-    listed = [joint.row for joint in description.joints]
-    befores = [DHRow(), *listed]
-    rows = tuple(
-        TreeRow(i - 1, joint.kind, 0.0, 0.0, replace(row, a=before.a, alpha=before.alpha))
-        for i, (joint, row, before) in enumerate(zip(description.joints, listed, befores))
-    )
-    tails = [DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED) for row in listed]
-    return rows, tails
 
 
 def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:

@@ -61,7 +61,7 @@ def cuda_source(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If parameters are to be set at run time.
+        If parameters are to be set at run time, or a quantity is listed twice.
 
     """
     if listed[0].parameters:
@@ -69,7 +69,7 @@ def cuda_source(listed: Sequence[Equations]) -> str:
             'CUDA kernels have their parameters as numbers; leave --parameters run_time out.'
         )
     prefix = identifier(listed[0].arm)
-    parts = [*(f'// {line}'.rstrip() for line in heading(listed[0])), '//', _PREAMBLE]
+    parts = [*(f'// {line}'.rstrip() for line in heading(listed)), '//', _PREAMBLE]
     for equations in listed:
         device = c_functions(equations.program, prefix, equations.n)
         device = device.replace('static inline void', 'DYNAMICS_INLINE void')

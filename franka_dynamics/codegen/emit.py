@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from .equations import Equations, Quantity
 from .program import Program, Result, Statement
 from ..arm import ArmDescription
+from ..errors import OutputError
 
 
 class OperationCount(NamedTuple):
@@ -55,13 +56,18 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     output = f'double {program.results[0].array}'
     output += ''.join(f'[{size}]' for size in program.shape)
     arguments = [f'const double {array}[{n}]' for array in program.inputs]
-    body = _body(program, '  const double ', 'parameters->p', ';')
+    # An arm that only slides has a gravity that reads no position; compilers warn of that.
+    body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
+    body += _body(program, '  const double ', 'parameters->p', ';')
     body += [f'  {_target(result, "][")} = {result.expression};' for result in program.results]
     if not program.parameters:
         return _c_function(name, [*arguments, output], body)
+    if not program.prepared:
+        body.insert(0, '  (void) parameters;')
     struct = f'{name}_parameters'
     prepare = _preparation(program, '  const double ', ';')
     prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.prepared)]
+    prepare += [] if program.prepared else ['  (void) X;', '  parameters->p[0] = 0.0;']
     return '\n'.join(
         [
             f'typedef struct {{ double p[{max(1, len(program.prepared))}]; }} {struct};\n',
@@ -178,18 +184,23 @@ _MEANING = {
 }
 _NAMES = """Names: w, dw angular velocity and acceleration of a link, U = [dw] + [w][w],
 a acceleration of a frame's origin (aP: seen from the frame before), f and n force and moment at
-a joint; the digit is the link, the last letter the axis, in the link's own frame. m_x holds -x.
-Lengths in a and f are in units that make one length of the arm equal to one."""
+a joint; the digit is the link, the last letter the axis, in the link's own frame. m_x holds -x."""
 
 
 def python_module(listed: Sequence[Equations]) -> str:
-    """Return a module of functions that plain Python runs and numba.njit compiles."""
+    """
+    Return a module of functions that plain Python runs and numba.njit compiles.
+
+    Raises
+    ------
+    OutputError
+        If a quantity is listed twice.
+
+    """
     functions = [python_function(equations.program, summary(equations)) for equations in listed]
     return '\n'.join(
         [
-            '"""',
-            *heading(listed[0]),
-            '"""',
+            *(f'# {line}'.rstrip() for line in heading(listed)),
             '',
             'from math import cos, sin',
             '',
@@ -204,6 +215,12 @@ def c_header(listed: Sequence[Equations]) -> str:
     Return a single C99 header that depends on nothing but math.h.
 
     It has a function for each of the `listed` equations, which are one arm's.
+
+    Raises
+    ------
+    OutputError
+        If a quantity is listed twice.
+
     """
     prefix = identifier(listed[0].arm)
     guard = f'{prefix.upper()}_DYNAMICS_H'
@@ -214,7 +231,8 @@ def c_header(listed: Sequence[Equations]) -> str:
     return '\n'.join(
         [
             '/*',
-            *(f' * {line}'.rstrip() for line in heading(listed[0])),
+            # No name of the arm's ends the comment.
+            *(f' * {line}'.rstrip().replace('*/', '* /') for line in heading(listed)),
             ' */',
             f'#ifndef {guard}',
             f'#define {guard}',
@@ -228,9 +246,18 @@ def c_header(listed: Sequence[Equations]) -> str:
     )
 
 
-def heading(equations: Equations) -> list[str]:
-    """Return the lines at the top of a generated file: what it is, what its names mean."""
-    arm = equations.description
+def heading(listed: Sequence[Equations]) -> list[str]:
+    """
+    Return the lines at the top of a generated file: what it is, what its names mean.
+
+    Raises
+    ------
+    OutputError
+        If a quantity is listed twice.
+
+    """
+    require_each_once([each.quantity.value for each in listed])
+    equations, arm = listed[0], listed[0].description
     if equations.parameters:
         known = (
             'Inertial parameters and gravity are set at run time, by the functions '
@@ -251,6 +278,13 @@ def heading(equations: Equations) -> list[str]:
         '',
         *_lines(_NAMES),
     ]
+
+
+def require_each_once(names: Sequence[str]) -> None:
+    """Raise OutputError if a quantity is listed twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise OutputError(f'{name} is listed twice; a file can have each quantity once.')
 
 
 def identifier(name: str) -> str:

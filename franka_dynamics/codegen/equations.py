@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 import functools
 from typing import NamedTuple
@@ -21,10 +21,9 @@ from .chain import (
 )
 from .expression import Expression, gradient, Graph
 from .kinematics import jacobian, tip_pose
-from .plan import find_plan, plain_plan, Plan
 from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn
-from .regrouping import RegroupedChain
+from .regrouping import regroup, with_origins_at_normals
 from .vectors import (
     add,
     arm_to,
@@ -39,19 +38,18 @@ from .vectors import (
 from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..errors import SettingsError
+from ..errors import InertiaError, SettingsError
 
 
 def mass_matrix(
     graph: Graph,
-    regrouped: RegroupedChain,
+    chain: GeneratorChain,
     q: tuple[Expression, ...],
 ) -> dict[tuple[int, int], Expression]:
     """Return the elements (i, j), i <= j, of the mass matrix."""
-    joints = regrouped.chain.joints
+    joints, parents = chain.joints, chain.parents
     n = len(joints)
     turns = [joint_turn(graph, joint, q[j]) for j, joint in enumerate(joints)]
-    parents = regrouped.chain.parents
     composites = [joint.moments for joint in joints]
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(n)):
@@ -70,8 +68,6 @@ def mass_matrix(
             elements[i, j] = moment[2] if joints[i].revolute else force[2]
             outer, i = i, parents[i]
         if parents[j] != BASE:
-            # A mass kept on the axis, at the origin, has an effect from the joint before on.
-            composite = replace(composite, mass=composite.mass + regrouped.kept[j])
             turned = turned_moments(graph, turns[j], composite)
             carried = turned.expressed_in(joint.twist.tolist(), arm_to(graph, joint, q[j]))
             composites[parents[j]] = composites[parents[j]] + carried
@@ -144,13 +140,12 @@ class Equations:
 
     `gravity` in the space frame [m/s^2] is not read where there are `parameters`, which are set
     at run time. `outputs` are expressions of `graph` and go to an array of this `shape`, from the
-    input `arrays` and `parameters`; `plan` says how they came to be written this way.
+    input `arrays` and `parameters`.
     """
 
     description: ArmDescription | BodyTree
     gravity: tuple[float, ...]
     quantity: Quantity
-    plan: Plan
     graph: Graph
     outputs: tuple[Output, ...]
     arrays: tuple[str, ...]
@@ -187,7 +182,6 @@ def customised_equations(
     *,
     parameters: Parameters = Parameters.BAKED,
     terminal_wrench: bool = False,
-    search: bool = False,
     classical: bool = False,
     columns: Sequence[int] | None = None,
     slopes: bool = False,
@@ -199,7 +193,7 @@ def customised_equations(
     ----------
     description : ArmDescription or BodyTree
         The arm, with its hand and payload as desired; revolute and prismatic joints. Or a tree of
-        bodies whose joints lie along their frames' z: a torso with two arms.
+        bodies: a torso with two arms.
     quantity : Quantity
         What is to be computed.
     gravity : array_like, shape (3,)
@@ -213,9 +207,6 @@ def customised_equations(
         (the last DH frame of modified rows; of a tree the frame of the tool's body), as Gautier
         and Khalil's terminal forces are. Only for INVERSE_DYNAMICS. A wrench w at the flange in
         space axes adds -J^T w.
-    search : bool
-        Whether to look for the form with the fewest operations, of torques and the mass matrix:
-        seconds for an arm, minutes for a tree, for a twentieth fewer operations.
     classical : bool
         Whether the ten parameters of each link are used as they are, instead of base
         parameters: for comparison, for it costs more.
@@ -229,6 +220,8 @@ def customised_equations(
     ------
     SettingsError
         If a regressor is to have parameters at run time.
+    InertiaError
+        If forward dynamics are asked for and a joint moves no inertia.
 
     """
     at_run_time = parameters is Parameters.RUN_TIME
@@ -237,25 +230,17 @@ def customised_equations(
             'A regressor has no inertial parameters to set at run time; leave them baked in.'
         )
 
-    def written(candidate: Plan) -> tuple[Graph, list[Output]]:
-        graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
-        symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
-        chain = build_chain(description, None if at_run_time else gravity, symbols)
-        return graph, outputs_of(quantity, graph, chain, candidate, terminal_wrench, columns)
-
-    classical = classical or quantity is Quantity.REGRESSOR
-    chain = build_chain(description, gravity)
-    free = {'movable_tip': not terminal_wrench, 'classical': classical}
-    if search and quantity in _SEARCHED:
-        plan = find_plan(
-            chain,
-            lambda one: [output.value for output in written(one)[1]],
-            turnable_tip=not at_run_time and not terminal_wrench,
-            **free,
-        )
-    else:
-        plan = plain_plan(chain, **free)
-    graph, outputs = written(plan)
+    graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
+    symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
+    chain = build_chain(description, None if at_run_time else gravity, symbols)
+    outputs = outputs_of(
+        quantity,
+        graph,
+        chain,
+        terminal_wrench=terminal_wrench,
+        classical=classical,
+        columns=columns,
+    )
     known = form(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('f', 'm') if terminal_wrench else ())), known.shape
     if slopes:
@@ -265,23 +250,12 @@ def customised_equations(
         description,
         tuple(gravity_vector(gravity).tolist()),
         quantity,
-        plan,
         graph,
         tuple(outputs),
         arrays,
         shape,
         parameter_names(description.n) if at_run_time else (),
     )
-
-
-# Those of one sweep; what is made of several takes the plain plan.
-_SEARCHED = (
-    Quantity.INVERSE_DYNAMICS,
-    Quantity.NONLINEAR_EFFECTS,
-    Quantity.GRAVITY,
-    Quantity.CORIOLIS,
-    Quantity.MASS_MATRIX,
-)
 
 
 def parameter_names(n: int) -> tuple[str, ...]:
@@ -308,8 +282,9 @@ def outputs_of(
     quantity: Quantity,
     graph: Graph,
     chain: GeneratorChain,
-    plan: Plan,
+    *,
     terminal_wrench: bool = False,
+    classical: bool = False,
     columns: Sequence[int] | None = None,
 ) -> list[Output]:
     """Return a quantity of a chain as expressions of a graph, which others may share."""
@@ -319,11 +294,12 @@ def outputs_of(
         return _matrix(array, tip_pose(graph, chain, q))
     if quantity is Quantity.JACOBIAN:
         return _matrix(array, jacobian(graph, chain, q))
-    regrouped = plan.apply(chain)
+    if not classical and quantity is not Quantity.REGRESSOR:
+        chain = regroup(with_origins_at_normals(chain, movable_tip=not terminal_wrench))
     if quantity is Quantity.MASS_MATRIX:
         return [
             Output(array, ((i, j),) if i == j else ((i, j), (j, i)), element)
-            for (i, j), element in sorted(mass_matrix(graph, regrouped, q).items())
+            for (i, j), element in sorted(mass_matrix(graph, chain, q).items())
         ]
     zeros = (graph.zero,) * n
     still = (graph.zero,) * 3
@@ -338,7 +314,7 @@ def outputs_of(
         *pushed,
         weightless=quantity in (Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX),
     )
-    values = inverse_dynamics(graph, regrouped, inputs, plan.style)
+    values = inverse_dynamics(graph, chain, inputs)
     if quantity is Quantity.DERIVATIVES:
         return _derivatives(graph, values, (inputs.q, inputs.dq, inputs.ddq))
     if quantity is Quantity.CORIOLIS_MATRIX:
@@ -355,7 +331,7 @@ def outputs_of(
     if quantity is Quantity.FORWARD_DYNAMICS:
         given = zip(_variables(graph, 'tau', n), values)
         pushes = [torque - effects for torque, effects in given]
-        values = _solved(graph, mass_matrix(graph, regrouped, q), pushes)
+        values = _solved(graph, mass_matrix(graph, chain, q), pushes, chain.names)
     return [Output(array, ((i,),), value) for i, value in enumerate(values)]
 
 
@@ -397,13 +373,16 @@ def _slopes(
 
 
 def _solved(
-    graph: Graph, elements: Mapping[tuple[int, int], Expression], right: Sequence[Expression]
+    graph: Graph,
+    elements: Mapping[tuple[int, int], Expression],
+    right: Sequence[Expression],
+    names: Sequence[str],
 ) -> list[Expression]:
     """
     Return x with M x = right, by M = L D L^T without square roots.
 
     Golub and Van Loan 2013, section 4.1.2: n divisions. Of M the elements (i, j), i <= j, are
-    read.
+    read. A joint whose pivot is zero at every position is named.
     """
     n = len(right)
     L: dict[tuple[int, int], Expression] = {}
@@ -411,6 +390,12 @@ def _solved(
     inverse: list[Expression] = []
     for j in range(n):
         pivot = elements[j, j] - graph.total(L[j, k] * scaled[j, k] for k in range(j))
+        if pivot.is_zero:
+            raise InertiaError(
+                f'The mass matrix is singular: {names[j]} moves no mass that the joints before it '
+                'do not move alike, and has no rotor inertia, so its acceleration is '
+                'undetermined. Give its link an inertia, or the joint a rotor_inertia.'
+            )
         inverse.append(graph.reciprocal(pivot))
         graph.name(f'D{j + 1}', pivot)
         graph.name(f'E{j + 1}', inverse[j])

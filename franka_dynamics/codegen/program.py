@@ -11,7 +11,7 @@ sums and products downstream absorb the sign, so that hardly a negation is left.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import re
 
@@ -80,12 +80,6 @@ class Output:
     array: str
     places: tuple[tuple[int, ...], ...]
     value: Expression
-
-
-def operations(outputs: Iterable[Expression]) -> tuple[int, int]:
-    """Return how many multiplications and additions an evaluation takes."""
-    kinds = [node.kind for node in reachable(outputs, into_constants=False) if not node.constant]
-    return kinds.count(MULTIPLY), kinds.count(ADD) + kinds.count(SUBTRACT)
 
 
 def write_program(

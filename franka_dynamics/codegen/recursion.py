@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 from .chain import GeneratorChain, GeneratorJoint, Moments
 from .expression import Expression, Graph
-from .regrouping import RegroupedChain
 from .vectors import (
     add,
     apply,
@@ -56,26 +55,6 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Style:
-    """
-    Ways of writing the same recursion that cost differently.
-
-    `unit` measures lengths [m]: one that equals it costs no multiplication. The sets hold joints,
-    from 0:
-
-    - `unturned`: the wrench on the link is written in the axes before the joint's turn, the
-      link's moments turned instead of its motion; the shorter way at the tip, whose motion
-      nothing else needs;
-    - `doubled_x`, `doubled_y`: Uzx and Uzy come from 2 omega_z, where domega is not needed.
-    """
-
-    unit: float = 1.0
-    unturned: frozenset[int] = frozenset()
-    doubled_x: frozenset[int] = frozenset()
-    doubled_y: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True)
 class Spread:
     """The matrix U of a link, by rows, with combinations of its elements that come for less."""
 
@@ -91,22 +70,22 @@ class BodyMotion:
     omega: Vector
     spin: Vector  # domega
     spread: Spread
-    acceleration: Vector  # of the origin, over the unit
+    acceleration: Vector  # of the origin
     at_joint: Vector  # the same vector in the previous frame, for a revolute joint
 
 
-def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs, style: Style) -> list[BodyMotion]:
+def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[BodyMotion]:
     """Return the motion of every link, from the base to the tips."""
     still: Vector = (graph.zero, graph.zero, graph.zero)
     motions: list[BodyMotion] = []
     for j, parent in enumerate(chain.parents):
         if parent == BASE:
             gravity = lifted(graph, chain.gravity[j])
-            up = still if inputs.weightless else scale(-1.0 / style.unit, gravity)
+            up = still if inputs.weightless else scale(-1.0, gravity)
             last = BodyMotion(still, still, Spread((still, still, still)), up, still)
         else:
             last = motions[parent]
-        motion = _through_joint(graph, chain.joints, j, last, inputs, style)
+        motion = _through_joint(graph, chain.joints[j], j, last, inputs)
         motions.append(motion)
         _name(graph, j, motion)
     return motions
@@ -119,35 +98,31 @@ def joint_turn(graph: Graph, joint: GeneratorJoint, position: Expression) -> Tur
 
 def _through_joint(
     graph: Graph,
-    joints: tuple[GeneratorJoint, ...],
+    joint: GeneratorJoint,
     j: int,
     last: BodyMotion,
     inputs: Inputs,
-    style: Style,
 ) -> BodyMotion:
-    joint = joints[j]
-    arm = arm_to(graph, joint, inputs.q[j], style.unit)
+    arm = arm_to(graph, joint, inputs.q[j])
     at_joint = add(last.acceleration, apply(last.spread.rows, arm))
     turned = joint_turn(graph, joint, inputs.q[j])
     if not joint.revolute:
-        return _slide(joint, last, at_joint, turned, (inputs.dq[j], inputs.ddq[j]), style)
+        return _slide(joint, last, at_joint, turned, (inputs.dq[j], inputs.ddq[j]))
     linear = rotate_back(turned, untwist(joint, at_joint))
     if 0.0 not in (joint.cos_alpha, joint.sin_alpha):
         return _turn_skew(joint, last, at_joint, turned, linear, (inputs.dq[j], inputs.ddq[j]))
     axis = lifted(graph, joint.axis)
     source = (untwist(joint, last.omega), untwist(joint, apply(last.spread.rows, axis)))
     rates = (source[0][2] + inputs.dq[j], untwist(joint, last.spin)[2] + inputs.ddq[j])
-    return _turn_about(j, source, rates, turned, at_joint, linear, style)
+    return _turn_about(source, rates, turned, at_joint, linear)
 
 
 def _turn_about(
-    j: int,
     source: tuple[Vector, Vector],
     rates: tuple[Expression, Expression],
     turned: Turn,
     at_joint: Vector,
     linear: Vector,
-    style: Style,
 ) -> BodyMotion:
     """Go through a revolute joint whose axis is parallel or perpendicular to the last."""
     x, y, _ = rotate_back(turned, source[0])
@@ -155,12 +130,10 @@ def _turn_about(
     z, spin_z = rates
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
     spin_y, spin_x = xz_axis - xz, yz - yz_axis
-    zx = x * (2.0 * z) - xz_axis if j in style.doubled_x else xz - spin_y
-    zy = y * (2.0 * z) - yz_axis if j in style.doubled_y else yz + spin_x
     rows: Matrix = (
         (zz_axis + (xx - zz), xy - spin_z, xz_axis),
         (xy + spin_z, -(xx + zz), yz_axis),
-        (zx, zy, zz_axis),
+        (xz - spin_y, yz + spin_x, zz_axis),
     )
     spin = spin_x, spin_y, spin_z
     return BodyMotion((x, y, z), spin, Spread(rows, squares=(xx, zz)), linear, at_joint)
@@ -189,7 +162,6 @@ def _slide(
     at_joint: Vector,
     turned: Turn,
     rates: tuple[Expression, Expression],
-    style: Style,
 ) -> BodyMotion:
     """Go through a prismatic joint: the link turns as the one before it."""
 
@@ -201,9 +173,8 @@ def _slide(
     sides = (joint.cos_alpha, joint.cos_gamma, *(abs(value.number or 0.0) for value in turned))
     quarter = all(abs(side) in (0.0, 1.0) for side in sides)
     rows: Matrix = tuple(zip(*columns)) if quarter else _matrix(omega, spin)  # type: ignore
-    unit = 1.0 / style.unit
-    twice = (2.0 * rates[0]) * unit
-    moving = add(into(at_joint), (twice * omega[1], -(twice * omega[0]), rates[1] * unit))
+    twice = 2.0 * rates[0]
+    moving = add(into(at_joint), (twice * omega[1], -(twice * omega[0]), rates[1]))
     return BodyMotion(omega, spin, Spread(rows), moving, at_joint)
 
 
@@ -230,17 +201,13 @@ def _name(graph: Graph, j: int, motion: BodyMotion) -> None:
 Wrench = tuple[Vector, Vector]  # force, moment about the origin
 
 
-def inverse_dynamics(
-    graph: Graph, regrouped: RegroupedChain, inputs: Inputs, style: Style
-) -> list[Expression]:
+def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Expression]:
     """Return the torque (or force) of every joint."""
-    chain = regrouped.chain
-    motions = outward(graph, chain, inputs, style)
-    inward = _Inward(graph, regrouped, inputs, style, motions)
+    inward = _Inward(graph, chain, inputs)
     none: Vector = (graph.zero, graph.zero, graph.zero)
     # What hangs on each link, the terminal wrench on the one that carries the tip.
     beyond: list[Wrench] = [(none, none)] * chain.n
-    beyond[chain.tip_body] = scale(style.unit, inputs.force), inputs.moment
+    beyond[chain.tip_body] = inputs.force, inputs.moment
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
         wrench = inward.gather(j, beyond[j])
@@ -253,17 +220,20 @@ def inverse_dynamics(
 
 
 class _Inward:
-    def __init__(
-        self,
-        graph: Graph,
-        regrouped: RegroupedChain,
-        inputs: Inputs,
-        style: Style,
-        motions: list[BodyMotion],
-    ) -> None:
-        self.graph, self.inputs, self.style, self.motions = graph, inputs, style, motions
-        self.joints, self.kept = regrouped.chain.joints, regrouped.kept
-        self.parents = regrouped.chain.parents
+    def __init__(self, graph: Graph, chain: GeneratorChain, inputs: Inputs) -> None:
+        self.graph, self.inputs = graph, inputs
+        self.motions = outward(graph, chain, inputs)
+        self.joints, self.parents = chain.joints, chain.parents
+        # At a tip, whose motion nothing else needs, it is shorter to turn the link's moments than
+        # its motion: the wrench on the link is written in the axes before the joint's turn.
+        self.unturned = {
+            j
+            for j, joint in enumerate(chain.joints)
+            if j not in chain.parents
+            and chain.parents[j] != BASE
+            and joint.revolute
+            and 0.0 in (joint.cos_alpha, joint.sin_alpha)
+        }
 
     def turn(self, j: int) -> Turn:
         return joint_turn(self.graph, self.joints[j], self.inputs.q[j])
@@ -271,8 +241,8 @@ class _Inward:
     def gather(self, j: int, beyond: Wrench) -> Wrench:
         """Add what link j itself takes to what is handed down to it."""
         motion, moments = self.motions[j], self.joints[j].moments
-        if j in self.style.unturned:
-            own = self._unturned(j)
+        if j in self.unturned:
+            own = self._before_turn(j)
             beyond = rotate(self.turn(j), beyond[0]), rotate(self.turn(j), beyond[1])
         else:
             own = self._link(j, motion.spread, motion.acceleration, moments)
@@ -286,27 +256,23 @@ class _Inward:
         force, moment = wrench
         joint, push = self.joints[j], self.inputs.ddq[j]
         if not joint.revolute:
-            return force[2] * (1.0 / self.style.unit) + joint.rotor_inertia * push
+            return force[2] + joint.rotor_inertia * push
         # Joint 1's rotor is in its link's couple already, where it adds to a constant.
         return moment[2] + joint.rotor_inertia * push if j else moment[2]
 
     def propagate(self, j: int, wrench: Wrench) -> Wrench:
         """Return the wrench on the antecedent, in its frame and about its origin."""
-        joint, unit = self.joints[j], self.style.unit
-        straight = j in self.style.unturned
+        joint = self.joints[j]
+        straight = j in self.unturned
         turned = (self.graph.lift(1.0), self.graph.zero) if straight else self.turn(j)
         force, moment = (twist(joint, rotate(turned, part)) for part in wrench)
-        mass = self.graph.lift(self.kept[j]) * (unit * unit)
-        force = add(force, scale(mass, self.motions[j].at_joint))
-        lever = cross(arm_to(self.graph, joint, self.inputs.q[j], unit), force)
+        lever = cross(arm_to(self.graph, joint, self.inputs.q[j]), force)
         return force, add(moment, lever)
 
     def _link(self, j: int, spread: Spread, acceleration: Vector, moments: Moments) -> Wrench:
         """Return the force on a link and the moment about its origin."""
-        unit = self.style.unit
-        h = scale(unit, lifted(self.graph, moments.first))
-        mass = self.graph.lift(moments.mass) * (unit * unit)
-        force = add(apply(spread.rows, h), scale(mass, acceleration))
+        h = lifted(self.graph, moments.first)
+        force = add(apply(spread.rows, h), scale(moments.mass, acceleration))
         lever = cross(h, acceleration)
         return force, add(self._couple(j, spread, moments), lever)
 
@@ -325,7 +291,7 @@ class _Inward:
             about_z + xz * uyz - yz * uxz + xy * yy_xx,
         )
 
-    def _unturned(self, j: int) -> Wrench:
+    def _before_turn(self, j: int) -> Wrench:
         """
         Return the wrench on a revolute joint's link in the axes before the joint's turn.
 

@@ -9,56 +9,38 @@ link j - 1. Taking them off link j is the regrouping of Gautier and Khalil 1990,
 YY, mZ and m are eliminated; written in second moments it is the motion of points, and YY_j is
 Szz_j. The whole tensor of a prismatic joint's link may move (eq. 21, as corrected: S_{j-1} + R S_j
 R').
-
-The freedom can be spent otherwise than on zeros in link j. A mass kept at a joint's origin takes
-first moments off the links before it, and a force at a point whose acceleration is needed anyway
-costs three multiplications where each element of a first moment costs five.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-import math
+from dataclasses import replace
 
 import numpy as np
 
 from .chain import GeneratorChain, GeneratorJoint, Moments
-from .expression import Number
-from ..arm import Convention, DHRow
 from ..dynamics.body_tree import BASE
+from ..dynamics.tree_rows import cos_sin
 
 _NOTHING = Moments(0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-_SOLVABLE = 1e-6  # smallest singular value, relative, of geometry that can cancel first moments
+_IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-@dataclass(frozen=True)
-class Cancellation:
-    """Masses kept at the origins of `joints`, so that these elements of first moments vanish."""
-
-    joints: tuple[int, ...]
-    elements: tuple[tuple[int, int], ...]  # (link, 0..2 for x..z)
-
-
-@dataclass(frozen=True)
-class RegroupedChain:
+def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> GeneratorChain:
     """
-    A chain whose links hold what a torque can show.
+    Return the same arm with revolute joints' origins at the common normals before their axes.
 
-    `kept[j]` is the mass at the origin of frame j, fixed to link j - 1, and no part of any link's
-    moments.
+    A Franka's frame 3 then stands in the shoulder, where no force need be known. The frame that
+    carries the tip stays in its place unless it is movable.
     """
-
-    chain: GeneratorChain
-    kept: tuple[Number, ...]
-
-
-def with_shifted_origins(chain: GeneratorChain, shifts: Sequence[float]) -> GeneratorChain:
-    """Return the same arm with each revolute joint's origin moved along its own axis [m]."""
-    joints = []
-    for joint, shift, parent in zip(chain.joints, shifts, chain.parents):
-        origin = np.array(joint.origin) + shift * np.array(joint.axis)
+    joints: list[GeneratorJoint] = []
+    shifts = [0.0] * chain.n  # of each origin along its own axis [m]
+    for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
+        origin, axis = np.array(joint.origin), np.array(joint.axis)
         origin[2] -= 0.0 if parent == BASE else shifts[parent]
+        if joint.revolute and parent != BASE and (j != chain.tip_body or movable_tip):
+            shifts[j] = -float(origin @ axis)
+        shift = shifts[j]
+        origin += shift * axis
         joints.append(
             replace(
                 joint,
@@ -69,94 +51,28 @@ def with_shifted_origins(chain: GeneratorChain, shifts: Sequence[float]) -> Gene
     return replace(chain, joints=tuple(joints))
 
 
-def with_turned_tip(chain: GeneratorChain) -> GeneratorChain:
-    """
-    Return the same arm with its last frame turned about its axis until hy vanishes.
-
-    Nothing follows the last link, so its x axis may point where the link's centre of mass lies.
-    Needs numbers; an arm whose tip has no first moment, or slides, is returned as it is.
-    """
-    joint = chain.joints[-1]
-    hx, hy = float(joint.moments.first[0]), float(joint.moments.first[1])  # type: ignore[arg-type]
-    if not joint.revolute or hy == 0.0:
-        return chain
-    angle = math.atan2(hy, hx)
-    c, s = math.cos(angle), math.sin(angle)
-    moments = joint.moments.expressed_in(
-        ((c, s, 0.0), (-s, c, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0)
-    )
-    moments = replace(moments, first=(math.hypot(hx, hy), 0.0, moments.first[2]))
-    tip = replace(joint, theta=joint.theta + angle, moments=moments)
-    return replace(chain, joints=(*chain.joints[:-1], tip))
-
-
-def regroup(chain: GeneratorChain, cancellations: Sequence[Cancellation] = ()) -> RegroupedChain:
-    """Return the chain with its base parameters, masses kept where a cancellation puts them."""
-    joints, elements = _flat(cancellations)
-    kept = dict(zip(joints, _kept_masses(chain, joints, elements))) if joints else {}
-    regrouped = _regroup(_with_merged_rotor(chain), kept)
-    # What was cancelled is zero, not the rounding that is left of it.
-    found = list(regrouped.chain.joints)
-    for link, axis in elements:
-        first = list(found[link].moments.first)
-        first[axis] = 0.0
-        found[link] = replace(
-            found[link], moments=replace(found[link].moments, first=(first[0], first[1], first[2]))
-        )
-    return replace(regrouped, chain=replace(regrouped.chain, joints=tuple(found)))
-
-
-def solvable(chain: GeneratorChain, cancellations: Sequence[Cancellation]) -> bool:
-    """Return whether masses at those joints can cancel those first moments at all."""
-    if not cancellations:
-        return True
-    response = _response(chain, *_flat(cancellations))
-    values = np.linalg.svd(response, compute_uv=False)
-    return bool(values[-1] > _SOLVABLE * max(values[0], _SOLVABLE))
-
-
-_IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-
-
-def _flat(
-    cancellations: Sequence[Cancellation],
-) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
-    return (
-        tuple(j for c in cancellations for j in c.joints),
-        tuple(element for c in cancellations for element in c.elements),
-    )
-
-
-def _regroup(chain: GeneratorChain, kept: Mapping[int, Number]) -> RegroupedChain:
+def regroup(chain: GeneratorChain) -> GeneratorChain:
+    """Return the chain with its base parameters: its links hold what a torque can show."""
+    chain = _with_merged_rotor(chain)
     joints = list(chain.joints)
-    masses: list[Number] = [0.0] * chain.n
     for j in reversed(range(chain.n)):
-        joint = joints[j]
-        if chain.parents[j] == BASE:
-            joints[j] = replace(
-                joint,
-                moments=_without_axis(joint.moments)
-                if joint.revolute
-                else replace(joint.moments, second=_NOTHING.second),
-            )
-            continue
-        parent = joints[chain.parents[j]]
+        joint, parent = joints[j], chain.parents[j]
         if joint.revolute:
-            masses[j] = kept.get(j, 0.0)
             moved = Moments(
-                joint.moments.mass - masses[j],
+                joint.moments.mass,
                 (0.0, 0.0, joint.moments.first[2]),
                 (0.0, 0.0, 0.0, 0.0, 0.0, joint.moments.second[5]),
             )
-            remains = _without_axis(joint.moments)
             arrived = moved.expressed_in(joint.twist.tolist(), joint.origin)
+            remains = _without_axis(joint.moments)
         else:
             moved = replace(_NOTHING, second=joint.moments.second)
-            remains = replace(joint.moments, second=_NOTHING.second)
             arrived = moved.expressed_in(_rotation(joint), (0.0, 0.0, 0.0))
+            remains = replace(joint.moments, second=_NOTHING.second)
         joints[j] = replace(joint, moments=remains)
-        joints[chain.parents[j]] = replace(parent, moments=parent.moments + arrived)
-    return RegroupedChain(replace(chain, joints=tuple(joints)), tuple(masses))
+        if parent != BASE:
+            joints[parent] = replace(joints[parent], moments=joints[parent].moments + arrived)
+    return replace(chain, joints=tuple(joints))
 
 
 def _without_axis(moments: Moments) -> Moments:
@@ -165,9 +81,7 @@ def _without_axis(moments: Moments) -> Moments:
 
 
 def _rotation(joint: GeneratorJoint) -> list[list[float]]:
-    # DHRow's twist is exact at quarter turns, so that zeros stay zeros.
-    about_x = DHRow(alpha=joint.theta).transform(Convention.MODIFIED)
-    c, s = about_x[1, 1], about_x[2, 1]
+    c, s = cos_sin(joint.theta)
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     rotation: list[list[float]] = (joint.twist @ turn).tolist()
     return rotation
@@ -192,42 +106,3 @@ def _with_merged_rotor(chain: GeneratorChain) -> GeneratorChain:
         moments=replace(second.moments, second=(xx + half, xy, xz, yy + half, yz, zz - half)),
     )
     return replace(chain, joints=(first, merged, *chain.joints[2:]))
-
-
-def _kept_masses(
-    chain: GeneratorChain,
-    joints: Sequence[int],
-    elements: Sequence[tuple[int, int]],
-) -> list[Number]:
-    """Return the masses that cancel the elements: linear in the parameters, geometry fixed."""
-    inverse = np.linalg.inv(_response(chain, joints, elements))
-    plain = _regroup(chain, {}).chain
-    present = [plain.joints[link].moments.first[axis] for link, axis in elements]
-    masses: list[Number] = []
-    for row in inverse:
-        mass: Number = 0.0
-        for factor, element in zip(row, present):
-            mass = mass - float(factor) * element
-        masses.append(mass)
-    return masses
-
-
-def _response(
-    chain: GeneratorChain,
-    joints: Sequence[int],
-    elements: Sequence[tuple[int, int]],
-) -> np.ndarray:
-    """Return what a unit mass kept at each joint adds to each element."""
-    empty = replace(
-        chain, joints=tuple(replace(joint, moments=_NOTHING) for joint in chain.joints)
-    )
-    columns = []
-    for j in joints:
-        found = _regroup(empty, {j: 1.0}).chain
-        columns.append(
-            [
-                float(found.joints[link].moments.first[axis])  # type: ignore[arg-type]
-                for link, axis in elements
-            ]
-        )
-    return np.array(columns).T

@@ -81,12 +81,10 @@ def untwist(joint: GeneratorJoint, vector: Vector) -> Vector:
     return x, y * c + z * s, z * c - y * s
 
 
-def arm_to(graph: Graph, joint: GeneratorJoint, position: Expression, unit: float = 1.0) -> Vector:
-    """Return a joint's origin in the frame before it, over a unit of length."""
-    arm = [graph.lift(component / unit) for component in joint.origin]
-    if not joint.revolute:
-        arm = [a + (axis * position) * (1.0 / unit) for a, axis in zip(arm, joint.axis)]
-    return arm[0], arm[1], arm[2]
+def arm_to(graph: Graph, joint: GeneratorJoint, position: Expression) -> Vector:
+    """Return a joint's origin in the frame before it."""
+    arm = lifted(graph, joint.origin)
+    return arm if joint.revolute else add(arm, scale(position, lifted(graph, joint.axis)))
 
 
 def turned_moments(graph: Graph, turned: Turn, moments: Moments) -> Moments:

@@ -191,6 +191,13 @@ class BodyTree:
         return np.array([spatial_inertia(inertia) for inertia in self.inertias])
 
 
+def as_tree(description: ArmDescription | BodyTree) -> BodyTree:
+    """Return an arm's tree of bodies, or the tree itself."""
+    if isinstance(description, BodyTree):
+        return description
+    return BodyTree.from_description(description)
+
+
 def joint_twists(description: ArmDescription) -> Array:
     """
     Return each joint's unit twist (v, omega) in the DH frame of the link it moves, shape (n, 6).

@@ -292,10 +292,15 @@ def solve_acceleration(
     try:
         return np.asarray(np.linalg.solve(mass, torque[..., None])[..., 0], dtype=float)
     except np.linalg.LinAlgError:
-        raise InertiaError(
-            'The mass matrix is singular: some joint moves no mass and has no '
-            'rotor inertia, so its acceleration is undetermined.'
-        ) from None
+        raise singular_mass_matrix() from None
+
+
+def singular_mass_matrix() -> InertiaError:
+    """Return the error of an arm whose accelerations are undetermined."""
+    return InertiaError(
+        'The mass matrix is singular: some joint moves no mass and has no '
+        'rotor inertia, so its acceleration is undetermined.'
+    )
 
 
 class EquationOfMotionModel(DynamicsModel):

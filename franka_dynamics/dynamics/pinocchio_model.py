@@ -22,6 +22,7 @@ from .model import (
     gravity_vector,
     require_centers_of_mass,
     require_reference_frame,
+    singular_mass_matrix,
     total_mass,
     wrench_stack,
 )
@@ -241,14 +242,23 @@ class PinocchioModel:
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
-        """Return ddq by the articulated-body algorithm, shape (n,) [rad/s^2]."""
+        """
+        Return ddq by the articulated-body algorithm, shape (n,) [rad/s^2].
+
+        Raises
+        ------
+        InertiaError
+            If a joint moves no mass and has no rotor.
+
+        """
         position = self._q(q)
         velocity = self.description.joint_vector(dq, 'dq')
         torque = self.description.joint_vector(tau, 'tau')
-        if wrench is None:
-            return pin.aba(self.model, self.data, position, velocity, torque).copy()
-        forces = self._forces(position, wrench)
-        return pin.aba(self.model, self.data, position, velocity, torque, forces).copy()
+        given = () if wrench is None else (self._forces(position, wrench),)
+        pushes = pin.aba(self.model, self.data, position, velocity, torque, *given).copy()
+        if not np.isfinite(pushes).all():
+            raise singular_mass_matrix()
+        return pushes
 
     @_each_state
     def center_of_mass(self, q: ArrayLike) -> Array:

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from .body_tree import BASE, BodyTree
-from ..arm import ArmDescription, Convention, DHRow, JointKind
+from ..arm import Convention, DHRow, JointKind
 from ..errors import TreeError
 from ..spatial import inverse_transform
 from ..typing import Array
@@ -58,29 +58,6 @@ def cos_sin(angle: float) -> tuple[float, float]:
     return float(turn[1, 1]), float(turn[2, 1])
 
 
-def serial_rows(description: ArmDescription) -> tuple[TreeRow, ...]:
-    """
-    Return an arm's rows as those of a tree; joint 1 stands in frame {0}, not in the space frame.
-
-    Raises
-    ------
-    TreeError
-        If its rows are in the standard convention, where the joint does not lie along its own
-        frame's z; `in_modified_convention` rewrites it.
-
-    """
-    if description.convention is not Convention.MODIFIED:
-        raise TreeError(
-            f'{description.name} has rows of the standard convention, whose joints do '
-            "not lie along their own frames' z; rewrite it with "
-            'arm.in_modified_convention().'
-        )
-    return tuple(
-        TreeRow(i - 1, joint.kind, 0.0, 0.0, joint.row)
-        for i, joint in enumerate(description.joints)
-    )
-
-
 def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
     """
     Return the rows of a tree whose joints lie along their own frames' z, whatever its placements.
@@ -110,11 +87,10 @@ def with_axes_along_z(tree: BodyTree) -> BodyTree:
     """
     Return the same tree with every body's frame moved so that its joint lies along z.
 
-    A revolute joint's frame goes to the point of the axis nearest to where it was; frames that
-    are in place stay. Inertias, placements and the tool are rewritten, so that poses of the tool,
-    torques and energies are the same.
+    Inertias, placements and the tool are rewritten, so that poses of the tool, torques and
+    energies are the same.
     """
-    moves = [np.eye(4) if _is_along_z(twist) else _to_axis(twist) for twist in tree.twists]
+    moves = frames_along_z(tree)
     backs = [inverse_transform(move) for move in moves]
     placements, twists = [], []
     for i, parent in enumerate(tree.parents):
@@ -133,6 +109,18 @@ def with_axes_along_z(tree: BodyTree) -> BodyTree:
         tree.tool_body,
         backs[tree.tool_body] @ tree.tool,
         tree.names,
+    )
+
+
+def frames_along_z(tree: BodyTree) -> Array:
+    """
+    Return, in each body's frame, the pose of the frame whose z lies along its joint, (n, 4, 4).
+
+    A revolute joint's frame goes to the point of the axis nearest to where it was; frames that
+    are in place stay.
+    """
+    return np.array(
+        [np.eye(4) if _is_along_z(twist) else _to_axis(twist) for twist in tree.twists]
     )
 
 

@@ -16,7 +16,7 @@ Needs sympy.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import re
 from typing import Any
 
@@ -25,9 +25,10 @@ from numpy.typing import ArrayLike
 
 from .base_parameters import base_parameters
 from ..arm import ArmDescription
+from ..dynamics.body_tree import as_tree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
-from ..dynamics.tree_rows import cos_sin, serial_rows, TreeRow
+from ..dynamics.tree_rows import cos_sin, tree_rows, TreeRow
 from ..errors import needing
 
 with needing('Base parameters in letters need sympy', 'symbolic'):
@@ -151,7 +152,7 @@ def regrouping_in_letters(
 
     """
     numbers = base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
-    rows = serial_rows(arm)
+    rows = tree_rows(as_tree(replace(arm, base=np.eye(4))))
     letters, values = _letters(rows)
     n, names = len(rows), numbers.standard_names
     # Row by row: which multiple of which standard parameter stands at each place.

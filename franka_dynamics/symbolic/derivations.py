@@ -17,7 +17,6 @@ from ..codegen.chain import build_chain
 from ..codegen.emit import operation_count
 from ..codegen.equations import outputs_of, parameter_names, parameter_values, Quantity
 from ..codegen.expression import Graph
-from ..codegen.plan import plain_plan
 from ..codegen.program import write_program
 from ..dynamics.model import require_reference_frame
 from ..rpr import symbolic as rpr
@@ -102,7 +101,7 @@ def equations(description: ArmDescription) -> list[Section]:
     outputs = [
         replace(output, array=letter)
         for quantity, letter in _OF_MOTION.items()
-        for output in outputs_of(quantity, graph, chain, plain_plan(chain))
+        for output in outputs_of(quantity, graph, chain)
     ]
     names = parameter_names(description.n)
     program = write_program('equations', graph, outputs, ('q', 'dq'), names)

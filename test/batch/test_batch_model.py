@@ -3,6 +3,7 @@
 """Batches against Pinocchio, state by state; NaN, layouts, threads and wrong input."""
 
 import os
+import pickle
 import subprocess
 import sys
 
@@ -17,9 +18,10 @@ from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.compiled import STATES_PER_THREAD
 from franka_dynamics.codegen.equations import form, Quantity
 from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
-from franka_dynamics.errors import JointVectorError, TreeError
+from franka_dynamics.errors import JointVectorError
 from franka_dynamics.identification.base_parameters import base_parameters
 
 from .quantities import ARGUMENTS
@@ -255,9 +257,21 @@ def test_gravity_that_is_no_vector_is_refused_when_built(description, gravity):
         BatchModel(description, gravity)
 
 
-def test_a_tree_whose_axes_are_askew_is_refused_when_built():
-    with pytest.raises(TreeError, match='with_axes_along_z'):
-        BatchModel(BodyTree.from_description(random_arm(2, convention=Convention.STANDARD)))
+def test_a_tree_whose_axes_are_askew_has_the_arms_torques():
+    arm = random_arm(2, convention=Convention.STANDARD)
+    states = sample_states(arm, 5, seed=2)
+    tree = BatchModel(BodyTree.from_description(arm))
+    expected = NewtonEulerModel(arm).inverse_dynamics(*states)
+    assert_close(tree.inverse_dynamics(*states), expected)
+
+
+def test_a_model_that_has_run_can_be_pickled():
+    model = BatchModel(load('rpr'), TILTED, threads=1)
+    q = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
+    expected = model.gravity(q)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.gravity(q), expected)
+    assert again.threads == 1
 
 
 def test_angles_of_many_turns_have_the_torques_of_their_sines(fer):

@@ -3,16 +3,21 @@
 """The generated C header, compiled by a C compiler, against Pinocchio on 1,000 states."""
 
 import ctypes
+from dataclasses import replace
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.arm import JointKind, load
+from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.cli.main import main
+from franka_dynamics.codegen.cuda import cuda_source
+from franka_dynamics.codegen.emit import c_header, python_module
+from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import OutputError
 
 from .arms import standard_parameters
 
@@ -80,6 +85,41 @@ def test_a_compiled_baked_header_gives_all_pinocchios_quantities(tmp_path):
     )
     for found, reference in zip((tau, g, c, m), expected):
         np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)
+
+
+def sliding():
+    """Return an arm of three prismatic joints, whose gravity depends on no position."""
+    return random_arm(np.random.default_rng(3), joints=3, kinds=(JointKind.PRISMATIC,))
+
+
+def strange():
+    """Return an arm whose names would end a comment, a docstring or an identifier."""
+    return replace(load('rpr'), name='a*/ b', hand='"""\\', inertial_set='*/ */')
+
+
+@pytest.mark.parametrize('arm', [sliding(), strange()], ids=['sliding', 'strange'])
+@pytest.mark.parametrize('parameters', Parameters)
+def test_headers_of_any_arm_compile_without_a_warning(arm, parameters, tmp_path):
+    listed = [
+        customised_equations(arm, quantity, parameters=parameters)
+        for quantity in Quantity
+        if quantity is not Quantity.REGRESSOR
+    ]
+    (tmp_path / 'arm.h').write_text(c_header(listed))
+    (tmp_path / 'arm.c').write_text('#include "arm.h"\n')
+    subprocess.run(
+        [COMPILER, *STRICT, '-Wno-unused-function', '-c', 'arm.c'], check=True, cwd=tmp_path
+    )
+    names = {}
+    exec(compile(python_module(listed), 'arm.py', 'exec'), names)
+    assert callable(names['gravity'])
+
+
+@pytest.mark.parametrize('write', [c_header, python_module, cuda_source])
+def test_a_quantity_listed_twice_is_refused(write):
+    gravity = customised_equations(load('rpr'), Quantity.GRAVITY)
+    with pytest.raises(OutputError, match='gravity is listed twice'):
+        write([gravity, gravity])
 
 
 def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):

@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.sampling import sample_states
-from franka_dynamics.codegen import equations
+from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.derivatives import tree_motion
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import InertiaError
 
 from .arms import arms, runnable, standard_parameters
 from ..agreement import assert_close
@@ -57,10 +59,18 @@ def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, para
         assert_close(out, reference, RTOL)
 
 
-def test_nothing_is_searched_unless_it_is_asked_for(monkeypatch):
-    monkeypatch.setattr(equations, 'find_plan', None)
-    for quantity in Quantity:
-        customised_equations(load('rpr'), quantity)
+@pytest.mark.parametrize('name', ['rpr', 'fer'])
+def test_forward_dynamics_of_a_massless_tip_is_refused_naming_the_joint(name):
+    arm = load(name)
+    massless = LinkInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+    joints = tuple(replace(joint, rotor_inertia=0.0) for joint in arm.joints)
+    arm = replace(arm, links=(*arm.links[:-1], massless), joints=joints)
+    with pytest.raises(InertiaError, match=f'{arm.joint_names[-1]} moves no mass'):
+        customised_equations(arm, Quantity.FORWARD_DYNAMICS)
+    still = np.zeros(arm.n)
+    for model in (BatchModel(arm), PinocchioModel(arm), NewtonEulerModel(arm)):
+        with pytest.raises(InertiaError, match='no mass'):
+            model.forward_dynamics(still, still, still)
 
 
 @pytest.mark.parametrize('seed', [1, 4])

@@ -37,16 +37,6 @@ def test_a_random_tree_written_plainly_has_its_own_dynamics(seed):
         assert_close(out, value)
 
 
-@pytest.mark.parametrize('seed', [1, 5])
-def test_the_searched_plan_of_a_random_tree_keeps_its_torques(seed):
-    tree = random_tree_of_rows(seed, special=0.9)
-    q, dq, ddq = np.random.default_rng(seed).uniform(-2.0, 2.0, (3, tree.n))
-    tau = np.empty(tree.n)
-    equations = customised_equations(tree, gravity=TILTED, search=True)
-    runnable(equations)['inverse_dynamics'](q, dq, ddq, tau)
-    assert_close(tau, tree_motion(tree, q, dq, ddq, gravity=TILTED).tau)
-
-
 def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
     # Three bodies, two of them on the first: larger trees' code only takes longer to compile.
     tree = random_tree_of_rows(105, special=0.9)
