@@ -145,8 +145,7 @@ def write_examples_page(app):
     for path in sorted((Path(__file__).parents[1] / 'examples').glob('*.py')):
         text = ast.get_docstring(ast.parse(path.read_text('utf-8'))) or ''
         lines += [*title(path.stem, '-'), _MARKUP.sub(r'\\\1', text.replace('`', '``')), '']
-        picture = Path(__file__).parent / 'images' / f'{path.stem[3:]}.png'
-        if picture.exists():
+        for picture in (Path(__file__).parent / 'images').glob(f'{path.stem[3:]}.*'):
             lines += [f'.. image:: ../../images/{picture.name}', f'   :alt: {path.stem}', '']
     write('examples.rst', lines)
 
