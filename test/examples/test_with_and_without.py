@@ -38,6 +38,6 @@ def test_feedforward_leaves_less_than_half_of_the_error(example, capsys):
 
 
 def test_the_committed_picture_moves_and_is_small():
-    image = pytest.importorskip('PIL.Image').open(PICTURE)
-    assert image.n_frames > 20
+    with pytest.importorskip('PIL.Image').open(PICTURE) as image:
+        assert image.n_frames > 20
     assert PICTURE.stat().st_size < 1.5e6

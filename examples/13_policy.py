@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+A policy's joint targets at 30 Hz become feedforward torques at 1 kHz, without ROS.
+
+A learned policy (LeRobot, a gymnasium environment) gives joint positions a few times a second,
+one target at a time or in chunks. Three controllers with the same weak PD gains follow them on a
+simulated arm: the PD torque alone with the latest target held, the single targets as a smooth
+stream with feedforward, and chunks of targets with feedforward. Each line says how late the arm
+is, and how far it is off the policy's motion when that delay is taken out.
+
+Replace `policy` by yours, and `ArmSimulation` by your arm's interface.
+"""
+
+import argparse
+from dataclasses import replace
+
+import numpy as np
+
+try:
+    import mujoco  # noqa: F401
+except ImportError as error:
+    raise SystemExit(f"{error}; this example needs pip install 'franka_dynamics[sim]'") from None
+
+import franka_dynamics as fd
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.simulation.arm_simulation import ArmSimulation
+from franka_dynamics.simulation.model_trial import draw_plant
+
+KP = (40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0)  # N m/rad
+KD = (4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5)  # N m s/rad
+STEP_S, PERIOD_S = 1e-3, 0.033  # of the arm; between two targets of the policy
+CHUNK, CHUNK_EVERY = 30, 15  # targets in a chunk; after how many targets the next chunk comes
+SETTLE_S, DURATION_S = 1.0, 8.0
+MOST_DELAY_S = 0.4
+
+
+def policy(arm, time):
+    """Return the joint positions (n,) [rad] that are wanted at a time [s], at rest before zero."""
+    x = np.clip(time / 2.0, 0.0, 1.0)
+    swing = np.sin(2.0 * np.pi * 0.6 * time + np.arange(arm.n)) * [
+        0.4,
+        0.2,
+        0.3,
+        0.2,
+        0.4,
+        0.3,
+        0.5,
+    ]
+    return arm.home + x**3 * (10.0 - 15.0 * x + 6.0 * x**2) * swing
+
+
+def request_of(arm, k, way):
+    """Return what the controller is asked for at the policy's k-th target, or None."""
+    if way == 'stream':  # one position at time zero: a set-point
+        return TrajectoryRequest(arm.joint_names, np.zeros(1), policy(arm, k * PERIOD_S)[None, :])
+    if k % CHUNK_EVERY:
+        return None
+    ahead = PERIOD_S * np.arange(1, CHUNK + 1)  # the last chunk's rest is replaced
+    return TrajectoryRequest(
+        arm.joint_names, ahead, np.array([policy(arm, k * PERIOD_S + t) for t in ahead])
+    )
+
+
+def follow(arm, way):
+    """Return times (k,) [s], positions (k, n) [rad] and torques (k, n) [N m] of one run."""
+    plant = draw_plant(arm)
+    simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
+    settings = Settings(target='fci', kp=KP, kd=KD, stream_period=PERIOD_S)
+    controller = FeedforwardController(arm, settings)
+    controller.enable()
+    every, rows = round(PERIOD_S / STEP_S), []
+    for step in range(round((SETTLE_S + DURATION_S) / STEP_S)):
+        state, count = simulated.read(), step - round(SETTLE_S / STEP_S)
+        if way == 'PD alone':
+            target = policy(arm, max(0, count // every) * PERIOD_S)
+            torque = KP * (target - state.position) - KD * state.velocity
+        else:
+            if count >= 0 and count % every == 0:
+                asked = request_of(arm, count // every, way)
+                if asked is not None:
+                    follow_request(controller, asked)
+            cycle = controller.cycle(
+                state.time, state.position, state.velocity, state.time, effort=state.effort
+            )
+            controller.update_monitors(cycle)
+            torque = cycle.command
+            if controller.conflict:
+                raise SystemExit(f'{way}: the controller stopped: {controller.conflict}')
+        simulated.step(torque)
+        rows.append(
+            (count * STEP_S, simulated.position, np.zeros(arm.n) if torque is None else torque)
+        )
+    return tuple(np.array(column) for column in zip(*rows))
+
+
+def delay_and_error(arm, times, positions):
+    """Return the delay [s] at which an arm's motion fits the policy's best, and the rms [rad]."""
+    delays = np.arange(0.0, MOST_DELAY_S, 0.005)
+    late = times > 2.0 + MOST_DELAY_S
+    times, positions = times[late][::10], positions[late][::10]
+    errors = [
+        np.sqrt(np.mean((np.array([policy(arm, t - d) for t in times]) - positions) ** 2))
+        for d in delays
+    ]
+    best = int(np.argmin(errors))
+    return delays[best], errors[best]
+
+
+def main(argv=None) -> int:
+    """Print delay and error of the three; return 1 unless feedforward halves the error."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument('--arm', default='fr3', help='a shipped Franka arm (default: fr3)')
+    arm = fd.load(parser.parse_args(argv).arm)
+    found = {}
+    for way in ('PD alone', 'stream', 'chunks'):
+        times, positions, torques = follow(arm, way)
+        delay, error = delay_and_error(arm, times, positions)
+        largest = np.abs(np.diff(torques[times > 0.0], axis=0)).max()
+        print(
+            f'{way}: {1e3 * error:.1f} mrad rms off, {1e3 * delay:.0f} ms late, largest step of '
+            f'torque {largest:.2f} N m'
+        )
+        found[way] = error
+    return int(max(found['stream'], found['chunks']) > 0.5 * found['PD alone'])
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())
