@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, MISSING
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ._options import arm_prefix_option, file_option, NewFile
 from ._say import say, say_each
@@ -22,6 +23,9 @@ class ImportUrdf(NewFile):
     """Turn a URDF into an arm file: DH rows, inertials, limits; checked against Pinocchio's."""
 
     output: Path = file_option('the arm file to write (.yaml)', default=MISSING)
+    force: bool = option(
+        'write over a file that is there, and write one that departs from the URDF', default=False
+    )
     urdf: Path = option('the URDF; .xacro is expanded', 'URDF', positional=True)
     name: str | None = option("of the arm (default: the URDF's robot name)", default=None)
     joints: tuple[str, ...] = option(
@@ -40,7 +44,8 @@ class ImportUrdf(NewFile):
     def run(self) -> int:
         """Write the file and say what became of the URDF; 1 if the readings differ."""
         from ..arm import load
-        from ..arm.arm_file_writer import save
+        from ..arm.arm_file_writer import arm_file_text
+        from ..files import write_text
         from ..urdf.document import read_urdf
         from ..urdf.importer import import_urdf
         from ..validation.pinocchio_urdf import reading_differences
@@ -56,22 +61,35 @@ class ImportUrdf(NewFile):
             prefix=self.arm_prefix,
             convention=Convention(self.convention),
         )
-        save(arm.description, self.output, source=f'imported from {self.urdf.name}')
         say_each(arm.notes, 'note')
-        say(
-            f'{self.output}: {arm.description.n} joints from '
-            f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
-            f'{arm.tip}, {self.convention} DH rows.'
-        )
+        content = arm_file_text(arm.description, source=f'imported from {self.urdf.name}')
         # What is checked is the file, as it will be loaded.
-        named = load(self.output).with_joint_names(arm.urdf_joint_names)
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / 'arm.yaml'
+            file.write_text(content, encoding='utf-8')
+            named = load(file).with_joint_names(arm.urdf_joint_names)
         torque, pose = reading_differences(text, named, arm.mount, arm.tip)
         passed = torque <= TOLERANCE and pose <= TOLERANCE
-        why = '' if passed else '; angles written with few digits make nearly parallel axes'
+        if passed or self.force:
+            write_text(self.output, content)
+            say(
+                f'{self.output}: {arm.description.n} joints from '
+                f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
+                f'{arm.tip}, {self.convention} DH rows.'
+            )
         say(
             "against Pinocchio's own reading of the URDF, flange poses differ by up to "
             f'{pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
-            f'(tolerance {TOLERANCE:.0e}){why}.',
+            f'(tolerance {TOLERANCE:.0e}){"" if passed else _why(pose)}.',
             'pass' if passed else 'MISMATCH',
         )
+        if not (passed or self.force):
+            say(f'{self.output} was not written; --force writes it all the same.')
         return 0 if passed else 1
+
+
+def _why(pose: float) -> str:
+    """Return the likeliest reason for a mismatch, by the difference of the flange poses."""
+    if pose > TOLERANCE:
+        return '; angles written with few digits make nearly parallel axes'
+    return '; the axes agree, so masses were read wrongly: please report it with the URDF'

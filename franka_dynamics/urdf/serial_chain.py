@@ -19,7 +19,7 @@ from .document import parse_urdf, UrdfDocument, UrdfJoint
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
 from ..errors import listed, UrdfError
-from ..spatial import exp3, JointKind, pose_from_xyz_rpy
+from ..spatial import exp3, inverse_transform, JointKind, pose_from_xyz_rpy
 from ..typing import Array
 
 _KINDS = {
@@ -123,16 +123,19 @@ def read_chain(
         mount = mount @ joint.origin
     frames: list[Array] = []
     carried = [LinkInertia.zero() for _ in arm]
+    standing = LinkInertia.zero()
     bodies: list[list[str]] = [[] for _ in arm]
     tools: dict[str, Array] = {}
     held: dict[str, None] = {}
-    # A link, its pose in the frame of the arm's joint that carries it, which one (-1: the base),
-    # and whether nothing between them moves.
-    frontier = [(base, np.eye(4), -1, True)]
+    # A link, its pose in the frame of the arm's joint that carries it (in the base frame where
+    # it stands still), the number of that joint (-1: none), and whether it is fixed to it.
+    frontier = [(document.root, inverse_transform(mount), -1, True)]
     while frontier:
         link, pose, k, rigid = frontier.pop(0)
         inertia = document.links[link]
-        if k >= 0 and inertia is not None and inertia.mass > 0.0:
+        if inertia is not None and k < 0:
+            standing = standing + inertia.expressed_in(pose)
+        elif inertia is not None and inertia.parameters().any():
             carried[k] = carried[k] + inertia.expressed_in(pose)
             bodies[k].append(link)
         if k == len(arm) - 1 and rigid and link != arm[k].child:
@@ -167,7 +170,7 @@ def read_chain(
         document.source,
         base,
         mount,
-        document.links[base],
+        standing if standing.parameters().any() else None,
         tuple(
             ChainJoint(
                 joint.name,
@@ -182,7 +185,7 @@ def read_chain(
             for k, joint in enumerate(arm)
         ),
         tools,
-        tuple(joint.child for joint, inertia in zip(arm, carried) if inertia.mass == 0.0),
+        tuple(joint.child for joint, names in zip(arm, bodies) if not names),
         tuple(held),
         tuple(notes),
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`import-urdf`: the file moves and weighs as the URDF does; what does not fit is said."""
+"""`arm import`: the file moves and weighs as the URDF does; what does not fit is said."""
 
 import numpy as np
 import pinocchio as pin
@@ -80,6 +80,30 @@ def test_angles_of_five_digits_are_a_mismatch_with_its_cause(imported):
     nearly = six_axes().replace('xyz="0.5 0 0" rpy="0 0 0"', 'xyz="0.5 0 0" rpy="3.14159 0 0"')
     _, said = imported(nearly, status=1)
     assert 'MISMATCH: ' in said and 'few digits make nearly parallel axes' in said
+
+
+def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered):
+    nearly = six_axes().replace('xyz="0.5 0 0" rpy="0 0 0"', 'xyz="0.5 0 0" rpy="3.14159 0 0"')
+    urdf, file = tmp_path / 'a.urdf', tmp_path / 'a.yaml'
+    urdf.write_text(nearly, encoding='utf-8')
+    status, said = answered('arm', 'import', urdf, '--output', file)
+    assert status == 1 and 'was not written' in said
+    assert not file.exists()
+    assert answered('arm', 'import', urdf, '--output', file, '--force')[0] == 1
+    assert load(file).n == 6
+
+
+def test_inertia_without_mass_is_imported(imported):
+    rotor = (
+        '<link name="rotor"><inertial><mass value="0"/><inertia ixx="0.5" ixy="0" ixz="0" '
+        'iyy="0.5" iyz="0" izz="0.5"/></inertial></link><joint name="r" type="fixed">'
+        '<parent link="link3"/><child link="rotor"/></joint>'
+    )
+    arm, said = imported(six_axes(extra=rotor))
+    assert 'pass: ' in said
+    bare, _ = imported(six_axes())
+    added = arm.links[2].inertia - bare.links[2].inertia
+    np.testing.assert_allclose(added, 0.5 * np.eye(3), rtol=0.0, atol=1e-13)
 
 
 def test_a_gripper_is_carried_by_the_last_link_and_noted(imported):

@@ -11,7 +11,7 @@ from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import write_urdf
 
-from .urdf_texts import edited, inertial, with_elements
+from .urdf_texts import edited, inertial, with_elements, without
 
 NAMES = load('fer').joint_names
 FER = write_urdf(load('fer'))
@@ -119,3 +119,49 @@ def test_a_held_joint_stands_at_its_limit_nearest_zero():
 def test_another_chain_is_refused_in_one_sentence(text, names, sentence):
     with pytest.raises(UrdfError, match=sentence):
         read_chain(text, names)
+
+
+# A motor whose mass is in another link, as some exporters write it: an inertia without a mass.
+ROTOR = inertial(0.0, '0 0 0', '0 0 0', 'ixx="0.5" ixy="0" ixz="0" iyy="0.5" iyz="0" izz="0.5"')
+
+
+def test_a_body_of_inertia_without_mass_counts():
+    text = with_elements(
+        FER,
+        f'<link name="rotor">{ROTOR}</link><joint name="rotor_joint" type="fixed">'
+        '<parent link="fer_link3"/><child link="rotor"/></joint>',
+    )
+    chain = read_chain(text, NAMES)
+    assert_links_equal(chain, pinocchio_inertias(text, NAMES))
+    without = read_chain(FER, NAMES).joints[2].inertia.inertia
+    added = chain.joints[2].inertia.inertia - without
+    np.testing.assert_allclose(added, 0.5 * np.eye(3), rtol=0.0, atol=ROUNDING)
+    assert 'rotor' in chain.joints[2].bodies
+
+
+def test_a_link_of_inertia_alone_is_not_without_mass():
+    text = without(FER, "link[@name='fer_link7']", 'inertial').replace(
+        '<link name="fer_link7">', f'<link name="fer_link7">{ROTOR}'
+    )
+    assert read_chain(text, NAMES).massless == ()
+
+
+def test_the_base_is_all_that_stands_still():
+    text = with_elements(
+        FER,
+        f'<link name="pedestal">{inertial(5.0)}</link><joint name="stand" type="fixed">'
+        '<parent link="base"/><child link="pedestal"/><origin xyz="0.1 0 -0.4" rpy="0 0 1"/>'
+        f'</joint><link name="box">{inertial(0.7)}</link><joint name="beside" type="fixed">'
+        '<parent link="fer_link0"/><child link="box"/><origin xyz="0 0.2 0"/></joint>'
+        + SECOND.replace('<link name="other"/>', f'<link name="other">{inertial()}</link>'),
+    )
+    # Pinocchio keeps what stands still as the inertia of its world, here fer_link0's frame.
+    world = pin.buildModelFromXML(text).inertias[0]
+    base = read_chain(text, NAMES).base_inertia
+    np.testing.assert_allclose(base.mass, world.mass, rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose(
+        base.first_moment, world.mass * world.lever, rtol=0.0, atol=ROUNDING
+    )
+    np.testing.assert_allclose(
+        base.inertia_at_center_of_mass, world.inertia, rtol=0.0, atol=ROUNDING
+    )
