@@ -87,7 +87,7 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
-            'franka-dynamics = franka_dynamics.cli.main:main',
+            'franka-dynamics = franka_dynamics.__main__:main',
             'feedforward_node = franka_dynamics.ros.start:feedforward_node',
             'simulator_node = franka_dynamics.ros.start:simulator_node',
             'trajectory_action_node = franka_dynamics.ros.start:trajectory_action_node',

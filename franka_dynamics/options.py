@@ -37,6 +37,8 @@ class Option:
         What makes the value of a word, in place of the annotated type.
     const : object
         The value where the option is given without one.
+    rare : bool
+        Whether only --help-all shows it.
 
     """
 
@@ -49,6 +51,7 @@ class Option:
     most: float | None = None
     kind: Callable[[str], Any] | None = None
     const: Any = None
+    rare: bool = False
 
 
 def option(

@@ -16,9 +16,7 @@ from franka_dynamics.cli.node import Defaults
 
 @pytest.mark.parametrize('verb', dict(parsers(build_parser())))
 def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, capsys):
-    with pytest.raises(SystemExit) as exit_info:
-        main([*verb.split(), '--help'])
-    assert exit_info.value.code == 0
+    assert main([*verb.split(), '--help']) == 0
     assert f'usage: franka-dynamics {verb}' in capsys.readouterr().out
 
 
@@ -33,6 +31,73 @@ def test_no_traceback_follows_when_a_verbs_reader_stops():
     assert process.stderr.read() == ''
     assert process.wait() == READER_GONE
     process.stderr.close()
+
+
+@pytest.mark.parametrize('words', ['arm show --arm rpr', 'arm show --help', '--version'])
+def test_a_full_disk_behind_standard_output_is_told_in_one_sentence(words):
+    with open('/dev/full', 'w') as full:
+        done = subprocess.run(
+            [sys.executable, '-m', 'franka_dynamics', *words.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.stderr.count('\n') == 1
+    assert 'No space left on device' in done.stderr
+    assert done.returncode == INPUT_AT_FAULT
+
+
+def test_ctrl_c_while_modules_are_imported_is_told_in_one_word(tmp_path):
+    # Given a library that the command line imports, during whose import Ctrl-C comes.
+    (tmp_path / 'rich').mkdir()
+    (tmp_path / 'rich/__init__.py').write_text(
+        'import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5.0)\n'
+    )
+    done = subprocess.run(
+        [sys.executable, '-m', 'franka_dynamics', 'arm', 'show'],
+        env={**os.environ, 'PYTHONPATH': str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (130, 'franka-dynamics: interrupted\n')
+
+
+@pytest.mark.parametrize('words', ['', 'arm', 'node'])
+def test_words_without_an_action_print_the_help(words, capsys):
+    assert main(words.split()) == 0
+    bare = capsys.readouterr()
+    assert main([*words.split(), '--help']) == 0
+    assert bare.out == capsys.readouterr().out and bare.err == ''
+    assert 'usage: franka-dynamics' in bare.out
+
+
+def test_negative_numbers_have_exponents(capsys):
+    assert main('arm check --arm rpr --states 5 --gravity 0 -1e-3 -9.81e0'.split()) == 0
+    assert main('arm show --arm rpr --q -1.5e-1 -.5 -2E+0'.split()) == 0
+
+
+def test_a_verbs_own_options_come_before_those_of_the_arm(capsys):
+    for words in ('arm check', 'identify arm', 'bag replay', 'view'):
+        assert main([*words.split(), '--help']) == 0
+        said = capsys.readouterr().out
+        assert (
+            0 < said.index('  --json' if words != 'view' else '  --port') < said.index('  --arm')
+        )
+
+
+def test_rarely_used_options_are_shown_by_help_all(capsys):
+    assert main(['identify', 'arm', '--help']) == 0
+    brief = capsys.readouterr().out
+    assert main(['identify', 'arm', '--help-all']) == 0
+    whole = capsys.readouterr().out
+    assert '--help-all' in brief
+    options = [
+        flag
+        for action in dict(parsers(build_parser()))['identify arm']._actions
+        for flag in action.option_strings
+    ]
+    assert [flag for flag in options if f'  {flag}' not in whole and flag != '--help'] == []
+    assert 8 <= sum(f'  {flag}' in brief for flag in options) <= 16  # with those of help
 
 
 def test_an_interrupt_that_an_extension_hides_is_told_as_one(capsys, monkeypatch):

@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, Field, fields, MISSING
 import functools
+import inspect
 import math
+import sys
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints, TypeVar, Union
 
 from ..arm.strict_yaml import decimal
 from ..errors import SettingsError
 from ..options import Option
 
 T = TypeVar('T')
+RARE = 'rarely used'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +36,13 @@ class Action(ABC):
     ----------
     options_given : frozenset of str
         Names of the options that were given, whatever their values.
+    heading : str
+        Above a class's options in the help of the actions that inherit them; without one they
+        stand among the action's own.
 
     """
 
+    heading: ClassVar[str] = ''
     options_given: frozenset[str] = frozenset()
 
     @abstractmethod
@@ -76,11 +83,49 @@ class Action(ABC):
         return kind(**{name: getattr(self, name) for name in names})
 
 
+class ActionParser(argparse.ArgumentParser):
+    """The parser of an action, whose help leaves out rarely used options."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse's own is silent about a full disk.
+        if message:
+            (file or sys.stderr).write(message)
+
+    def format_help(self, *, whole: bool = False) -> str:
+        """Return the help; the whole of it shows rarely used options too."""
+        shown = [one for one in self._action_groups if whole or one.title != RARE]
+        every, self._action_groups = self._action_groups, shown
+        try:
+            return super().format_help()
+        finally:
+            self._action_groups = every
+
+
+class _HelpAll(argparse.Action):
+    """Prints the whole help and exits."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        assert isinstance(parser, ActionParser)
+        print(parser.format_help(whole=True), end='')
+        parser.exit()
+
+
 def add_options(parser: argparse.ArgumentParser, kind: type[Action]) -> None:
-    """Add every option that the fields declare; what is not given leaves no value behind."""
+    """
+    Add every option that the fields declare; an option that is not given leaves no value behind.
+
+    The action's own come first, then those under the headings of the classes it inherits, then
+    the rarely used ones.
+    """
     types = get_type_hints(kind)
     defaults = {one.name: one.default for one in fields(kind)}
-    for name, declared in _declared(kind):
+    options = sorted(_declared(kind), key=lambda one: _place(kind, *one))
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for name, declared in options:
+        title = _place(kind, name, declared)[1]
+        if title and title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        group = groups.get(title, parser)
         default = defaults[name]
         settings = _values(declared, types[name]) | {
             'help': _help(declared, default),
@@ -93,11 +138,36 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Action]) -> None:
             settings['choices'] = declared.choices
         if not declared.positional:
             required = default is MISSING
-            parser.add_argument(*_flags(name, declared), dest=name, required=required, **settings)
+            group.add_argument(*_flags(name, declared), dest=name, required=required, **settings)
         elif default is MISSING:
-            parser.add_argument(name, **settings)
+            group.add_argument(name, **settings)
         else:
-            parser.add_argument(name, **{'nargs': '?', **settings})
+            group.add_argument(name, **{'nargs': '?', **settings})
+    if RARE in groups:
+        what = 'show rarely used options as well, and exit'
+        parser.add_argument('--help-all', action=_HelpAll, nargs=0, help=what)
+
+
+def usage(parser: argparse.ArgumentParser) -> str:
+    """Return a usage of one line: what must be given, and that there are options."""
+    words = [parser.prog, '[options]']
+    for one in parser._actions:
+        name = one.metavar if isinstance(one.metavar, str) else one.dest.upper()
+        if one.option_strings:
+            words += [one.option_strings[0], name] if one.required else []
+        else:
+            more = f'{name} [{name} ...]' if one.nargs == '+' else name
+            words.append(f'[{more}]' if one.nargs == '?' else more)
+    return ' '.join(words).replace('%', '%%')
+
+
+def _place(kind: type[Action], name: str, declared: Option) -> tuple[int, str]:
+    """Return where an option stands in the help: its rank, and the heading above it."""
+    home = next(one for one in kind.__mro__ if name in inspect.get_annotations(one))
+    heading = '' if home is kind else vars(home).get('heading', '')
+    if declared.rare:
+        return 3, RARE
+    return (2, heading) if heading else (int(home is not kind), '')
 
 
 def filled(kind: type[Action], arguments: argparse.Namespace) -> Action:

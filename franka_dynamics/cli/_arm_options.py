@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 import shlex
 import sys
+from typing import ClassVar
 
 from ._action import Action
 from ._say import say
@@ -30,6 +31,7 @@ MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
 class NamedArm(Action):
     """An arm by its name or file, and what its flange carries."""
 
+    heading: ClassVar[str] = 'the arm'
     arm: str = option('a shipped arm or the path of an arm file', 'ARM', default='fer')
     payload: str | None = option(
         'what else the flange carries, in the flange frame: mass,x,y,z or ten numbers separated '
@@ -68,6 +70,7 @@ class NamedArm(Action):
 class ArmOptions(NamedArm):
     """One arm: of one set, with one hand, repaired or as published."""
 
+    heading: ClassVar[str] = 'the arm'
     hand: str = option(
         'a shipped hand (franka_hand, ...), the path of a hand file, none, or as_listed: the '
         'hand the inertial set was published with',
@@ -84,6 +87,7 @@ class ArmOptions(NamedArm):
         'replace links that no real body could be by the nearest physical ones within the '
         "set's rounding",
         choices=REPAIRS,
+        rare=True,
         default=None,
     )
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 import signal
+import sys
 import threading
 from types import FrameType
 
@@ -29,6 +30,21 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
     came: list[int] = []
     with _handled(_ENDING, lambda number, _frame: came.append(number)):
         yield lambda: not came
+
+
+def or_interrupted(run: Callable[[], int]) -> int:
+    """Return what a function returns; Ctrl-C in it becomes a sentence and exit status 130."""
+    with interrupts_noted() as interrupted:
+        try:
+            return run()
+        except Exception:
+            # What an extension module made of the KeyboardInterrupt that was raised within it.
+            if not interrupted():
+                raise
+        except KeyboardInterrupt:
+            pass
+    print('franka-dynamics: interrupted', file=sys.stderr)
+    return 130
 
 
 @contextmanager

@@ -21,9 +21,10 @@ from ..typing import Array
 GRAVITY = (0.0, 0.0, -9.81)
 
 
-def gravity_option(frame: str = 'space', note: str = '') -> Any:
+def gravity_option(frame: str = 'space', note: str = '', **more: Any) -> Any:
     """Return --gravity: three numbers in the axes of a frame."""
-    return option(f'in the {frame} frame [m/s^2]{note}', ('X', 'Y', 'Z'), default=GRAVITY)
+    text = f'gravity in the {frame} frame [m/s^2]{note}'
+    return option(text, ('X', 'Y', 'Z'), default=GRAVITY, **more)
 
 
 def file_option(what: str, **more: Any) -> Any:
@@ -47,9 +48,9 @@ def printed_json_option(what: str) -> Any:
     return json_option(what, const=PRINTED)
 
 
-def arm_prefix_option() -> Any:
+def arm_prefix_option(**more: Any) -> Any:
     """Return --arm-prefix."""
-    return option('in front of every joint name, verbatim', 'PREFIX', default='')
+    return option('in front of every joint name, verbatim', 'PREFIX', default='', **more)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ._arm_options import NamedArm
 from ._options import arm_prefix_option, gravity_option
@@ -20,13 +21,15 @@ from ..recordings.recording import HEADER, read_recording, Recording, STAMPS
 class BagNames(NamedArm):
     """What joints and topic are called in a recording of an arm."""
 
-    arm_prefix: str = arm_prefix_option()
+    heading: ClassVar[str] = 'the recording'
+    arm_prefix: str = arm_prefix_option(rare=True)
     joint_names: tuple[str, ...] = option(
-        'how the joints are called in the bag, from base to tip', 'NAME', default=()
+        'how the joints are called in the bag, from base to tip', 'NAME', default=(), rare=True
     )
     topic: str | None = option(
         'topic of the joint states (default: /joint_states, or the only one there is)',
         default=None,
+        rare=True,
     )
     stamps: str = HEADER
 
@@ -56,7 +59,7 @@ class RecordingOptions(SignalOptions, BagNames):
     """How a recording of an arm is read and filtered."""
 
     stamps: str = option(
-        "the messages' own stamps or the recorder's", choices=STAMPS, default=HEADER
+        "the messages' own stamps or the recorder's", choices=STAMPS, default=HEADER, rare=True
     )
 
     @property

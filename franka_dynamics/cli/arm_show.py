@@ -15,6 +15,7 @@ from ._arm_options import ArmOptions
 from ._options import PRINTED, printed_json_option
 from ._say import say, say_each, show, write_json
 from ..arm import ArmDescription
+from ..arm.strict_yaml import decimal
 from ..errors import DescriptionError
 from ..options import option
 
@@ -61,7 +62,7 @@ def _pose(description: ArmDescription, words: Sequence[str]) -> NDArray[np.float
             )
         return np.array(description.home)
     try:
-        values = [float(word) for word in words]
+        values = [decimal(word) for word in words]
     except ValueError:
         raise DescriptionError(
             f'--q takes zero, home or {description.n} numbers; got {" ".join(words)}.'

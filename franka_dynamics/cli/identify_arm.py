@@ -49,18 +49,23 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'the best published set'
     )
     write_anyway: bool = option(
-        'write the file even if the arm is not better than the best published set', default=False
+        'write the file even if the arm is not better than the best published set',
+        default=False,
+        rare=True,
     )
-    gravity: tuple[float, float, float] = gravity_option('base')
-    processes: int = option('read bags and make fits in so many processes', 'N', default=1)
+    gravity: tuple[float, float, float] = gravity_option('base', rare=True)
+    processes: int = option(
+        'read bags and make fits in so many processes', 'N', default=1, rare=True
+    )
     dask: str | None = option(
         'the same on the Dask cluster whose scheduler listens there (tcp://host:8786); '
         'its workers must see the bags under the same paths',
         'ADDRESS',
         default=None,
+        rare=True,
     )
     skip_bad_bags: bool = option(
-        'go on without bags that cannot be used, and name them', default=False
+        'go on without bags that cannot be used, and name them', default=False, rare=True
     )
     report: Path | None = file_option('write an HTML page with plots')
     json: Path | None = json_option()

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+import errno
 from importlib import import_module
 import inspect
 import os
@@ -21,14 +22,15 @@ import re
 import sys
 from typing import Any, NoReturn
 
-from ._action import Action, add_options, filled
-from ._interrupts import interrupts_noted
+from ._action import Action, ActionParser, add_options, filled, usage
+from ._interrupts import or_interrupted
 from ._say import GET_ROS
 from .. import __version__
 from ..errors import FrankaDynamicsError, MissingDependencyError, nearest, SettingsError
 
 INPUT_AT_FAULT = FrankaDynamicsError.status
 READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 WORDS: dict[str, str | dict[str, str]] = {
     'demo': 'demo.Demo',
     'sim': 'sim.Sim',
@@ -88,8 +90,13 @@ def _found(place: str) -> type[Action]:
     return getattr(import_module(f'.{module}', __package__), name)
 
 
-class _OneSentence(argparse.ArgumentParser):
+class _OneSentence(ActionParser):
     """A parser that names the choice somebody may have meant, and where the help is."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # Python before 3.14 takes -9.81e0 for an option.
+        self._negative_number_matcher = re.compile(r'-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$')
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong, without the usage."""
@@ -102,7 +109,7 @@ class _OneSentence(argparse.ArgumentParser):
 class _Parser(_OneSentence):
     """The parser of the first word, whose help is one screen."""
 
-    def format_help(self) -> str:
+    def format_help(self, *, whole: bool = False) -> str:
         """Return the words with what they are for, and the actions of those that have any."""
         lines = [self.format_usage(), f'{self.description}\n']
         for word, target in WORDS.items():
@@ -120,17 +127,19 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         description='Dynamics of Franka arms: check, compare, identify, generate.',
     )
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
+    parser.set_defaults(action=None, parser=parser)
     first = parser.add_subparsers(
-        prog='franka-dynamics', metavar='WORD', required=True, parser_class=_OneSentence
+        prog='franka-dynamics', metavar='WORD', parser_class=_OneSentence
     )
     for word, target in WORDS.items():
         leaf = first.add_parser(word, description=ABOUT[word])
+        leaf.set_defaults(parser=leaf)
         if words and words[0] != word:
             continue
         if isinstance(target, str):
             _fill(leaf, _found(target))
             continue
-        group = leaf.add_subparsers(metavar='ACTION', required=True)
+        group = leaf.add_subparsers(metavar='ACTION')
         for name, place in target.items():
             action = _found(place)
             help = (inspect.getdoc(action) or '').partition('\n')[0]
@@ -141,6 +150,7 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
 def _fill(leaf: argparse.ArgumentParser, action: type[Action]) -> None:
     leaf.description = inspect.getdoc(action)
     add_options(leaf, action)
+    leaf.usage = usage(leaf)
     leaf.set_defaults(action=action, parser=leaf)
 
 
@@ -154,47 +164,66 @@ def parsers(parser: argparse.ArgumentParser, words: str = '') -> Iterator[tuple[
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the words say and return its exit status; errors of ours become one sentence."""
-    with interrupts_noted() as interrupted:
-        try:
-            return _main(list(sys.argv[1:] if argv is None else argv))
-        except Exception:
-            # What an extension module made of the KeyboardInterrupt that was raised within it.
-            if not interrupted():
-                raise
-        except KeyboardInterrupt:
-            pass
-    print('franka-dynamics: interrupted', file=sys.stderr)
-    return 130
+    """
+    Do what the words say and return its exit status.
+
+    An error of this package, a full disk behind standard output and Ctrl-C become one sentence.
+    """
+    return or_interrupted(lambda: _main(list(sys.argv[1:] if argv is None else argv)))
 
 
 def _main(argv: list[str]) -> int:
     try:
-        known = argv[:1] if argv and argv[0] in WORDS else []
-        parser = build_parser(() if '_ARGCOMPLETE' in os.environ else known or ['no word'])
-        _complete(parser)
-        arguments, unknown = parser.parse_known_args(argv)
-        if unknown:
-            leaf = arguments.parser
-            named = (
-                f'; did you mean --arm {unknown[0]}?' if hasattr(arguments.action, 'arm') else ''
-            )
-            leaf.error(
-                f'unrecognized arguments: {" ".join(unknown)}'
-                f'{"" if unknown[0].startswith("-") else named}'
-            )
-        with _ros_named(arguments.parser.prog):
-            action = filled(arguments.action, arguments)
-            status = action.run()
+        try:
+            status = _answered(argv)
+        except SystemExit as ended:  # of --help and --version
+            status = int(ended.code or 0)
         sys.stdout.flush()
         return status
     except FrankaDynamicsError as error:
-        print(f'franka-dynamics: {error}', file=sys.stderr)
+        _tell(f'{error}')
         return error.status
     except BrokenPipeError:
-        # The reader, such as head, has seen enough; what is still buffered must go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader, such as head, has seen enough.
+        _write_nowhere()
         return READER_GONE
+    except OSError as error:
+        if error.filename or error.errno not in _NOT_WRITTEN:
+            raise
+        _write_nowhere()
+        _tell(f'standard output cannot be written: {error.strerror}.')
+        return INPUT_AT_FAULT
+
+
+def _tell(sentence: str) -> None:
+    """Print a sentence to standard error, which may be full as well."""
+    with suppress(OSError):
+        print(f'franka-dynamics: {sentence}', file=sys.stderr)
+
+
+def _write_nowhere() -> None:
+    """Send what standard output still holds nowhere, or Python complains when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _answered(argv: list[str]) -> int:
+    """Return the exit status of an action; without one print the help."""
+    known = argv[:1] if argv and argv[0] in WORDS else []
+    parser = build_parser(() if '_ARGCOMPLETE' in os.environ else known or ['no word'])
+    _complete(parser)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        leaf = arguments.parser
+        named = f'; did you mean --arm {unknown[0]}?' if hasattr(arguments.action, 'arm') else ''
+        leaf.error(
+            f'unrecognized arguments: {" ".join(unknown)}'
+            f'{"" if unknown[0].startswith("-") else named}'
+        )
+    if arguments.action is None:
+        arguments.parser.print_help()
+        return 0
+    with _ros_named(arguments.parser.prog):
+        return filled(arguments.action, arguments).run()
 
 
 @contextmanager

@@ -59,7 +59,9 @@ class IdentificationOptions:
 
     gravity: ArrayLike = GRAVITY
     friction: str = option('what the arm file holds', choices=FRICTIONS, default=MAXWELL_SLIP)
-    rotor_inertia: bool = option('identify one rotor inertia per joint as well', default=False)
+    rotor_inertia: bool = option(
+        'identify one rotor inertia per joint as well', default=False, rare=True
+    )
     regularization: float | None = option(
         'how precisely the starting set counts as known before: P for masses known to 1/sqrt(P), '
         'such as 100 for 10 % (default: chosen by cross-validation)',
@@ -77,10 +79,12 @@ class IdentificationOptions:
         'what one unit of effort is, for all joints or joint by joint, where it is known',
         'NM_PER_UNIT',
         default=None,
+        rare=True,
     )
     anyway: bool = option(
         'take bags that seem to show another hand than the named one, unit, sign or arm',
         default=False,
+        rare=True,
     )
 
     def __post_init__(self) -> None:

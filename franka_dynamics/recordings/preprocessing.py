@@ -55,9 +55,11 @@ class SignalOptions:
 
     """
 
-    rate: float = option('samples per second after resampling', 'HZ', default=30.0)
-    cutoff: float = option('of the low-pass on position, velocity and effort', 'HZ', default=3.0)
-    trim: float = option('dropped at each end after filtering', 'S', default=0.3)
+    rate: float = option('samples per second after resampling', 'HZ', default=30.0, rare=True)
+    cutoff: float = option(
+        'cut-off of the low-pass on position, velocity and effort', 'HZ', default=3.0, rare=True
+    )
+    trim: float = option('time dropped at each end after filtering', 'S', default=0.3, rare=True)
 
     def __post_init__(self) -> None:
         """Refuse options that no filter can have."""

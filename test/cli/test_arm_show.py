@@ -37,6 +37,7 @@ def test_json_output_parses_and_holds_the_pose(capsys):
     ('q', 'sentence'),
     [
         ('up', '--q takes zero, home or 7 numbers; got up.'),
+        ('1_0 0 0 0 0 0 0', '--q takes zero, home or 7 numbers; got 1_0'),
         ('1 2', '--q has shape (2,), expected (7,): one value per joint of fer'),
         ('nan 0 0 0 0 0 0', '--q of joint fer_joint1 is nan'),
     ],

@@ -63,7 +63,7 @@ def test_only_the_sets_hands_and_filter_asked_for_are_used(bag, tmp_path):
 def test_an_arm_that_is_no_franka_is_tried_without_frankas_hands(bag, tmp_path):
     arm, figures = tmp_path / 'other.yaml', tmp_path / 'figures.json'
     arm.write_text(arm_file_text(replace(FER, name='other')))
-    command = ['replay', str(bag), '--arm', str(arm), '--no-plots', '--json', str(figures)]
+    command = ['bag', 'replay', str(bag), '--arm', str(arm), '--no-plots', '--json', str(figures)]
     assert main(command) == 0
     assert {one['hand'] for one in json.loads(figures.read_text())['fits']} == {'none'}
 
@@ -119,7 +119,16 @@ def test_thresholds_are_learnt_into_a_parameter_file(tmp_path, capsys):
     fr3 = load('fr3')
     write_recording(teleoperated(fr3, 5.0, seconds=12.0), tmp_path / 'bag')
     file = tmp_path / 'contact.yaml'
-    command = ['replay', str(tmp_path / 'bag'), '--arm', 'fr3', '--hand', 'none', '--no-plots']
+    command = [
+        'bag',
+        'replay',
+        str(tmp_path / 'bag'),
+        '--arm',
+        'fr3',
+        '--hand',
+        'none',
+        '--no-plots',
+    ]
     assert main([*command, '--contact', '--learn', str(file)]) == 0
     assert 'seen on no fr3' in capsys.readouterr().out
     contact = yaml.safe_load(file.read_text())['/**']['ros__parameters']['contact']
