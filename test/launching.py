@@ -4,13 +4,10 @@
 
 from dataclasses import dataclass, field
 import os
-from pathlib import Path
 
 import pytest
-import yaml
 
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.parameter_files import matches
 
 PACKAGES = {
     'franka_dynamics': ('feedforward_node', 'simulator_node', 'gazebo_direct_node'),
@@ -49,7 +46,7 @@ def ament_prefix(folder, packages=PACKAGES, text='#!/bin/sh\n'):
 
 @dataclass
 class Started:
-    """A process as launch would start it; its parameters as its node reads them."""
+    """A process as launch would start it; its parameters as ROS gives them to its node."""
 
     executable: str
     command: list[str]
@@ -60,13 +57,27 @@ class Started:
     def __post_init__(self) -> None:
         given = list(zip(self.command, self.command[1:]))
         self.remappings = dict(text.split(':=') for option, text in given if option == '-r')
-        name = self.remappings.get('__node', self.executable.removesuffix('_node'))
-        name = f'{self.remappings.get("__ns", "").rstrip("/")}/{name}'
-        for option, path in given:
-            if option == '--params-file':
-                for pattern, section in yaml.safe_load(Path(path).read_text('utf-8')).items():
-                    if matches(pattern, name):
-                        self.values.update(section['ros__parameters'])
+        self.values = overrides(self.command, self.executable.removesuffix('_node'))
+
+
+def overrides(command, name):
+    """Return the parameters that ROS gives to a node of a name that is started by a command."""
+    rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    context = rclpy.Context()
+    rclpy.init(args=command, context=context)
+    try:
+        node = rclpy.create_node(
+            name,
+            context=context,
+            enable_rosout=False,
+            start_parameter_services=False,
+            automatically_declare_parameters_from_overrides=True,
+        )
+        found = {key: one.value for key, one in node.get_parameters_by_prefix('').items()}
+        node.destroy_node()
+    finally:
+        context.shutdown()
+    return found
 
 
 def started(path, monkeypatch, returncode=0, **given) -> list[Started]:

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every launch file compiles; under ROS's own launch its nodes are given what was asked for."""
 
+import os
 from pathlib import Path
 import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,14 +25,29 @@ SHARE = share_directory()
 ALL = sorted((SHARE / 'launch').glob('*.launch.py'))
 PARTS = Path(franka_dynamics.__file__).parent / 'ros' / 'launch_parts.py'
 COMMAND = '~/command'
+OF_ROS = {'use_sim_time', 'start_type_description_service'}
+INCLUDING = """
+from launch import LaunchDescription
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+def generate_launch_description():
+    source = PythonLaunchDescriptionSource('{file}')
+    return LaunchDescription([IncludeLaunchDescription(source)])
+"""
+DUMP = """
+/feedforward:
+  ros__parameters: {target: mujoco, robot_type: fer, arm_prefix: '', use_sim_time: true}
+/simulator:
+  ros__parameters: {robot_type: fer, arm_prefix: '', publish_clock: true}
+"""
 
 
 @pytest.mark.parametrize('path', [*ALL, PARTS], ids=lambda path: path.name.split('.')[0])
 def test_every_launch_file_compiles_and_its_executables_exist(path, setup_script):
     scripts = setup_script['arguments']['entry_points']['console_scripts']
     text = path.read_text(encoding='utf-8')
-    named = re.findall(r"executable='(\w+_node)'", text)
-    assert set(named) - {'ros2_control_node'} <= {script.split(' = ')[0] for script in scripts}
+    named = {f'{name}_node' for name in re.findall(r"own_node\(\s*'(\w+)'", text)}
+    assert named <= {script.split(' = ')[0] for script in scripts}
     compile(text, str(path), 'exec')
 
 
@@ -44,19 +62,15 @@ def launched(monkeypatch, tmp_path):
         for one in found:
             if one.executable.removesuffix('_node') in ('feedforward', 'simulator'):
                 declared = {spec.name for spec in table(one.executable.removesuffix('_node'))}
-                assert flat(one.values) <= declared | {'use_sim_time'}
+                assert set(one.values) <= declared | OF_ROS
         return {one.executable: one for one in found}
 
     return launch
 
 
-def flat(values):
-    """Return the names of parameters; groups may be nested."""
-    names = set()
-    for name, value in values.items():
-        inner = flat(value) if isinstance(value, dict) else {''}
-        names |= {f'{name}.{one}'.rstrip('.') for one in inner}
-    return names
+def has(process, **expected):
+    """Assert that ROS gives a process these parameters."""
+    assert {name: process.values.get(name) for name in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -79,7 +93,7 @@ def test_an_arm_of_others_has_its_guards(launched, tmp_path, name, given, target
     file.write_text('/**:\n  ros__parameters: {scale: 0.5}\n')
     processes = launched(name, params_file=str(file), **given)
     node = processes['feedforward_node']
-    assert node.values.items() >= {'target': target, 'scale': 0.5, **own}.items()
+    has(node, target=target, scale=0.5, **own)
     assert node.remappings[COMMAND] == 'effort_controller/commands'
     assert name == 'feedforward' or node.on_exit is not None
 
@@ -90,6 +104,31 @@ def test_every_target_has_a_file_and_by_default_nothing_moves(launched):
         node = processes['feedforward_node']
         assert node.values['target'] == (target or DEFAULT_TARGET)
         assert node.remappings[COMMAND] == COMMAND
+
+
+@pytest.mark.parametrize(
+    ('name', 'given', 'expected'),
+    [
+        ('feedforward', {'target': 'fci', 'use_sim_time': 'false'}, {'target': 'fci'}),
+        ('simulation', {'use_sim_time': 'false'}, {'target': 'mujoco'}),
+        ('franka_ros2', {}, {'target': 'fci'}),
+        ('gazebo', {'hand': 'franka_hand'}, {'hand': 'franka_hand', 'held_until_commanded': True}),
+        ('mujoco_ros2_control', {}, {'target': 'mujoco', 'held_until_commanded': True}),
+    ],
+)
+def test_arguments_win_over_a_file_that_names_the_node(launched, tmp_path, name, given, expected):
+    # As `ros2 param dump` writes it. ROS prefers an exact name to /** whatever the order.
+    file = tmp_path / 'dump.yaml'
+    file.write_text(DUMP)
+    prefix = {} if name in ('gazebo', 'mujoco_ros2_control') else {'arm_prefix': 'left_'}
+    files = {'params_file': str(file)}
+    if name == 'simulation':
+        files['simulator_params_file'] = str(file)
+    processes = launched(name, robot_type='fr3', **prefix, **files, **given)
+    both = {'robot_type': 'fr3', **prefix}
+    has(processes['feedforward_node'], **both, **expected)
+    if name == 'simulation':
+        has(processes['simulator_node'], **both, publish_clock=False)
 
 
 def test_arguments_win_over_the_file_and_what_was_not_given_is_left_to_it(launched, tmp_path):
@@ -107,8 +146,7 @@ def test_arguments_win_over_the_file_and_what_was_not_given_is_left_to_it(launch
         joint_states_topic='franka/joint_states',
     )
     node = processes['feedforward_node']
-    assert node.values.items() >= {'robot_type': 'fr3', 'arm_prefix': 'mine_'}.items()
-    assert node.values['target'] == 'fci'
+    has(node, robot_type='fr3', arm_prefix='mine_', target='fci')
     assert node.remappings['joint_states'] == 'franka/joint_states'
     assert node.remappings['__ns'] == '/right'
 
@@ -241,3 +279,48 @@ def test_two_arms_have_an_arm_and_a_prefix_each_and_the_wall_clock(monkeypatch, 
     ]
     assert not any(one.values.get('publish_clock', False) for one in found)
     assert not any(one.values.get('use_sim_time', False) for one in found)
+
+
+@pytest.fixture
+def ros2_launch(tmp_path):
+    """Return a function: what `ros2 launch` says of a file and arguments, and its status."""
+    pytest.importorskip('ros2launch', reason="ROS's own ros2cli and ros2launch are not installed")
+    prefix = launching.ament_prefix(tmp_path)
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
+    environment['AMENT_PREFIX_PATH'] = os.pathsep.join([str(prefix), sys.prefix])
+
+    def run(*words):
+        command = [
+            sys.executable,
+            '-c',
+            'from ros2cli.cli import main; exit(main())',
+            'launch',
+            *words,
+        ]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize('name', [path.name for path in ALL])
+def test_an_argument_that_nobody_declared_is_refused(ros2_launch, name):
+    for words in (['franka_dynamics', name], [str(SHARE / 'launch' / name)]):
+        status, said = ros2_launch(*words, 'robot_typ:=fr3')
+        assert status == 1
+        assert f'{name} has no argument robot_typ (robot_type?)' in said
+
+
+def test_a_file_that_includes_ours_may_have_arguments_of_its_own(ros2_launch, tmp_path):
+    path = tmp_path / 'own.launch.py'
+    path.write_text(INCLUDING.format(file=SHARE / 'launch' / 'feedforward.launch.py'))
+    status, said = ros2_launch(str(path), 'robot_typ:=fr3', 'robot_type:=fr3v2')
+    assert status == 0, said
+    assert 'feedforward_node' in said
+
+
+def test_two_arms_show_no_argument_that_the_nodes_do_not_get(ros2_launch):
+    status, said = ros2_launch('franka_dynamics', 'two_arms.launch.py', '--show-args')
+    assert status == 0
+    assert "'left_robot_type'" in said
+    assert 'use_sim_time' not in said

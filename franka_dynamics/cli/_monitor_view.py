@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
+import os.path
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -16,30 +17,40 @@ from ..ros.monitor_feed import NodeView, TORQUE_TERMS
 
 _COLORS = {'OK': 'green', 'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia', 'external')))
+# In a narrow terminal (the web view's headings), and the width from which the long ones fit.
+_SHORT_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
+_WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
 # Stamps this far from the clock are simulated time, whose age means nothing.
 _MEANINGLESS_AGE_MS = 3.6e6
 _LATE_MS = 100.0  # of a simulated arm that fell behind, not of a message
 
 
-def monitor_view(nodes: Sequence[NodeView], now: float) -> RenderableType:
-    """Return the picture of all nodes heard so far."""
+def monitor_view(
+    nodes: Sequence[NodeView], now: float, width: int = 80, height: int = 10_000
+) -> RenderableType:
+    """
+    Return the picture of all nodes heard so far.
+
+    In a terminal of few columns headings and joint names are shortened; of few lines, statuses
+    that are OK share one line.
+    """
     if not nodes:
         return Text('waiting for diagnostics of a feedforward node ...', style='dim')
     simulated = {node.namespace for node in nodes if node.is_simulated}
     return Group(
         *(
-            _panel(node, now, simulated=node.namespace in simulated)
+            _panel(node, now, width, height, simulated=node.namespace in simulated)
             for node in sorted(nodes, key=lambda node: node.name)
         )
     )
 
 
-def _panel(node: NodeView, now: float, *, simulated: bool) -> Panel:
+def _panel(node: NodeView, now: float, width: int, height: int, *, simulated: bool) -> Panel:
     silent = node.silent(now)
-    parts: list[RenderableType] = [_states(node)]
+    parts: list[RenderableType] = [_states(node, brief=height < _HIGH_TERMINAL)]
     if node.is_arm:
-        parts += [_figures(node, simulated=simulated), _torques(node)]
+        parts += [_figures(node, simulated=simulated), _torques(node, narrow=width < _WIDE)]
     title = f'{node.name} (silent for {now - node.heard:.0f} s)' if silent else node.name
     return Panel(
         Group(*parts),
@@ -50,16 +61,22 @@ def _panel(node: NodeView, now: float, *, simulated: bool) -> Panel:
     )
 
 
-def _states(node: NodeView) -> Table:
+def _states(node: NodeView, *, brief: bool) -> RenderableType:
+    """Return every status in a line; if brief, those that are OK together in one."""
+    good = [subject for subject, status in node.statuses.items() if status.level == 'OK']
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow='fold')
     for subject, status in node.statuses.items():
+        if brief and subject in good:
+            continue
         table.add_row(
             Text(status.level, style=_COLORS.get(status.level, '')), subject, Text(status.message)
         )
-    return table
+    if not (brief and good):
+        return table
+    return Group(Text(f'OK: {", ".join(good)}', style=_COLORS['OK']), table)
 
 
 def _figures(node: NodeView, *, simulated: bool) -> Text:
@@ -86,17 +103,25 @@ def _number(value: float, digits: int = 0) -> str:
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
 
-def _torques(node: NodeView) -> Table:
+def _torques(node: NodeView, *, narrow: bool) -> Table:
     """Return the torques by joint and term, coloured near the limits."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torques are listened to, or none has come'
+    headings = _SHORT_HEADINGS if narrow else _HEADINGS
+    common = os.path.commonprefix(list(node.torque_limits)) if narrow else ''
+    if common:
+        caption += f' of {common}...'
     table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
     table.add_column('joint', no_wrap=True)
-    for heading in ('limit', *(_HEADINGS[term] for term in terms)):
+    for heading in ('limit', *(headings[term] for term in terms)):
         table.add_column(heading, justify='right', no_wrap=True)
     for joint, limit in node.torque_limits.items():
         torques = [dict(zip(of.name, of.effort)) for of in map(node.torques.get, terms) if of]
-        table.add_row(joint, f'{limit:g}', *(_torque(of.get(joint), limit) for of in torques))
+        table.add_row(
+            joint.removeprefix(common),
+            f'{limit:g}',
+            *(_torque(of.get(joint), limit) for of in torques),
+        )
     return table
 
 

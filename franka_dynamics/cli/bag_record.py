@@ -98,10 +98,11 @@ class Record(Topics, ArmOptions):
                     told = player.communicate()[0].splitlines()[1:]
         if player is not None and not player.returncode:
             say(f'{self.motion}: {told[-1]}')
-        say(
-            f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
-            f'{progress.rate:.0f} Hz; their stamps are {progress.span:.1f} s apart'
-        )
+        if progress.states:
+            say(
+                f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
+                f'{progress.rate:.0f} Hz; from the first stamp to the last {progress.span:.1f} s'
+            )
         status = self._judge(arm, bag, progress)
         if player is not None and player.returncode:
             refused = ' '.join(told[-2:]).replace('franka-dynamics: ', '') or 'it said nothing'

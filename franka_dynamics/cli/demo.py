@@ -105,8 +105,9 @@ class Demo(ArmOptions):
         say_each(report.errors, 'error')
         if session.rates.too_busy:
             say(
-                f'this machine is too busy for 1 kHz: {session.rates.too_busy}. So the arm waited '
-                'for each torque; end other work to see it by the clock.',
+                f'this machine is too busy for 1 kHz: {session.rates.too_busy}. So the first act '
+                'ran again with simulated time waiting for each torque; end other work to see it '
+                'by the clock.',
                 'note',
             )
         show(
@@ -115,6 +116,12 @@ class Demo(ArmOptions):
                 'that nobody declared'
             )
         )
+        if session.rates.too_busy:
+            say(
+                'The second act always simulates without a clock, one torque a step: the busy '
+                'machine made it slower and left its figures as they are.',
+                'note',
+            )
         say(f'figures, pictures, bags and logs: {folder}')
         arm_given, arm_file = self.arm_as_given(), shlex.quote(str(folder / 'arm.yaml'))
         bag = shlex.quote(str(folder / 'plant_bag'))

@@ -102,7 +102,8 @@ class Play(_Question):
 
     def ask(self, client: Any) -> object:
         """Return how it ended."""
-        from ..ros.trajectories import read_trajectory_file
+        from ..ros.node_client import NodeClientError
+        from ..ros.trajectories import read_trajectory_file, ready_excitation
 
         motion = read_trajectory_file(self.file)
         last = motion.points[-1].time_from_start
@@ -112,6 +113,16 @@ class Play(_Question):
         except KeyboardInterrupt:
             print('The arm is brought to rest where it is.', file=sys.stderr)
             raise
+        except NodeClientError as error:
+            arm = client.get('robot_type')
+            if ready_excitation(str(self.file)) is None or ready_excitation(arm) is None:
+                raise
+            if arm == str(self.file):
+                raise
+            raise NodeClientError(
+                f'The node controls {arm}, and {self.file} is the motion of another arm: '
+                f'`franka-dynamics node play {arm}`.'
+            ) from error
 
 
 @dataclass(frozen=True, kw_only=True)

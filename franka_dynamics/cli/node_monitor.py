@@ -63,7 +63,7 @@ class Monitor(Action):
         if self.json:
             write_json(self.json, {'nodes': [node.as_dict(now) for node in nodes]})
         if nodes and self.json != PRINTED:
-            show(monitor_view(nodes, now))
+            show(monitor_view(nodes, now, terminal().width))
         faults = [
             f'No feedforward node was heard {place} within {self.timeout:g} s; is it '
             'running, in this ROS_DOMAIN_ID?'
@@ -104,6 +104,8 @@ def _live(feed: Any) -> int:
     ):
         while go_on():
             feed.poll()
-            live.update(monitor_view(feed.nodes, time.monotonic()), refresh=in_front)
+            live.update(
+                monitor_view(feed.nodes, time.monotonic(), *console.size), refresh=in_front
+            )
             time.sleep(_PERIOD_S)
     return 0

@@ -17,6 +17,7 @@ from ._interrupts import until_interrupted
 from ._options import folder_option
 from ._say import say
 from ..arm import ArmDescription
+from ..errors import FrankaDynamicsError
 from ..options import option
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ _HELD = 'the brakes are open'  # as the simulator says it
 _GIVEN_UP = 'held off: '  # as the node says it
 _WEAK_RATE = 300.0  # of the PD [1/s]; in lockstep torques are a millisecond late
 _STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if no factor is given
+
+
+class _NotHeldError(FrankaDynamicsError):
+    """The simulated arm was not held before --duration was over."""
+
+    status = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +138,11 @@ class Sim(ArmOptions):
 
         while not nodes.has_said('simulator_node', _HELD):
             if not go_on():
+                if unasked():
+                    raise _NotHeldError(
+                        f'The arm was not held within {self.duration:g} s; give --duration more '
+                        'time, and end other simulated arms in this ROS_DOMAIN_ID.'
+                    )
                 return
             time.sleep(_CHECK_S)
         self._show_commands()

@@ -58,6 +58,11 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         raise RecordingError(
             f'{files[0]} is empty: its recorder ended before it wrote anything; record again.'
         )
+    if not files:
+        raise RecordingError(
+            f'{bag} is a folder without a bag: no {", ".join(_FILES)} file is in it; give the '
+            'folder that `bag record` or `ros2 bag record` made.'
+        )
     unclosed = unclosed_file(bag)
     if unclosed is None and bag.is_dir() and not (bag / 'metadata.yaml').is_file():
         raise RecordingError(

@@ -21,6 +21,7 @@ from ..control.gravity_monitor import GravityState
 from ..control.possible_motion import Condition
 from ..control.reference_progress import ReferenceState
 
+_NO_GRAVITY = 0.01  # share of g(q) that a command of the other terms may seem to carry
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
     DiagnosticStatus.WARN,
@@ -228,6 +229,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         evidence = controller.gravity_evidence
         expected = controller.settings.profile.receiver_adds_gravity
         level, message = OK, f'{evidence.state.value}: {evidence.sentence}'
+        compensated = evidence.state is GravityState.COMPENSATED
+        if expected and compensated and abs(evidence.commanded) < _NO_GRAVITY:
+            message = 'The robot carries itself; we add nothing.'
         if expected and evidence.state is GravityState.UNCOMPENSATED:
             level = WARN
             message = (
@@ -285,9 +289,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         elif abs(mass) > LOAD_WARNING_KG:
             level = WARN
             message = (
-                f'the arm seems to carry {mass:.2f} kg more than it was told, and may take '
-                'fast motion for contact; set payload, or check that the measured effort '
-                'contains gravity'
+                f'the arm seems to carry {abs(mass):.2f} kg {"more" if mass > 0.0 else "less"} '
+                'than payload and hand say, and fast motion may be taken for contact; set '
+                'payload and hand, or check that the measured effort contains gravity'
             )
         pairs: dict[str, Any] = {
             'contact': monitor.in_contact,

@@ -55,9 +55,15 @@ class Loaded(NamedTuple):
 
 
 def decimal(descriptor: ParameterDescriptor, value: Any) -> Any:
-    """Return a value read from YAML; where a parameter takes decimals, 1 stands for 1.0."""
-    if descriptor.type == ParameterType.PARAMETER_DOUBLE_ARRAY and isinstance(value, list):
-        return [float(one) if type(one) is int else one for one in value]
+    """
+    Return a value read from YAML as the parameter's type asks for it.
+
+    A whole number stands for a decimal one, and one number for a list of one.
+    """
+    if descriptor.type == ParameterType.PARAMETER_DOUBLE_ARRAY:
+        values = [value] if type(value) in (int, float) else value
+        if isinstance(values, list):
+            return [float(one) if type(one) is int else one for one in values]
     if descriptor.type == ParameterType.PARAMETER_DOUBLE and type(value) is int:
         return float(value)
     return value

@@ -9,6 +9,7 @@ import ctypes
 import os
 from pathlib import Path
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ from ..errors import FrankaDynamicsError
 from ..resources import share_directory
 
 _END_TIMEOUT_S = 10.0
+_LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')  # in front of a logged sentence
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _LIBC = ctypes.CDLL(None)
 
@@ -171,7 +173,7 @@ def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
         name = signal.Signals(-process.returncode).name
         return f'was ended by {name}; its log is {log}.'
     text = log.read_text(errors='replace').strip() if log.exists() else ''
-    last = text.splitlines()[-1] if text else 'it said nothing'
+    last = _LOGGER.sub('', text.splitlines()[-1]) if text else 'it said nothing'
     return f'ended with exit status {process.returncode}: {last}'
 
 

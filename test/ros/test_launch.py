@@ -158,6 +158,26 @@ def test_a_killed_node_then_its_controller_is_deactivated(probe, make_arm, launc
     probe.until(lambda: launch.poll() is not None, 'the end of the launch')
 
 
+def test_arguments_win_over_a_dump_of_the_running_node(probe, launched, tmp_path):
+    pytest.importorskip('ros2param', reason="ROS's own ros2cli and ros2param are not installed")
+    launch, _ = launched('simulation', 'arm_prefix:=left_')
+    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    dump = tmp_path / 'dump.yaml'
+    with dump.open('w') as output:
+        command = 'from ros2cli.cli import main; exit(main())'
+        words = ['param', 'dump', '/feedforward', '--no-daemon']
+        subprocess.run([sys.executable, '-c', command, *words], stdout=output, check=True)
+    launch.send_signal(signal.SIGINT)
+    assert launch.wait(TIMEOUT_S) == 0
+    given = {'target': 'fci', 'robot_type': 'fr3v2', 'arm_prefix': 'right_'}
+    arguments = [f'{name}:={value}' for name, value in given.items()]
+    launched('feedforward', *arguments, 'use_sim_time:=false', f'params_file:={dump}')
+    with NodeClient('feedforward', patience=TIMEOUT_S) as client:
+        assert {name: client.get(name) for name in given} == given
+        assert client.get('use_sim_time') is False
+        assert client.get('default_gains') is True  # of the dump
+
+
 def test_the_first_commands_end_the_motion_where_it_should_and_a_stop_is_told(probe, launched):
     arm = load('fr3v2')
     launch, log = launched('simulation', f'robot_type:={arm.name}')
