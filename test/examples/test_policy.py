@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-
 pytest.importorskip('mujoco')
 
 
