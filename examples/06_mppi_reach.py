@@ -34,6 +34,7 @@ NOISE = 8.0  # rad/s^2: the torques' noise accelerates every joint alike
 NEAR = 0.1  # m from the goal, from where on the noise becomes less
 SMOOTH = 0.98  # correlation of a torque's noise from step to step
 GOAL = np.array([0.45, 0.30, 0.35])  # m, in the base frame
+REACHED = 0.03  # m from the goal, at the end
 DISTANCE, SPEED, TERMINAL = 3000.0, 2.0, 1000.0  # weights of the cost
 PHYSICS = 1e-3  # s
 
@@ -151,8 +152,8 @@ def plot(found: Run, file: str) -> None:
     figure.savefig(file, dpi=120)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run, print, draw."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run, print, draw; return 1 if the flange did not reach the goal."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--duration', type=float, default=3.0, help='of the run [s]')
     parser.add_argument('--plot', default='mppi_reach.png', metavar='FILE')
@@ -173,7 +174,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     share = np.abs(found.torques / ARM.limit('effort')).max()
     print(f'torques of at most {share:.0%} of their limits')
     print(f'written: {arguments.plot}')
+    reached = last < 1e3 * REACHED
+    print(f'{"reached" if reached else "NOT reached"}: {1e3 * REACHED:.0f} mm are allowed')
+    return int(not reached)
 
 
 if __name__ == '__main__':
-    main()
+    raise SystemExit(main())

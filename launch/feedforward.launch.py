@@ -8,15 +8,12 @@ params_file, the arguments that were given.
 """
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import OpaqueFunction
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
 
-from franka_dynamics.ros.launch_parts import argument
+from franka_dynamics.ros.launch_parts import argument, launch_description, own_node, target_file
 
-PACKAGE = 'franka_dynamics'
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
 UNHEARD = '~/command'
 UNSET = ''  # an argument that was not given leaves its parameter to the files
@@ -25,7 +22,7 @@ PARAMETERS = {'robot_type': str, 'arm_prefix': str, 'target': str, 'use_sim_time
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and the node."""
-    return LaunchDescription(
+    return launch_description(
         [
             argument(
                 'robot_type',
@@ -71,37 +68,26 @@ def generate_launch_description() -> LaunchDescription:
                 'the Gazebo targets say true.',
                 [UNSET, 'true', 'false'],
             ),
-            OpaqueFunction(function=feedforward_node),
-        ]
+        ],
+        feedforward_node,
     )
 
 
 def feedforward_node(context: LaunchContext) -> list[Node]:
-    """
-    Return the node.
-
-    A function, because substitutions cannot leave a parameter out: an argument nobody gave
-    would override params_file with its default.
-    """
+    """Return the node."""
     from franka_dynamics.ros.parameter_files import given_file
 
     target = LaunchConfiguration('target').perform(context) or TARGETS[0]
     own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
-    target_file = PathJoinSubstitution(
-        [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{target}.yaml']
-    )
     return [
-        Node(
-            package=PACKAGE,
-            executable='feedforward_node',
+        own_node(
+            'feedforward',
             namespace=LaunchConfiguration('namespace'),
-            parameters=[target_file, *own_file, given_parameters(context)],
+            parameters=[target_file(target), *own_file, given_parameters(context)],
             remappings=[
                 ('~/command', LaunchConfiguration('command_topic')),
                 ('joint_states', LaunchConfiguration('joint_states_topic')),
             ],
-            output='screen',
-            emulate_tty=True,
         )
     ]
 

@@ -8,18 +8,20 @@ rate, target fci (no gravity is commanded; the robot adds its own). When the nod
 does, the controller is deactivated. See docs/howto/franka_ros2.md.
 """
 
-from launch import LaunchDescription
-from launch.actions import OpaqueFunction, Shutdown
+from launch.actions import Shutdown
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from franka_dynamics.ros.launch_parts import (
     after,
     argument,
+    launch_description,
+    own_node,
     require_packages,
     spawner,
+    target_file,
+    text,
 )
 
 EFFORT, TRAJECTORY = 'effort_controller', 'feedforward_trajectory_controller'
@@ -61,7 +63,7 @@ def generate_launch_description():
             'config/feedforward/fci.yaml; the target stays fci.',
         ),
     ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
+    return launch_description(arguments, everything)
 
 
 def everything(context):
@@ -72,7 +74,6 @@ def everything(context):
     require_file('controllers_file', LaunchConfiguration('controllers_file').perform(context))
     require_fr3(LaunchConfiguration('robot_type').perform(context))
     require_packages(['controller_manager'], 'franka_ros2', 'docs/howto/franka_ros2.md')
-    share = FindPackageShare('franka_dynamics')
     namespace = LaunchConfiguration('namespace').perform(context).strip('/')
     # Whatever ended the node, its controller would hold the last command for ever.
     deactivation = Node(
@@ -86,19 +87,16 @@ def everything(context):
             f'/{namespace}/controller_manager' if namespace else '/controller_manager',
         ],
     )
-    feedforward = Node(
-        package='franka_dynamics',
-        executable='feedforward_node',
-        name='feedforward',
+    feedforward = own_node(
+        'feedforward',
         namespace=LaunchConfiguration('namespace'),
-        output='screen',
         on_exit=[deactivation],
         parameters=[
-            PathJoinSubstitution([share, 'config', 'feedforward', 'fci.yaml']),
+            target_file('fci'),
             *own_file,
             {
-                'robot_type': ParameterValue(LaunchConfiguration('robot_type'), value_type=str),
-                'arm_prefix': ParameterValue(LaunchConfiguration('arm_prefix'), value_type=str),
+                'robot_type': text('robot_type'),
+                'arm_prefix': text('arm_prefix'),
                 'target': 'fci',
             },
         ],

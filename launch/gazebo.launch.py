@@ -10,11 +10,9 @@ Gazebo's own ApplyJointForce and JointStatePublisher: it starts paused, without 
 from pathlib import Path
 import tempfile
 
-from launch import LaunchDescription
 from launch.actions import (
     ExecuteProcess,
     IncludeLaunchDescription,
-    OpaqueFunction,
     RegisterEventHandler,
     Shutdown,
 )
@@ -29,12 +27,15 @@ from franka_dynamics.ros.launch_parts import (
     after,
     argument,
     arm_arguments,
+    launch_description,
+    own_node,
     parameters_argument,
     removal_at_shutdown,
     require_packages,
     robot_state_publisher,
     simulated_feedforward,
     spawner,
+    target_file,
 )
 
 SHARE = FindPackageShare('franka_dynamics')
@@ -77,13 +78,12 @@ def generate_launch_description():
         ),
         parameters_argument('gz_ros2_control'),
     ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
+    return launch_description(arguments, everything)
 
 
 def everything(context):
     """Return the processes of the chosen way."""
     from franka_dynamics.arm import load
-    from franka_dynamics.resources import share_directory
     from franka_dynamics.ros.parameter_files import given_file, require_file
     from franka_dynamics.simulation import gazebo
 
@@ -98,8 +98,7 @@ def everything(context):
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_gazebo_'))
     arm = {'robot_type': robot_type, 'hand': hand}
     direct = control == 'direct'
-    target_file = share_directory() / 'config' / 'feedforward' / 'gz_ros2_control.yaml'
-    feedforward = simulated_feedforward([str(target_file), *own_file], arm)
+    feedforward = simulated_feedforward([target_file('gz_ros2_control'), *own_file], arm)
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
             PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])
@@ -174,14 +173,7 @@ def direct_way(description, gazebo, folder, arm, feedforward):
         output='screen',
         arguments=['-file', str(model), '-name', gazebo.MODEL],
     )
-    direct = Node(
-        package='franka_dynamics',
-        executable='gazebo_direct_node',
-        name='gazebo_direct',
-        output='screen',
-        on_exit=Shutdown(),
-        parameters=[arm],
-    )
+    direct = own_node('gazebo_direct', on_exit=Shutdown(), parameters=[arm])
     unpause = ExecuteProcess(
         output='screen',
         cmd=[

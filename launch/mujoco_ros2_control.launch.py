@@ -9,8 +9,7 @@ mujoco_ros2_control runs the MJCF of this package; see docs/howto/gazebo.md.
 from pathlib import Path
 import tempfile
 
-from launch import LaunchDescription
-from launch.actions import OpaqueFunction, Shutdown
+from launch.actions import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
@@ -18,12 +17,14 @@ from franka_dynamics.ros.launch_parts import (
     after,
     argument,
     arm_arguments,
+    launch_description,
     parameters_argument,
     removal_at_shutdown,
     require_packages,
     robot_state_publisher,
     simulated_feedforward,
     spawner,
+    target_file,
 )
 
 # As apt names them after ros-<distribution>-.
@@ -49,14 +50,13 @@ def generate_launch_description():
         ),
         parameters_argument('mujoco'),
     ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=everything)])
+    return launch_description(arguments, everything)
 
 
 def everything(context):
     """Return MuJoCo with its controller manager, the controllers, the node."""
     from franka_dynamics.arm import load
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
-    from franka_dynamics.resources import share_directory
     from franka_dynamics.ros.parameter_files import given_file
     from franka_dynamics.simulation.gazebo import controllers_text, numbers, start_of
     from franka_dynamics.urdf.writer import write_mjcf
@@ -101,8 +101,9 @@ def everything(context):
     broadcaster = spawner('joint_state_broadcaster', '--param-file', str(controllers))
     effort = spawner('effort_controller', '--param-file', str(controllers))
     arm = {'robot_type': robot_type, 'hand': hand, 'use_sim_time': True}
-    target_file = share_directory() / 'config' / 'feedforward' / 'mujoco.yaml'
-    feedforward = simulated_feedforward([str(target_file), *own_file], {**arm, 'target': 'mujoco'})
+    feedforward = simulated_feedforward(
+        [target_file('mujoco'), *own_file], {**arm, 'target': 'mujoco'}
+    )
     return [
         removal_at_shutdown(folder),
         publisher,

@@ -3,15 +3,19 @@
 """A simulated arm and the feedforward node that holds it; when one of them ends, so does all."""
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import OpaqueFunction, Shutdown
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.actions import Shutdown
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
 
-from franka_dynamics.ros.launch_parts import argument
+from franka_dynamics.ros.launch_parts import (
+    argument,
+    launch_description,
+    own_node,
+    target_file,
+    text,
+)
 
-PACKAGE, TARGET = 'franka_dynamics', 'mujoco'
+TARGET = 'mujoco'
 # On a busy computer the simulated arm waits for its node instead of falling, for times well below
 # state_timeout: waiting must be no silence.
 PACING = {'pacing': 'lockstep', 'lockstep_rate': 1000.0, 'lockstep_timeout': 0.1}
@@ -20,7 +24,7 @@ COMMAND_TOPIC = 'effort_controller/commands'  # where the simulated arm listens
 
 def generate_launch_description() -> LaunchDescription:
     """Return the arguments and the two nodes."""
-    return LaunchDescription(
+    return launch_description(
         [
             argument(
                 'robot_type',
@@ -53,46 +57,37 @@ def generate_launch_description() -> LaunchDescription:
                 'an arm that gets no processor is then no silent one.',
                 ['true', 'false'],
             ),
-            OpaqueFunction(function=simulation),
-        ]
+        ],
+        simulation,
     )
 
 
 def simulation(context: LaunchContext) -> list[Node]:
-    """Return both nodes; a function, because substitutions cannot leave an ungiven file out."""
+    """Return both nodes."""
     from franka_dynamics.ros.parameter_files import given_file
 
     own_file, simulator_file = (
         given_file(argument, LaunchConfiguration(argument).perform(context))
         for argument in ('params_file', 'simulator_params_file')
     )
-    both = {'robot_type': as_type('robot_type', str), 'arm_prefix': as_type('arm_prefix', str)}
-    common = {
-        'package': PACKAGE,
-        'namespace': LaunchConfiguration('namespace'),
-        'output': 'screen',
-        'emulate_tty': True,
-    }
-    target_file = PathJoinSubstitution(
-        [FindPackageShare(PACKAGE), 'config', 'feedforward', f'{TARGET}.yaml']
-    )
+    both = {'robot_type': text('robot_type'), 'arm_prefix': text('arm_prefix')}
+    namespace = LaunchConfiguration('namespace')
     simulated = LaunchConfiguration('use_sim_time').perform(context) == 'true'
-    simulator = Node(
-        executable='simulator_node',
-        **common,
+    simulator = own_node(
+        'simulator',
+        namespace=namespace,
         parameters=[PACING, *simulator_file, {**both, 'publish_clock': simulated}],
         on_exit=Shutdown(reason='the simulated arm ended'),
     )
-    feedforward = Node(
-        executable='feedforward_node',
-        **common,
-        parameters=[target_file, *own_file, {**both, 'target': TARGET, 'use_sim_time': simulated}],
+    feedforward = own_node(
+        'feedforward',
+        namespace=namespace,
+        parameters=[
+            target_file(TARGET),
+            *own_file,
+            {**both, 'target': TARGET, 'use_sim_time': simulated},
+        ],
         remappings=[('~/command', COMMAND_TOPIC)],
         on_exit=Shutdown(reason='the feedforward node ended'),
     )
     return [simulator, feedforward]
-
-
-def as_type(argument: str, kind: type) -> ParameterValue:
-    """Return an argument as a parameter; without a type a text such as 'on' becomes a bool."""
-    return ParameterValue(LaunchConfiguration(argument), value_type=kind)

@@ -3,12 +3,12 @@
 """Two simulated arms by the clock, each with its feedforward node, namespace and prefix."""
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import GroupAction, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import GroupAction, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from franka_dynamics.ros.launch_parts import argument
+from franka_dynamics.ros.launch_parts import argument, launch_description
 
 SIDES = ('left', 'right')
 # Of simulation.launch.py: what each arm may be given for itself, and what both are given.
@@ -40,19 +40,11 @@ def generate_launch_description() -> LaunchDescription:
         argument('namespace', '', 'In front of the namespaces left and right.'),
         argument('arm_prefix', '', 'In front of left_ and right_ in every joint name, verbatim.'),
     ]
-    return LaunchDescription(
-        [
-            *both,
-            *own,
-            *names,
-            OpaqueFunction(function=require_files),
-            *(one_arm(side) for side in SIDES),
-        ]
-    )
+    return launch_description([*both, *own, *names], both_arms)
 
 
-def require_files(context: LaunchContext) -> list[object]:
-    """Refuse what either arm cannot be given before anything of the other is started."""
+def both_arms(context: LaunchContext) -> list[GroupAction]:
+    """Return a group for each side, once every file of both is known to be usable."""
     from franka_dynamics.ros.parameter_files import given_file
 
     for side in SIDES:
@@ -60,7 +52,7 @@ def require_files(context: LaunchContext) -> list[object]:
             if name.endswith('_file'):
                 argument = f'{side}_{name}'
                 given_file(argument, LaunchConfiguration(argument).perform(context))
-    return []
+    return [one_arm(side) for side in SIDES]
 
 
 def sentence_for(sentence: str, arm: str) -> str:

@@ -1,14 +1,68 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of launch files that run an arm under ros2_control; ROS's launch is needed here."""
+"""Parts that the launch files share; ROS's launch is needed here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import pairwise
 import os
 from pathlib import Path
 import shutil
+import sys
 from typing import Any
+
+from ..errors import SettingsError
+
+PACKAGE = 'franka_dynamics'
+# Arguments that `ros2 launch` and launch's own actions take without a declaration.
+_OF_LAUNCH = (
+    'emulate_tty',
+    'launch-prefix',
+    'launch-prefix-filter',
+    'sigkill_timeout',
+    'sigterm_timeout',
+)
+
+
+def launch_description(arguments: Sequence[Any], function: Callable[[Any], Sequence[Any]]) -> Any:
+    """
+    Return a launch description: its arguments, and a function that returns what they start.
+
+    A function, because a substitution cannot leave out a parameter whose argument was not given.
+    """
+    from launch import LaunchDescription
+    from launch.actions import OpaqueFunction
+
+    names = [one.name for one in arguments]
+
+    def start(context: Any) -> Sequence[Any]:
+        _refuse_undeclared(context, names)
+        return function(context)
+
+    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
+
+
+def _refuse_undeclared(context: Any, declared: Sequence[str]) -> None:
+    """
+    Refuse an argument of the command line that the launch file does not declare.
+
+    launch ignores such an argument: with robot_typ:=fr3 the arm would be the default one. Another
+    launch file that includes ours may have arguments of its own, so only the file that the
+    command line names is judged.
+    """
+    file = Path(context.locals.current_launch_file_path)
+    named = (PACKAGE, file.name) in pairwise(sys.argv)
+    if not named and not any(Path(word).resolve() == file.resolve() for word in sys.argv):
+        return
+    for name in (word.partition(':=')[0] for word in context.argv if ':=' in word):
+        if name not in (*declared, *_OF_LAUNCH):
+            close = get_close_matches(name, declared, n=1)
+            raise SettingsError(
+                f'{file.name} has no argument {name}{f" ({close[0]}?)" if close else ""}; '
+                '--show-args lists all of them. Nothing is started.'
+            )
 
 
 def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None:
@@ -36,6 +90,41 @@ def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None
             f'{needed_by} needs {", ".join(missing)}: sudo apt install {names}. {page} has the '
             'rest. Nothing is started.'
         )
+
+
+def text(name: str) -> Any:
+    """Return an argument as a parameter of type string; launch would take 'on' for a bool."""
+    from launch.substitutions import LaunchConfiguration
+    from launch_ros.parameter_descriptions import ParameterValue
+
+    return ParameterValue(LaunchConfiguration(name), value_type=str)
+
+
+def own_node(name: str, **given: Any) -> Any:
+    """
+    Return one of this package's nodes under its own name.
+
+    launch_ros writes parameters into a section with the name of the node only if it knows name
+    and namespace, else into one for all nodes (/**). A parameter file that names the node, as
+    `ros2 param dump` writes it, would win over such a section.
+    """
+    from launch_ros.actions import Node
+
+    return Node(
+        package=PACKAGE,
+        executable=f'{name}_node',
+        name=name,
+        output='screen',
+        emulate_tty=True,
+        **{'namespace': '', **given},
+    )
+
+
+def target_file(target: str) -> str:
+    """Return the parameter file of a target."""
+    from ..resources import share_directory
+
+    return str(share_directory() / 'config' / 'feedforward' / f'{target}.yaml')
 
 
 def argument(name: str, default: Any, description: str, choices: Sequence[str] = ()) -> Any:
@@ -71,15 +160,15 @@ def robot_state_publisher(values: Mapping[str, Any]) -> Any:
     from launch_ros.parameter_descriptions import ParameterValue
     from launch_ros.substitutions import FindPackageShare
 
-    share = FindPackageShare('franka_dynamics')
+    share = FindPackageShare(PACKAGE)
     words = [word for name, value in values.items() for word in (' ', f'"{name}:={value}"')]
-    text = Command(['xacro ', PathJoinSubstitution([share, 'urdf', 'franka.urdf.xacro']), *words])
+    urdf = Command(['xacro ', PathJoinSubstitution([share, 'urdf', 'franka.urdf.xacro']), *words])
     return Node(
         package='robot_state_publisher',
         executable='robot_state_publisher',
         output='screen',
         parameters=[
-            {'robot_description': ParameterValue(text, value_type=str), 'use_sim_time': True}
+            {'robot_description': ParameterValue(urdf, value_type=str), 'use_sim_time': True}
         ],
     )
 
@@ -100,13 +189,9 @@ def simulated_feedforward(files: Sequence[str], given: Mapping[str, Any]) -> Any
 
     """
     from launch.actions import Shutdown
-    from launch_ros.actions import Node
 
-    return Node(
-        package='franka_dynamics',
-        executable='feedforward_node',
-        name='feedforward',
-        output='screen',
+    return own_node(
+        'feedforward',
         on_exit=Shutdown(reason='the feedforward node has ended'),
         parameters=[*files, {**given, 'held_until_commanded': True}],
         remappings=[('~/command', 'effort_controller/commands')],

@@ -75,3 +75,4 @@ def test_where_nothing_was_heard_the_sentence_says_where_to_look(monkeypatch, tm
     assert status == 1
     assert 'not usable: nothing was heard on /states in 5.0 s' in said
     assert 'franka-dynamics doctor' in said
+    assert 'stamp' not in said  # there is none

@@ -71,3 +71,19 @@ def test_a_simulated_arm_that_fell_behind_is_no_old_state():
     shown = rendered(monitor_view([late, simulator], 10.5), 200)
     assert 'simulated time, 10.9 s behind the clock' in shown
     assert 'ms old' not in shown
+
+
+def test_a_terminal_of_60_columns_and_15_lines_shows_every_torque_and_fault():
+    view = arm()
+    told(view, 'Gravity compensation', 'OK', 'The robot carries itself; we add nothing.')
+    told(view, 'Cross-check', 'OK', 'the two models agree')
+    lines = rendered(monitor_view([view], 10.5, 60, 15), 60).splitlines()
+    assert len(lines) <= 15
+    text = '\n'.join(lines)
+    for figure in (*(f'{value:.2f}' for value in EFFORT), 'somebody else commands', 'ext.'):
+        assert figure in text, figure
+    # Every row has all of its five terms, none of them cut.
+    rows = [line.split() for line in lines if line.startswith('│ ') and ' 12 ' in line]
+    assert all(len(row) == 2 + 2 + len(TORQUE_TERMS) for row in rows) and rows
+    assert '…' not in text
+    assert 'left_fer_joint' in text

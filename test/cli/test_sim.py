@@ -3,13 +3,15 @@
 """What the verb `sim` starts its nodes with."""
 
 import shlex
+import subprocess
+import sys
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.cli.main import main
-from franka_dynamics.ros.node_group import NodeGroup
+from franka_dynamics.ros.node_group import end_of, NodeGroup
 
 
 @pytest.fixture
@@ -24,8 +26,8 @@ def started(monkeypatch):
     monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: True)
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')  # as the verb would for good
 
-    def run(*options):
-        assert main(['sim', '--no-view', '--duration', '0.01', *options]) == 0
+    def run(*options, status=0):
+        assert main(['sim', '--no-view', '--duration', '0.01', *options]) == status
         return nodes
 
     return run
@@ -43,11 +45,25 @@ def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
         assert words[at : at + len(arm)] == arm
 
 
-def test_nothing_is_suggested_before_the_arm_is_held(started, capsys, monkeypatch):
+def test_an_arm_that_was_never_held_is_no_success_and_nothing_is_suggested(
+    started, capsys, monkeypatch
+):
     # As of a second one, which ends because the first has the command topic.
     monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: False)
-    started()
-    assert 'bag record' not in capsys.readouterr().out
+    started(status=1)
+    said = capsys.readouterr()
+    assert 'bag record' not in said.out
+    assert 'was not held within 0.01 s' in said.err
+
+
+def test_a_node_that_ends_is_quoted_without_its_logger(tmp_path):
+    quoted = 'print("[ERROR] [1700000000.123456789] [left.simulator]: The topic [x] is taken.")'
+    log = tmp_path / 'log'
+    with log.open('wb') as output:
+        code = f'{quoted}; raise SystemExit(1)'
+        process = subprocess.Popen([sys.executable, '-c', code], stdout=output)
+        process.wait()
+    assert end_of(process, log) == 'ended with exit status 1: The topic [x] is taken.'
 
 
 def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):

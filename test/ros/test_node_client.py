@@ -63,6 +63,8 @@ def test_a_value_of_another_type_is_refused_in_words(node_world):
         assert client.set('scale', '1') == 1.0
         assert client.set('kp', '[1, 2, 3, 4, 5, 6, 7.5]') == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]
         assert client.get('kp')[-1] == 7.5
+        assert client.set('kp', '50') == [50.0]
+        assert client.get('kp') == [50.0]
         for name, value, words in (
             ('kp', 'stiff', "refused kp: .* expected 'Type.DOUBLE_ARRAY' got 'Type.STRING'"),
             ('terms.coriolis', '1', "refused terms.coriolis: .* expected 'Type.BOOL'"),
@@ -96,3 +98,9 @@ def test_a_file_that_is_no_trajectory_is_told_so_before_a_node_is_asked(text, se
     path.write_text(text)
     with pytest.raises(SettingsError, match=sentence):
         read_trajectory_file(path)
+
+
+def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(node_world, capfd):
+    node_world(target='mujoco')
+    assert main(['node', 'play', 'fr3']) == 1
+    assert '`franka-dynamics node play fer`' in capfd.readouterr().err
