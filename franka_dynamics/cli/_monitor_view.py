@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
-import os.path
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -108,7 +107,7 @@ def _torques(node: NodeView, *, narrow: bool) -> Table:
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torques are listened to, or none has come'
     headings = _SHORT_HEADINGS if narrow else _HEADINGS
-    common = os.path.commonprefix(list(node.torque_limits)) if narrow else ''
+    common = next(iter(node.torque_limits), '').rstrip('0123456789') if narrow else ''
     if common:
         caption += f' of {common}...'
     table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)

@@ -32,7 +32,7 @@ def launch_description(arguments: Sequence[Any], function: Callable[[Any], Seque
 
     A function, because a substitution cannot leave out a parameter whose argument was not given.
     """
-    from launch import LaunchDescription
+    from launch import LaunchDescription  # type: ignore[attr-defined]
     from launch.actions import OpaqueFunction
 
     names = [one.name for one in arguments]
