@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
+import inspect
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration, Time
@@ -15,6 +17,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 if TYPE_CHECKING:
     from ..control.planning import TrajectoryRequest
+
+
+_NO_NUMBER = 2**64 - 1  # what rmw gives where its middleware counts no messages
 
 
 class JointReading(NamedTuple):
@@ -50,6 +55,28 @@ def stamp_from_seconds(time: float) -> Time:
     """Return a time as a stamp."""
     nanoseconds = round(time * 1e9)
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+
+def with_number(
+    callback: Callable[[Any, int | None], None],
+) -> Callable[..., None]:
+    """
+    Return a subscription's callback that hands on each message and its publisher's number for it.
+
+    Publishers count their messages from 1; None where the middleware tells no numbers. rclpy's
+    EventsExecutor hands message and information over as one tuple, other executors as two
+    arguments; which of them a callback is for rclpy reads from its signature.
+    """
+
+    def on_message(*arguments: Any) -> None:
+        message, info = arguments[0] if len(arguments) == 1 else arguments
+        number = info['publication_sequence_number']
+        callback(message, None if number == _NO_NUMBER else number)
+
+    on_message.__signature__ = inspect.signature(  # type: ignore[attr-defined]
+        lambda message, info: None
+    )
+    return on_message
 
 
 def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:

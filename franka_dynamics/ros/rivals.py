@@ -20,6 +20,12 @@ from ..control.rivals import OwnMessages, PublisherCounts
 _LISTENING_STEP_S = 1e-3
 
 
+def publisher_names(node: Any, topic: str) -> list[str]:
+    """Return the nodes that DDS lists as publishers of a topic; one that died stays for 20 s."""
+    found = node.get_publishers_info_by_topic(topic)
+    return sorted({f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found})
+
+
 class RivalWatch(ABC):
     """
     Takes the messages of a topic while more than one publisher is listed, and says what they are.

@@ -20,8 +20,8 @@ from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
+from .command_receiver import COMMAND_TOPIC, CommandReceiver
 from .diagnostics import ERROR, OK, PublicationTimes, StatusPublisher, WARN
 from .messages import stamp_from_seconds, state_message
 from .node_process import INPUT_AT_FAULT, run_node, StopRequest
@@ -33,16 +33,14 @@ from .realtime import OFF
 from .statuses import SIMULATED_ARM
 from ..arm import ArmDescription
 from ..control.cycle_result import Durations
-from ..control.limits import finite_command
+from ..control.receiver import ReceiverState, TorqueReceiver
 from ..control.settings import Settings
-from ..errors import CommandRefusedError, SettingsError
+from ..errors import SettingsError
 from ..simulation.arm_simulation import ArmSimulation, Push, SensorReading, SimulationSettings
 from ..simulation.joint_elasticity import franka_elasticity
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
 
-COMMAND_TOPIC = 'effort_controller/commands'
-_LOG_PERIOD_S = 1.0
 _PEER = struct.Struct('3i')  # unix(7), SO_PEERCRED: process, user, group
 _MOST_LAG_S = 0.05  # further behind, the schedule is moved instead of caught up with
 _POLL_S = 0.05
@@ -51,9 +49,9 @@ _MOST_WAITS = 10  # in vain in a row; then nobody commands, and time goes on
 
 class SimulatorNode(Node):
     """
-    Publishes joint states at the simulation's rate and takes torques.
+    Publishes joint states at the simulation's rate and follows the torques of one sender.
 
-    As ros2_control's forward controllers do, it holds the last command for ever.
+    When they cease it brakes the arm, and holds it where it does not carry itself.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -63,6 +61,16 @@ class SimulatorNode(Node):
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
         self._simulation = ArmSimulation(description, _settings(parameters, description))
+        self._receiver = TorqueReceiver(
+            description,
+            Settings(
+                target='fci' if parameters['gravity_compensation'] else 'mujoco',
+                gravity_vector=tuple(parameters['gravity_vector']),
+                payload=tuple(parameters['payload']),
+                payload_known_to_robot=False,
+            ),
+            parameters['command_timeout'],
+        )
         self._timestep = TIMESTEP_S
         self._names = list(description.joint_names)
         self._lockstep = parameters['pacing'] == 'lockstep'
@@ -86,15 +94,11 @@ class SimulatorNode(Node):
             else None
         )
         self._diagnostics = StatusPublisher(self, self._names[0])
-        commands = self.create_subscription(
-            Float64MultiArray, COMMAND_TOPIC, self._on_command, PUBLISHER_QOS, **options
-        )
-        self._command_topic = commands.topic_name
-        self._command: np.ndarray | None = None
+        self._commands = CommandReceiver(self, self._receiver, self._on_followed)
         self._fresh = False
         self._published_at = 0.0
         self._latency = Durations(1 << 16)
-        self._missed = self._steps_commanded = self._refused = 0
+        self._missed = self._steps_commanded = 0
         self._began = time.perf_counter()
         self._diagnostics_times = PublicationTimes()
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
@@ -106,7 +110,7 @@ class SimulatorNode(Node):
     def run(self, stop: StopRequest) -> int:
         """Simulate until asked to stop; return the exit code."""
         try:
-            with _claimed(self._command_topic):
+            with _claimed(self.resolve_topic_name(COMMAND_TOPIC)):
                 return self._run(stop)
         except SettingsError as error:
             print(f'{error}', file=sys.stderr)
@@ -128,11 +132,14 @@ class SimulatorNode(Node):
             deadline = self._wait(executor, deadline, stop)
             if self._log is not None:
                 self._log.write(stamp, reading)
-            self._simulation.step(self._command, fresh=self._fresh)
+            torque = self._receiver.step(reading.time, reading.position, reading.velocity)
+            self._simulation.step(torque, fresh=self._fresh)
+            if self._commands.note():
+                self._diagnostics_times.note_change()
             self._steps += 1
             if self._simulation.braked is not self._braked:
                 self._announce_brakes()
-            if self._command is not None:
+            if self._receiver.state is not ReceiverState.WAITING:
                 self._steps_commanded += 1
                 self._missed += not self._fresh
             self._fresh = False
@@ -153,7 +160,8 @@ class SimulatorNode(Node):
 
     def _wait(self, executor: Any, deadline: float, stop: StopRequest) -> float:
         """Handle callbacks until the next step is due; return when that one was."""
-        if self._lockstep and self._command is not None and self._unanswered < _MOST_WAITS:
+        waits = self._receiver.state is not ReceiverState.WAITING
+        if self._lockstep and waits and self._unanswered < _MOST_WAITS:
             give_up = time.perf_counter() + self._lockstep_timeout
             while not self._fresh and (left := give_up - time.perf_counter()) > 0.0:
                 executor.spin_once(timeout_sec=left)
@@ -182,16 +190,10 @@ class SimulatorNode(Node):
         self._published_at = time.perf_counter()
         self._states.publish(message)
 
-    def _on_command(self, message: Float64MultiArray) -> None:
-        try:
-            torque = finite_command(message.data, self._names)
-        except CommandRefusedError as error:
-            self._refused += 1
-            self.get_logger().error(str(error), throttle_duration_sec=_LOG_PERIOD_S)
-            return
+    def _on_followed(self) -> None:
         if not self._fresh:
             self._latency.add(time.perf_counter() - self._published_at)
-        self._command, self._fresh = torque, True
+        self._fresh = True
 
     def _publish_diagnostics(self) -> None:
         now = time.monotonic()
@@ -220,7 +222,10 @@ class SimulatorNode(Node):
                     'steps commanded': self._steps_commanded,
                     'steps without a new command': self._missed,
                     'behind real time [ms]': 1e3 * behind,
-                    'commands refused': self._refused,
+                    'receiver': self._commands.sentence,
+                    'senders that fell silent': self._receiver.timeouts,
+                    'commands of a second sender': self._receiver.foreign,
+                    'commands refused': self._commands.refused,
                     'round trip p50 [us]': 1e6 * self._latency.percentile(50),
                     'round trip p99 [us]': 1e6 * self._latency.percentile(99),
                 },

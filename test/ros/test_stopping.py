@@ -98,7 +98,7 @@ def test_a_killed_and_restarted_node_holds_the_arm_again(probe, start_arm, start
     first = start_node(target='mujoco')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     first.end(signal.SIGKILL)
-    # The receiver holds the last command, as ros2_control's controllers do; the arm stays.
+    # The receiver brakes and holds the arm until the new node commands.
     start_node(target='mujoco', held_until_commanded=True)
     probe.diagnostics.clear()
     probe.until(

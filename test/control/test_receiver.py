@@ -1,0 +1,177 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The receiver of torques on simulated arms: silent senders, two of them, nonsense."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.braking import REST_SPEED
+from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.planning import follow_request
+from franka_dynamics.control.receiver import ReceiverState, TorqueReceiver
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import CommandRefusedError
+
+from .closed_loop import FER, KD, KP, Loop
+
+TIMEOUT_S = 0.05
+LARGEST_STEP = 1.0 + 1e-9  # [N m] in a cycle: 1000 N m/s
+
+
+class Received(Loop):
+    """A controller and a simulated arm with a receiver between them."""
+
+    def __init__(self, settings, **simulation):
+        super().__init__(settings, **simulation)
+        self.receiver = TorqueReceiver(FER, settings, TIMEOUT_S)
+        self.sending, self.number, self.applied = True, 0, [np.zeros(7)]
+        step, self.arm_step = self.arm.step, None
+
+        def receive(command, *, fresh):
+            reading = self.arm.read()
+            if fresh and self.sending:
+                self.number += 1
+                self.receiver.take(command, self.number)
+            self.applied.append(
+                self.receiver.step(reading.time, reading.position, reading.velocity)
+            )
+            step(self.applied[-1], fresh=fresh and self.sending)
+
+        self.arm.step = receive
+
+    @property
+    def largest_step(self):
+        return np.abs(np.diff(self.applied, axis=0)).max()
+
+    @property
+    def speed(self):
+        return float(np.abs(self.arm.data.qvel).max())
+
+
+def in_motion(target):
+    """Return a moving arm of a target, whose torques come from a controller."""
+    loop = Received(
+        Settings(target=target, kp=KP, kd=KD), gravity_compensation=target == 'fci'
+    ).run(0.3)
+    follow_request(loop.controller, multisine(FER, 4.0, 0.4))
+    while loop.speed < 0.5:
+        loop.run(0.01)
+    assert loop.receiver.state is ReceiverState.FOLLOWING
+    return loop
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_a_moving_arm_whose_sender_is_killed_comes_to_rest_and_stays(target):
+    loop = in_motion(target)
+    loop.sending = False
+    loop.run(TIMEOUT_S - LONGEST_STEP_S)
+    assert loop.receiver.state is ReceiverState.FOLLOWING
+    loop.run(2.0 * LONGEST_STEP_S)
+    assert loop.receiver.state is ReceiverState.BRAKING
+    while loop.receiver.state is ReceiverState.BRAKING:
+        loop.run(LONGEST_STEP_S)
+        assert loop.arm.time < 30.0
+    assert loop.speed < 1.5 * REST_SPEED
+    stands_at = loop.arm.position
+    loop.run(3.0)
+    assert loop.largest_step <= LARGEST_STEP
+    assert loop.receiver.timeouts == 1
+    if target == 'fci':
+        assert loop.receiver.state is ReceiverState.RELEASED
+        np.testing.assert_array_equal(loop.applied[-1], np.zeros(7))
+    else:
+        assert loop.receiver.state is ReceiverState.HOLDING
+        # What brakes left of its speed is gone within 30 ms: 0.02 rad/s times that, and more.
+        np.testing.assert_allclose(loop.arm.position, stands_at, rtol=0, atol=2e-3)
+        gravity = NewtonEulerModel(FER).gravity(loop.arm.position)
+        np.testing.assert_allclose(loop.applied[-1], gravity, rtol=0, atol=0.05)
+
+
+def test_a_sender_that_stood_still_is_followed_again_without_a_step():
+    loop = Received(Settings(target='mujoco', kp=KP, kd=KD)).run(0.3)
+    for pause in (0.04, 0.06, 0.5):
+        loop.sending = False
+        loop.run(pause)
+        loop.sending = True
+        loop.run(0.1)
+        assert loop.receiver.state is ReceiverState.FOLLOWING
+    assert loop.receiver.timeouts == 2  # 0.04 s is shorter than the time-out
+    assert loop.largest_step <= LARGEST_STEP
+
+
+def test_a_second_sender_is_followed_only_when_the_first_is_silent():
+    receiver = TorqueReceiver(FER, Settings(target='fci'), TIMEOUT_S)
+    still = FER.home, np.zeros(7)
+    for k in range(100):
+        receiver.step(1e-3 * k, *still)
+        assert receiver.take(np.full(7, 5.0), 500 + k)
+        assert not receiver.take(np.full(7, -5.0), 1 + k)  # of a node that was started later
+        assert not receiver.take(np.full(7, -5.0), 9000 + k)  # and of one from long before
+    np.testing.assert_array_equal(receiver.applied, np.full(7, 5.0))
+    assert receiver.foreign == 200
+    for k in range(100, 200):
+        receiver.step(1e-3 * k, *still)
+        followed = receiver.take(np.full(7, -5.0), 1 + k)
+        assert followed == (k >= 150), k
+
+
+def test_a_sender_restarted_at_once_is_followed_after_the_time_out():
+    loop = in_motion('mujoco')
+    loop.number = 0  # it counts anew
+    loop.run(TIMEOUT_S - LONGEST_STEP_S)
+    assert loop.receiver.foreign > 40
+    loop.run(0.2)
+    assert loop.receiver.state is ReceiverState.FOLLOWING
+    assert loop.receiver.timeouts == 1
+    assert loop.largest_step <= LARGEST_STEP
+
+
+def test_where_senders_have_no_numbers_each_is_followed_within_the_rate():
+    receiver = TorqueReceiver(FER, Settings(target='fci'), TIMEOUT_S)
+    steps = [np.zeros(7)]
+    for k in range(200):
+        assert receiver.take(np.full(7, 30.0 if k % 2 else -30.0), None)
+        steps.append(receiver.step(1e-3 * k, FER.home, np.zeros(7)))
+    assert np.abs(np.diff(steps, axis=0)).max() <= LARGEST_STEP
+
+
+@pytest.mark.parametrize('torque', [[np.nan] * 7, [np.inf] * 7, [1.0] * 6, [], [1e308] * 8])
+def test_nonsense_is_refused_and_changes_nothing(torque):
+    receiver = TorqueReceiver(FER, Settings(target='fci'), TIMEOUT_S)
+    receiver.step(0.0, FER.home, np.zeros(7))
+    with pytest.raises(CommandRefusedError, match='finite torques in the order fer_joint1'):
+        receiver.take(torque, 1)
+    assert receiver.state is ReceiverState.WAITING
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3'])
+def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
+    arm = load(name)
+    receiver = TorqueReceiver(arm, Settings(target='mujoco'), TIMEOUT_S)
+    rng = np.random.default_rng(1)
+    applied, stamp = [np.zeros(7)], 0.0
+    for k in range(3000):
+        stamp += rng.choice([0.0, 1e-3, 2e-3, -1e-3, 1.0])
+        q, dq = rng.uniform(-2.0, 2.0, (2, 7)) * rng.choice([1.0, np.nan], p=[0.9, 0.1])
+        if rng.random() < 0.7:
+            receiver.take(1e308 * rng.uniform(-1.0, 1.0, 7), k)
+        applied.append(receiver.step(stamp, q, dq))
+    assert np.isfinite(applied).all()
+    assert (np.abs(applied) <= arm.limit('effort') + 1e-9).all()
+    assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
+    assert receiver.timeouts > 10
+
+
+def test_an_arm_that_is_held_from_the_beginning_stays_where_it_is():
+    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S, holding=gravity)
+    loop = Loop(brake_release_after=0.0)
+    loop.arm.braked = False
+    for _ in range(2000):
+        reading = loop.arm.read()
+        loop.arm.step(receiver.step(reading.time, reading.position, reading.velocity))
+    assert receiver.state is ReceiverState.HOLDING
+    np.testing.assert_allclose(loop.arm.position, FER.home, rtol=0, atol=1e-6)
