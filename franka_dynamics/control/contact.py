@@ -32,7 +32,7 @@ from ..typing import Array
 PERIOD_S = 0.004
 # A payload error that motion at half the velocity limits does not turn into a contact, at the
 # default limits; and one that is worth a warning, because it is more than the best published
-# model errs by on a real arm (0.28 kg). docs/theory/contact.md holds the measurements.
+# model errs by on a real arm (0.28 kg).
 LARGEST_LOAD_KG, LOAD_WARNING_KG = 0.2, 0.5
 # A joint has felt a contact if it had this share of its threshold, within so many seconds after
 # the flag: later the arm swings, and the model's errors are felt by all joints.

@@ -24,7 +24,7 @@ from ..typing import Array
 
 # Standard deviation of the external torque of the strongest joints while nobody touches the arm
 # [N m]: the momentum observer on the recordings of two real FERs moving at up to 85 % and 55 %
-# of their velocity limits, docs/theory/contact.md. Weaker joints err less, by the cube root.
+# of their velocity limits. Weaker joints err less, by the cube root.
 TORQUE_DEVIATION = 0.5
 # A moment of 1 N m counts as much as the force that makes it at this distance [m], which is
 # about that of a Franka's flange from its last three axes.
