@@ -7,16 +7,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from .arm_file import ArmFile, InertialSet
 from .bodies import Body, InertiaAbout, Pose
 from .description import ArmDescription
+from .strict_yaml import yaml_text
 from .typed_file import encode
 from ..files import write_text
 from ..spatial import rpy_from_rotation
-
-_WIDTH = 99
 
 
 def arm_file_text(
@@ -86,9 +84,7 @@ def arm_file_text(
     content = encode(ArmFile, file)
     if friction_source and description.friction is not None:
         content['friction']['source'] = friction_source
-    return yaml.safe_dump(
-        content, sort_keys=False, default_flow_style=None, width=_WIDTH, allow_unicode=True
-    )
+    return yaml_text(content)
 
 
 def save(description: ArmDescription, path: str | Path, **words: str) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .denavit_hartenberg import Convention, DHRow
 from .friction import FrictionModel
 from .inertia import LinkInertia
-from .typed_file import Bound, NotNegative
+from .typed_file import Bound, Effort, NotNegative
 from ..errors import DescriptionError, InertiaError, JointVectorError
 from ..spatial import JointKind, rigid_transform
 
@@ -36,7 +36,7 @@ class JointLimits:
     velocity: float = math.inf
     acceleration: float = math.inf
     jerk: float = math.inf
-    effort: float = math.inf
+    effort: Effort = math.inf
     effort_rate: float = math.inf
     velocity_offset: float | None = None
     velocity_deceleration: float | None = None

@@ -63,6 +63,7 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
         flange=flange,
         home=home,
         friction=reversed_friction(description.friction, joint),
+        simulated_friction=reversed_friction(description.simulated_friction, joint),
     )
 
 

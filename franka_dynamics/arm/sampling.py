@@ -29,13 +29,17 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     Return `count` states of an arm, drawn uniformly within its limits from a seed.
 
     Where no limit is known, positions are drawn from +-pi, velocities from +-2 and accelerations
-    from +-10. Each array has shape (count, n) [rad or m, per s, per s^2].
+    from +-10; a position limit at one end beyond pi leaves half a turn behind it. Each array has
+    shape (count, n) [rad or m, per s, per s^2].
     """
     rng = np.random.default_rng(seed)
+    lower, upper = description.limit('lower'), description.limit('upper')
+    least = np.minimum(-_UNLIMITED_POSITION, upper - _UNLIMITED_POSITION)
+    most = np.maximum(_UNLIMITED_POSITION, lower + _UNLIMITED_POSITION)
 
     def bound(name: str, unlimited: float) -> NDArray[np.float64]:
         limit = description.limit(name)
-        return np.where(np.isfinite(limit), limit, np.copysign(unlimited, limit))
+        return np.where(np.isfinite(limit), limit, unlimited)
 
     def uniform(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
         return rng.uniform(low, high, (count, description.n))
@@ -43,7 +47,9 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     velocity = bound('velocity', _UNLIMITED_VELOCITY)
     acceleration = bound('acceleration', _UNLIMITED_ACCELERATION)
     return JointStates(
-        uniform(bound('lower', _UNLIMITED_POSITION), bound('upper', _UNLIMITED_POSITION)),
+        uniform(
+            np.where(np.isfinite(lower), lower, least), np.where(np.isfinite(upper), upper, most)
+        ),
         uniform(-velocity, velocity),
         uniform(-acceleration, acceleration),
     )

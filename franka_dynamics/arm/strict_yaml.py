@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-YAML read strictly: no key twice, keys are texts, numbers are decimal.
+YAML read strictly: no key twice, keys are strings, numbers are decimal; and written so.
 
 YAML 1.1, which PyYAML reads, takes 1e-5 for a text, 010 for eight and 1:30 for ninety, and lets
 the last of two equal keys win. In a file of an arm's numbers each of these would go unnoticed.
@@ -58,6 +58,28 @@ _StrictLoader.yaml_implicit_resolvers = {
 }
 _StrictLoader.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
 _StrictLoader.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0123456789.'))
+
+
+class _StrictDumper(yaml.SafeDumper):
+    """PyYAML's safe dumper, which quotes what this file's loader would take for a number."""
+
+
+_StrictDumper.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
+_StrictDumper.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0123456789.'))
+
+
+def yaml_text(content: Any) -> str:
+    """Return plain data as YAML that PyYAML and this file's loader read alike."""
+    return str(
+        yaml.dump(
+            content,
+            Dumper=_StrictDumper,
+            sort_keys=False,
+            default_flow_style=None,
+            width=99,
+            allow_unicode=True,
+        )
+    )
 
 
 def _decimal(loader: Any, node: Any) -> int:

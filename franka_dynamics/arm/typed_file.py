@@ -31,6 +31,7 @@ Keys = tuple[str | int, ...]
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
 _ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
 _TURN = 2.0 * math.pi
+MOST_EFFORT = 1e5  # N m or N, five times what the largest industrial arms have
 
 
 class FieldError(ValueError):
@@ -76,6 +77,15 @@ def _within_a_turn(value: float | Array) -> str:
     return f'is {most:g} rad, more than a turn; angles are in radians'
 
 
+def _of_a_joint(value: float) -> str:
+    if value <= MOST_EFFORT:
+        return ''
+    return (
+        f'is {value:g}; no joint of an arm has more than {MOST_EFFORT:g} N m. Is this in N mm? '
+        'Leave the limit out where none is known'
+    )
+
+
 def _endless(_: float) -> str:
     """Mark a number that may be infinite."""
     return ''
@@ -86,6 +96,7 @@ Positive = Annotated[float, _positive]
 NotNegative = Annotated[float, _not_negative]
 Angle = Annotated[float, _within_a_turn]
 Bound = Annotated[float, _endless]
+Effort = Annotated[float, _of_a_joint]
 Vector = Annotated[Array, of_length(3)]
 Six = Annotated[Array, of_length(6)]
 Sizes = Annotated[Array, of_length(3), _positive]

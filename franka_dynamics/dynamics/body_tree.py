@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, Convention, LinkInertia
-from ..errors import TreeError
+from ..errors import InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, joint_twist, rigid_transform
 from ..typing import Array
 
@@ -72,7 +72,7 @@ class BodyTree:
         rotors = np.array(self.rotor_inertias, dtype=float)
         rotors = np.zeros(n) if rotors.size == 0 else rotors
         placements, twists = np.array(self.placements, float), np.array(self.twists, float)
-        tool = np.array(rigid_transform(self.tool))
+        tool = np.array(_pose(self.tool, 'The tool'))
         shapes = {
             'placements': (placements.shape, (n, 4, 4)),
             'twists': (twists.shape, (n, 6)),
@@ -86,7 +86,7 @@ class BodyTree:
                     f'A tree of {n} bodies needs {what} of shape {expected}; got {shape}.'
                 )
         for i, (parent, twist) in enumerate(zip(parents, twists)):
-            rigid_transform(placements[i])
+            _pose(placements[i], names[i])
             _require_parent(parent, i, names[i])
             _require_unit_twist(twist, names[i])
         if not -n <= self.tool_body < n:
@@ -189,6 +189,14 @@ class BodyTree:
     def spatial_inertias(self) -> Array:
         """Return G_i acting on (v, omega), shape (n, 6, 6)."""
         return np.array([spatial_inertia(inertia) for inertia in self.inertias])
+
+
+def _pose(pose: ArrayLike, what: str) -> Array:
+    """Return a pose, or raise TreeError with whose it is."""
+    try:
+        return rigid_transform(pose)
+    except InertiaError as error:
+        raise TreeError(f'{what} is not placed by a pose. {error}') from error
 
 
 def as_tree(description: ArmDescription | BodyTree) -> BodyTree:

@@ -140,6 +140,11 @@ class ClosedChain:
             raise TreeError(
                 f'The active joints {list(active)} are not some of 0..{tree.n - 1}, each once.'
             )
+        if not self.loops:
+            raise TreeError(
+                'A ClosedChain needs at least one Loop. A tree without loops needs none: '
+                'BodyTree, differentiate and tree_motion compute with it.'
+            )
         if closed != len(self.passive):
             raise TreeError(
                 f'The loops close {closed} directions, but {len(self.passive)} joints '

@@ -23,8 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .body_tree import BASE, BodyTree
+from .body_tree import as_tree, BASE, BodyTree
 from .model import GRAVITY, gravity_vector, joint_stack, solve_acceleration, wrench_stack
+from ..arm import ArmDescription
 from ..spatial import ad, ad_dual, adjoint_inverse, apply, exp6
 from ..typing import Array
 
@@ -104,7 +105,7 @@ class DynamicsDerivatives:
 
 
 def tree_motion(
-    tree: BodyTree,
+    robot: ArmDescription | BodyTree,
     q: ArrayLike,
     dq: ArrayLike,
     ddq: ArrayLike,
@@ -117,8 +118,8 @@ def tree_motion(
 
     Parameters
     ----------
-    tree : BodyTree
-        The bodies.
+    robot : ArmDescription or BodyTree
+        The bodies; an arm's are its links in DH frames.
     q, dq, ddq : array_like, shape (..., n)
         Joint positions, velocities and accelerations [rad or m, per s, per s^2].
     gravity : array_like, shape (3,)
@@ -133,11 +134,11 @@ def tree_motion(
         If a vector or the wrench has the wrong shape or is not finite.
 
     """
-    return _Recursion(tree, q, dq, ddq, gravity, tool_wrench).motion()
+    return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).motion()
 
 
 def differentiate(
-    tree: BodyTree,
+    robot: ArmDescription | BodyTree,
     q: ArrayLike,
     dq: ArrayLike,
     ddq: ArrayLike,
@@ -157,7 +158,7 @@ def differentiate(
         Kwon, Algorithm 1 with the corrections named in this module's docstring.
 
     """
-    return _Recursion(tree, q, dq, ddq, gravity, tool_wrench).derivatives()
+    return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).derivatives()
 
 
 class _Recursion:
@@ -329,7 +330,7 @@ class Linearization:
 
 
 def linearize(
-    tree: BodyTree,
+    robot: ArmDescription | BodyTree,
     q: ArrayLike,
     dq: ArrayLike,
     tau: ArrayLike,
@@ -345,8 +346,8 @@ def linearize(
 
     Parameters
     ----------
-    tree : BodyTree
-        `BodyTree.from_description(arm)` for a serial arm.
+    robot : ArmDescription or BodyTree
+        The bodies.
     q, dq, tau : array_like, shape (n,)
         Position, velocity, torque [rad or m, per s, N m or N].
     gravity, tool_wrench
@@ -360,6 +361,7 @@ def linearize(
         If the mass matrix is singular.
 
     """
+    tree = as_tree(robot)
     n = tree.n
     at_rest = differentiate(tree, q, dq, np.zeros(n), gravity=gravity, tool_wrench=tool_wrench)
     mass = at_rest.tau.by_ddq

@@ -32,8 +32,27 @@ PER_LINK = len(PARAMETER_SYMBOLS)
 _BLOCK = 2048
 
 
-def parameter_names(n: int, *, rotor_inertia: bool = False) -> tuple[str, ...]:
-    """Return the names XX_1, XY_1, ..., m_n of an arm's vector (and Ia_1, ..., Ia_n)."""
+def parameter_names(
+    robot: ArmDescription | BodyTree | int, *, rotor_inertia: bool = False
+) -> tuple[str, ...]:
+    """
+    Return the names of the standard parameters, in the order of `parameter_vector`.
+
+    Parameters
+    ----------
+    robot : ArmDescription, BodyTree or int
+        The robot, or its number of links.
+    rotor_inertia : bool
+        Whether the rotor inertias follow.
+
+    Returns
+    -------
+    tuple of str
+        XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and if asked
+        for Ia_1, ..., Ia_n.
+
+    """
+    n = robot.n if isinstance(robot, (ArmDescription, BodyTree)) else int(robot)
     names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in PARAMETER_SYMBOLS]
     if rotor_inertia:
         names += [f'{ROTOR_SYMBOL}_{joint}' for joint in range(1, n + 1)]

@@ -113,7 +113,22 @@ class RprDynamics:
 
     @classmethod
     def from_description(cls, description: ArmDescription) -> RprDynamics:
-        """Return the closed form of a described arm with its friction, or DescriptionError."""
+        """
+        Return the closed form of a described arm with its friction.
+
+        Raises
+        ------
+        DescriptionError
+            If it is no RPR arm in Busellato 2023's frames, or has rotors, which the closed form
+            does not know.
+
+        """
+        for joint in description.joints:
+            if joint.rotor_inertia:
+                raise DescriptionError(
+                    f'{joint.name} has a rotor inertia of {joint.rotor_inertia:g}, and the closed '
+                    'form of the RPR arm knows no rotors; use Model for this arm.'
+                )
         return cls(
             RprKinematics.from_description(description),
             RprMasses.from_links(*description.links),

@@ -16,6 +16,7 @@ import numpy as np
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six
 from ..arm.strict_yaml import decimal
+from ..arm.typed_file import MOST_EFFORT
 from ..errors import DescriptionError, listed, UrdfError
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -328,6 +329,9 @@ class _Parser:
         lower = -math.inf if unbounded else value('lower', 0.0)
         upper = math.inf if unbounded else value('upper', 0.0)
         velocity, effort = value('velocity', math.inf), value('effort', math.inf)
+        if MOST_EFFORT < effort < math.inf:
+            self._notes.append(f'{where} has an effort limit of {effort:g}, taken for none.')
+            effort = math.inf
         try:
             return JointLimits(lower=lower, upper=upper, velocity=velocity, effort=effort)
         except DescriptionError as error:

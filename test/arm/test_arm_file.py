@@ -123,6 +123,7 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
         ('joints.1.dh.alhpa', 0.1, 'alhpa is not a known field; known here are a, alpha, d, thet'),
         ('joints.0.limits.position', [1.0, -1.0], 'lower position limit 1.0 of a joint is not be'),
         ('joints.0.limits.velocity_offset', 0.1, 'belong together; give both or neither'),
+        ('joints.0.limits.effort', 1e9, 'limits.effort is 1e+09; no joint of an arm has mor'),
         ('joints.0.rotor_inertia', -0.1, '(shoulder).rotor_inertia is -0.1; it cannot be negat'),
         ('home', [1.5, 0.0], 'home[1] is 1.5, outside the limits of shoulder, -1 to 1'),
         ('home', [0.0], 'home must be a list of 2 numbers, not [0.0]'),

@@ -136,3 +136,18 @@ def test_an_unknown_friction_model_is_refused_naming_the_known():
     message = 'Sticky has no form in a file; use one of sigmoid, viscous_coulomb, maxwell_slip'
     with pytest.raises(DescriptionError, match=message):
         arm_file_text(replace(load('fer'), friction=Sticky()))
+
+
+@pytest.mark.parametrize(
+    'name', ['1e5', '08', '010', '0x1F', '1:30', 'yes', '.5', '1_0', '-3', 'a: b']
+)
+def test_names_that_yaml_could_take_for_something_else_are_read_back(name, tmp_path):
+    arm = load('rpr')
+    arm = replace(
+        arm,
+        inertial_set=name,
+        source=name,
+        joints=(replace(arm.joints[0], name=name), *arm.joints[1:]),
+    )
+    found = written_and_read(arm, tmp_path)
+    assert (found.inertial_set, found.source, found.joint_names[0]) == (name, name, name)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import Convention, load
+from franka_dynamics.arm import Convention, load, ViscousCoulombFriction
 from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -66,3 +66,23 @@ def test_rows_made_modified_keep_torques_and_flange(seed):
         rtol=0.0,
         atol=ATOL,
     )
+
+
+@pytest.mark.parametrize('name', ['friction', 'simulated_friction'])
+def test_a_reversed_joint_rubs_the_other_way(name):
+    rubbing = ViscousCoulombFriction([1.0, 2.0, 3.0], [0.4, 0.5, 0.6], [0.1, -0.2, 0.3])
+    arm = replace(load('rpr'), **{name: rubbing})
+    dq, sign = np.array([0.3, -0.7, 0.2]), np.array([1.0, -1.0, 1.0])
+    expected = sign * rubbing.torque(sign * dq)
+    found = getattr(with_joint_reversed(arm, 1), name).torque(dq)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize(('lower', 'upper'), [(5.0, np.inf), (-np.inf, -4.0), (-1.0, np.inf)])
+def test_states_lie_within_a_limit_at_one_end(lower, upper):
+    arm = load('rpr')
+    limits = replace(arm.joints[0].limits, lower=lower, upper=upper)
+    arm = replace(arm, joints=(replace(arm.joints[0], limits=limits), *arm.joints[1:]))
+    drawn = sample_states(arm, 500).q[:, 0]
+    assert lower <= drawn.min() and drawn.max() <= upper
+    assert 2.0 < np.ptp(drawn) < 10.0

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trees of bodies: what they are made from, how twists are corrected, what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,13 @@ def test_a_tree_that_contradicts_itself_is_refused_by_name(change, message):
     }
     with pytest.raises(TreeError, match=message):
         BodyTree(**{**good, **change})
+
+
+def test_a_placement_that_is_no_pose_is_told_with_its_joint():
+    tree = BodyTree.from_description(load('rpr'))
+    placements = np.array(tree.placements)
+    placements[1, :3, :3] *= 2.0
+    with pytest.raises(TreeError, match='rpr_joint2'):
+        replace(tree, placements=placements)
+    with pytest.raises(TreeError, match='tool'):
+        replace(tree, tool=2.0 * np.eye(4))

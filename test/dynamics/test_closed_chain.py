@@ -199,3 +199,8 @@ def tiny_tree():
 def test_loops_that_do_not_fit_their_chain_are_refused_by_name(active, loops, message):
     with pytest.raises(TreeError, match=message):
         ClosedChain(tiny_tree(), active, loops)
+
+
+def test_a_chain_without_loops_is_refused():
+    with pytest.raises(TreeError, match='at least one Loop'):
+        ClosedChain(FIVE_BAR.tree, range(FIVE_BAR.tree.n), ())

@@ -11,6 +11,7 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics import regressor
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import (
+    parameter_names,
     parameter_vector,
     torque_regressor,
     with_parameter_vector,
@@ -77,3 +78,8 @@ def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():
 def test_a_bad_arm_vector_is_refused_by_name(vector, sentence):
     with pytest.raises(InertiaError, match=sentence):
         with_parameter_vector(load('fer'), vector)
+
+
+def test_names_are_those_of_a_number_of_links_or_of_an_arm():
+    assert parameter_names(load('rpr')) == parameter_names(3) == parameter_names(np.int64(3))
+    assert len(parameter_names(load('rpr'), rotor_inertia=True)) == 33

@@ -94,3 +94,10 @@ def test_an_unsymmetric_link_is_refused_by_the_closed_form():
     skew = Box(size=(0.1, 0.1, 0.1), center=(0.0, 0.05, 0.1), mass=1.0).link()
     with pytest.raises(DescriptionError, match="needs link 2's centre of mass on z of its frame"):
         RprDynamics.from_description(replace(ARM, links=(ARM.links[0], skew, ARM.links[2])))
+
+
+def test_rotors_which_the_closed_form_has_none_of_are_refused():
+    arm = load('rpr')
+    joints = (*arm.joints[:2], replace(arm.joints[2], rotor_inertia=0.1))
+    with pytest.raises(DescriptionError, match=r'rpr_joint3.*rotor'):
+        RprDynamics.from_description(replace(arm, joints=joints))
