@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .dynamics.space_inertia import space_inertias as space_inertias
     from .errors import FrankaDynamicsError as FrankaDynamicsError
     from .identification.base_parameters import base_parameters as base_parameters
+    from .identification.direct_method import direct_base_parameters as direct_base_parameters
     from .identification.energy_regressors import energy_regressors as energy_regressors
     from .identification.identify import identify as identify
     from .identification.options import IdentificationOptions as IdentificationOptions

@@ -55,7 +55,7 @@ class BaseParameterTable(ArmOptions):
         from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
         if self.letters:
-            from ..identification.regrouping_letters import regrouping_in_letters
+            from ..identification.letters import base_parameters_in_letters
 
             self.refuse('--letters: the relations hold for any masses', *MASS_OPTIONS)
             self.refuse('--letters, which writes the relations alone', 'json')
@@ -66,7 +66,7 @@ class BaseParameterTable(ArmOptions):
         name = self.title(description)
         if self.letters:
             arm = _in_modified_rows(description)
-            letters = regrouping_in_letters(arm, gravity)
+            letters = base_parameters_in_letters(arm, gravity)
             sys.stdout.write(getattr(letters, f'as_{self.letters}')())
             return 0
         found = base_parameters(description, gravity)

@@ -23,17 +23,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .relations import Relation, relations
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
-from ..dynamics.body_tree import BASE, BodyTree
+from ..dynamics.body_tree import as_tree, BASE, BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import (
     parameter_names,
     parameter_vector,
     PER_LINK,
-    ROTOR_SYMBOL,
     torque_regressor,
     with_parameter_vector,
 )
@@ -43,11 +43,12 @@ from ..typing import Array
 NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for these three hold for every direction of gravity: an arm mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
-# What is eliminated first where there is a choice: the paper's YY, mZ, m of a revolute joint and
-# the whole tensor of a prismatic one, then what leaves the usual parameters near the base.
+# What is eliminated first where there is a choice, after the rotor: the paper's YY, mZ, m of a
+# revolute joint and the whole tensor of a prismatic one, then what leaves the usual parameters
+# near the base.
 _FIRST_TO_GO = {
-    JointKind.REVOLUTE: ('Ia', 'm', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
-    JointKind.PRISMATIC: ('Ia', 'ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
+    JointKind.REVOLUTE: ('m', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
+    JointKind.PRISMATIC: ('ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
 }
 # The order is for a joint along its link's z. A standard row of some quarter turn leaves the joint
 # along the link's y: there y and z change parts.
@@ -62,75 +63,8 @@ _RANK_TOLERANCE = 1e-9
 # number and rounding.
 _WHOLE = 1e-14
 _NO_LENGTH = 1e-12  # [m]; what quarter turns leave of zero is none
-# Coefficients that agree to this part are one number to a reader.
-_SAME = 1e-12
 # A gravity vector is within a span if what sticks out is this part of it: rounding.
 _SPAN_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class Relation:
-    """One base parameter as a sum of standard ones."""
-
-    name: str
-    terms: tuple[tuple[float, str], ...]  # coefficients [1, m, m^2] and standard parameters
-
-    def __str__(self) -> str:
-        """Return 'XXR_5 = XX_5 - YY_5 + YY_6'; a parameter that stands alone is its name."""
-        if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
-            return self.name
-        return f'{self.name} = {_sum(self.terms)}'
-
-
-def relations(
-    names: Sequence[str],
-    columns: Sequence[int],
-    matrix: NDArray[np.float64],
-) -> tuple[Relation, ...]:
-    """
-    Return one relation per row of the map from standard to base parameters.
-
-    Parameters
-    ----------
-    names : sequence of str, length p
-        Standard parameters, such as XX_1.
-    columns : sequence of int, length b
-        The standard parameter that each base parameter keeps the place of; it comes first.
-    matrix : ndarray, shape (b, p)
-        The map.
-
-    """
-    found = []
-    for column, row in zip(columns, matrix):
-        others = [int(k) for k in np.flatnonzero(row) if k != column]
-        # Near the base first, as the paper writes them.
-        terms = tuple((float(row[k]), names[k]) for k in [column, *others])
-        symbol, link = names[column].rsplit('_', 1)
-        found.append(Relation(f'{symbol}R_{link}' if others else names[column], terms))
-    return tuple(found)
-
-
-def _sum(terms: Sequence[tuple[float, str]]) -> str:
-    """Return the sum as text, parameters of equal weight in one bracket."""
-    groups: list[tuple[float, list[str]]] = []
-    for weight, name in terms:
-        for size, members in groups:
-            if not _is_one(weight) and abs(weight - size) <= _SAME * abs(size):
-                members.append(name)
-                break
-        else:
-            groups.append((weight, [name]))
-    text = ''
-    for weight, members in groups:
-        sign = '-' if weight < 0.0 else '+'
-        body = members[0] if len(members) == 1 else f'({" + ".join(members)})'
-        factor = '' if _is_one(weight) else f'{abs(weight):.6g} '
-        text += f' {sign} {factor}{body}'
-    return text[3:] if text.startswith(' + ') else text[1:]
-
-
-def _is_one(weight: float) -> bool:
-    return abs(abs(weight) - 1.0) <= _SAME
 
 
 @dataclass(frozen=True)
@@ -397,35 +331,57 @@ def base_parameters(
     rotors = parameter_vector(description, rotor_inertia=True)[PER_LINK * description.n :]
     with_rotors = bool(rotors.any()) if rotor_inertia is None else rotor_inertia
     tree, stacked = _stacked_regressor(description, vectors, with_rotors, 0)
-    lengths = np.linalg.norm(stacked, axis=0)
-    seen = lengths > _RANK_TOLERANCE * lengths.max(initial=0.0)
-    # From the base outwards, and in a body from the last to be eliminated.
-    order = np.array([k for k in _keep_order(tree, rotor_inertia=with_rotors) if seen[k]], int)
-    triangle = np.asarray(np.linalg.qr(stacked[:, order] / lengths[order], mode='r'))
-    own = np.abs(np.diag(triangle))
-    kept = own > _RANK_TOLERANCE
-    sizes = own * lengths[order] / lengths.max(initial=0.0)
-    gap = RankGap(float(sizes[kept].min(initial=1.0)), float(own[~kept].max(initial=0.0)))
-    solution, *_ = np.linalg.lstsq(triangle[:, kept], triangle, rcond=None)
-    rounding = _WHOLE * float(np.linalg.cond(triangle[:, kept])) if kept.any() else 0.0
-    solution[np.abs(solution) < rounding] = 0.0
-    scale = lengths[order] / lengths[order[kept]][:, None]
-    map_ = _clean(solution * scale, rounding)
+    # From the base outwards.
+    columns, shares, gap = independent_columns(stacked, _places(tree, rotor_inertia=with_rotors))
     units = _scales(description, _unit(description), rotor_inertia=with_rotors)
-    places = np.argsort(order[kept])
-    columns = order[kept][places]
-    matrix = np.zeros((len(columns), stacked.shape[1]))
-    matrix[:, order] = map_[places] * units[columns][:, None] / units[order]
+    matrix = shares * units[columns][:, None] / units
     matrix[:, columns] = np.eye(len(columns))
     matrix.setflags(write=False)
-    return BaseParameters(
-        description, vectors, with_rotors, tuple(int(k) for k in columns), matrix, gap
-    )
+    return BaseParameters(description, vectors, with_rotors, tuple(columns), matrix, gap)
+
+
+def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
+    """
+    Return columns that depend on none before them, and what all columns are of these.
+
+    Parameters
+    ----------
+    stacked : ndarray, shape (rows, p)
+        Columns of like units.
+    order : sequence of int, length p
+        In which columns are asked whether they depend on those before.
+
+    Returns
+    -------
+    kept : list of int, length b
+        The columns that stay, by their numbers.
+    shares : ndarray, shape (b, p)
+        stacked = stacked[:, kept] @ shares.
+    gap : RankGap
+        How clear the decisions were.
+
+    """
+    lengths = np.linalg.norm(stacked, axis=0)
+    longest = lengths.max(initial=0.0)
+    places = np.array([k for k in order if lengths[k] > _RANK_TOLERANCE * longest], int)
+    triangle = np.asarray(np.linalg.qr(stacked[:, places] / lengths[places], mode='r'))
+    own = np.abs(np.diag(triangle))
+    stays = own > _RANK_TOLERANCE
+    sizes = own * lengths[places] / longest
+    gap = RankGap(float(sizes[stays].min(initial=1.0)), float(own[~stays].max(initial=0.0)))
+    solution, *_ = np.linalg.lstsq(triangle[:, stays], triangle, rcond=None)
+    rounding = _WHOLE * float(np.linalg.cond(triangle[:, stays])) if stays.any() else 0.0
+    solution[np.abs(solution) < rounding] = 0.0
+    scale = lengths[places] / lengths[places[stays]][:, None]
+    sorting = np.argsort(places[stays])
+    shares = np.zeros((len(sorting), stacked.shape[1]))
+    shares[:, places] = _clean(solution * scale, rounding)[sorting]
+    return [int(k) for k in places[stays][sorting]], shares, gap
 
 
 def _unit(description: ArmDescription | BodyTree) -> float:
     """Return the largest length of a structure [m], in units of which its ranks are decided."""
-    tree = _as_tree(description)
+    tree = as_tree(description)
     behind = [i for i, parent in enumerate(tree.parents) if parent != BASE]
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
     turning = tree.twists[:, 3:].any(axis=1)
@@ -433,17 +389,11 @@ def _unit(description: ArmDescription | BodyTree) -> float:
     return largest if largest > _NO_LENGTH else 1.0
 
 
-def _as_tree(description: ArmDescription | BodyTree) -> BodyTree:
-    if isinstance(description, BodyTree):
-        return description
-    return BodyTree.from_description(description)
-
-
 def _stacked_regressor(
     description: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool, seed: int
 ) -> tuple[BodyTree, Array]:
     """Return a structure in units of its largest length, and its regressor at random states."""
-    tree, unit = _as_tree(description), _unit(description)
+    tree, unit = as_tree(description), _unit(description)
     placements, twists = tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
@@ -465,25 +415,34 @@ def _stacked_regressor(
 
 def _scales(description: ArmDescription | BodyTree, unit: float, *, rotor_inertia: bool) -> Array:
     """Return what one unit of each standard parameter is where lengths are in units, (p,)."""
-    twists = _as_tree(description).twists
+    twists = as_tree(description).twists
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
     return np.concatenate([links, rotors]) if rotor_inertia else links
 
 
-def _keep_order(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
-    order = []
+def _places(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
+    """Return the standard parameters from the base outwards, in a body the last to go first."""
+    places = []
     for i, twist in enumerate(tree.twists):
         turns = twist[3:].any()
         axis = twist[3:] if turns else twist[:3]
-        first = _FIRST_TO_GO[JointKind.REVOLUTE if turns else JointKind.PRISMATIC]
-        for symbol in reversed(first):
-            if symbol == ROTOR_SYMBOL:
-                order += [PER_LINK * tree.n + i] if rotor_inertia else []
-                continue
-            named = _Y_FOR_Z.get(symbol, symbol) if abs(axis[1]) > abs(axis[2]) else symbol
-            order.append(PER_LINK * i + PARAMETER_SYMBOLS.index(named))
-    return order
+        kind = JointKind.REVOLUTE if turns else JointKind.PRISMATIC
+        along_y = bool(abs(axis[1]) > abs(axis[2]))
+        for k in keep_order(kind, rotor_inertia=rotor_inertia, along_y=along_y):
+            places.append(PER_LINK * i + k if k < PER_LINK else PER_LINK * tree.n + i)
+    return places
+
+
+def keep_order(kind: JointKind, *, rotor_inertia: bool, along_y: bool = False) -> list[int]:
+    """
+    Return a body's ten parameters, and 10 for its joint's rotor, the last to be eliminated first.
+
+    The joint is along the body's z, or, where that is said, nearer to its y.
+    """
+    symbols = reversed(_FIRST_TO_GO[kind])
+    named = [_Y_FOR_Z.get(symbol, symbol) if along_y else symbol for symbol in symbols]
+    return [PARAMETER_SYMBOLS.index(name) for name in named] + [PER_LINK] * rotor_inertia
 
 
 def _clean(coefficients: Array, tolerance: float) -> Array:

@@ -1,0 +1,275 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The direct determination of the minimum inertial parameters (Gautier and Khalil 1990).
+
+    direct_base_parameters(load('fer')).names   # 'ZZR_1', 'XXR_2', 'XY_2', ...
+
+The energies are linear in the parameters, E = DE X and U = DU X, and each link's DE and DU follow
+from those of the link before (appendix of the paper, letters as there, as corrected):
+
+    DE^j = lambda^j DE^(j-1) + f^j        DU^j = lambda^j DU^(j-1)
+
+A combination x of link j's parameters moves to link j - 1, as lambda^j' x, if x DE^j and x DU^j
+depend on neither q_j nor dq_j (conditions 13 to 15). Where link j - 1 moves in general these are
+the regrouping relations (20) and (21); near the base there are more. One cascade from the last
+link to the first moves them all. It runs on any numbers: floats give the map of
+`base_parameters`, letters give section 9 of the paper (letters.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base_parameters import (
+    BaseParameters,
+    gravity_vectors,
+    independent_columns,
+    keep_order,
+    RankGap,
+)
+from ..arm import ArmDescription, Convention, JointKind
+from ..dynamics.model import GRAVITY
+from ..dynamics.regressor import PER_LINK
+from ..dynamics.tree_rows import cos_sin
+from ..errors import BaseParameterError
+from ..typing import Array
+
+# Random states of the joints before; motions of a joint at each; positions and rates up to this.
+_STATES, _MOTIONS, _REACH = 20, 2, 2.0
+_ROUNDING = 1e-14  # a coefficient beside the largest in its row
+
+
+class Row(NamedTuple):
+    """A modified row in the paper's letters: cos and sin of alpha, d, those of theta, r."""
+
+    ca: Any
+    sa: Any
+    d: Any
+    ct: Any
+    st: Any
+    r: Any
+
+
+def lambda_(row: Row) -> Array:
+    """Return lambda^j of the appendix, shape (10, 10), of the type of the row's numbers."""
+    C, S, d, c, s, r = row
+    CS, CC, SS, cs, cc, ss = C * S, C * C, S * S, c * s, c * c, s * s
+    dj1 = [
+        [cc, cs * C, cs * S, ss * CC, ss * CS, ss * SS],
+        [-2 * cs, (cc - ss) * C, (cc - ss) * S, 2 * cs * CC, 2 * cs * CS, 2 * cs * SS],
+        [0, -c * S, c * C, -2 * s * CS, s * (CC - SS), 2 * s * CS],
+        [ss, -cs * C, -cs * S, cc * CC, cc * CS, cc * SS],
+        [0, s * S, -s * C, -2 * c * CS, c * (CC - SS), 2 * c * CS],
+        [0, 0, 0, SS, -CS, CC],
+    ]
+    ds1_transposed = [
+        [0, 0, 2 * r],
+        [c * S * r - s * C * d, -c * C * d - s * S * r, S * d],
+        [-c * C * r - s * S * d, -c * S * d + s * C * r, -C * d],
+        [2 * (c * d + s * CS * r), 2 * (c * CS * r - s * d), 2 * CC * r],
+        [s * r * (SS - CC), c * r * (SS - CC), 2 * CS * r],
+        [2 * (c * d - s * CS * r), 2 * (-c * CS * r - s * d), 2 * SS * r],
+    ]
+    dm1 = [r * r, S * d * r, -C * d * r, CC * r * r + d * d, CS * r * r, SS * r * r + d * d]
+    t = [[c, -s, 0, d], [s * C, c * C, -S, -r * S], [s * S, c * S, C, r * C], [0, 0, 0, 1]]
+    left = [*dj1, *(list(line) for line in zip(*ds1_transposed)), dm1]
+    right = [*([[0] * 4] * 6), *(list(line) for line in zip(*t))]
+    return np.array([[*a, *b] for a, b in zip(left, right)])
+
+
+def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Array:
+    """Return f^j of the appendix, shape (10,), by the motion of frame j - 1 in its own axes."""
+    C, S, d, c, s, r = row
+    out = np.zeros(10)
+    if turns:
+        out[[2, 4, 5]] = np.array([[c, s * C, s * S], [-s, c * C, c * S], [0, -S, C]]) @ omega
+        ds3 = [
+            [-c * r, -c * S * d - s * C * r, c * C * d - s * S * r],
+            [s * r, -c * C * r + s * S * d, -c * S * r - s * C * d],
+        ]
+        ds4 = [[-s, c * C, c * S], [-c, -s * C, -s * S]]
+        out[6:8] = np.array(ds3) @ omega + np.array(ds4) @ velocity
+    else:
+        out[6:8] = np.array([[s, -c * C, -c * S], [c, s * C, s * S]]) @ omega
+        out[9] = np.array([0, -C * d, -S * d]) @ omega + np.array([0, -S, C]) @ velocity
+    out *= rate
+    out[5 if turns else 9] += 0.5 * rate * rate
+    return out
+
+
+class Idle(NamedTuple):
+    """
+    What neither position nor rate of a joint shows, of its link's parameters and its rotor.
+
+    `places` are those parameters' in the standard vector, `gone` those that are eliminated. A
+    column of `combinations`, shape (len(places), len(gone)), is one x: 1 for the parameter that
+    is eliminated, and what of the others goes with it.
+    """
+
+    places: list[int]
+    gone: list[int]
+    combinations: Array
+
+
+def direct_base_parameters(
+    arm: ArmDescription, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
+) -> BaseParameters:
+    """
+    Return the base parameters of an arm by the direct method.
+
+    It shares nothing with `base_parameters` but the algebra of dependent columns: that one
+    factors the regressor of torques, this one follows the energies from link to link.
+
+    Parameters
+    ----------
+    arm : ArmDescription
+        In modified rows, which are the paper's.
+    gravity : array_like, shape (3,) or (k, 3)
+        As in `base_parameters`.
+    rotor_inertia : bool, optional
+        Whether each joint's rotor is one more parameter. If not given: if there are any.
+
+    Returns
+    -------
+    BaseParameters
+        Which they are, and the map from the standard parameters to them.
+
+    Raises
+    ------
+    BaseParameterError
+        If the arm has standard rows, or gravity has another shape or is not finite.
+
+    """
+    steps, gap = idle_combinations(arm, gravity, rotor_inertia=rotor_inertia)
+    columns, found = cascade(arm, rows_of(arm), steps)
+    matrix = found.astype(float)
+    matrix[np.abs(matrix) <= _ROUNDING * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
+    matrix.setflags(write=False)
+    rotors = matrix.shape[1] > PER_LINK * arm.n
+    return BaseParameters(arm, gravity_vectors(gravity), rotors, columns, matrix, gap)
+
+
+def cascade(
+    arm: ArmDescription, rows: Sequence[Row], steps: Sequence[Idle]
+) -> tuple[tuple[int, ...], Array]:
+    """
+    Return which parameters stay, and the map of all to these, in the numbers of the rows.
+
+    Step b of the paper: from the last link to the first, what is idle at joint j leaves link j
+    and joins link j - 1, by lambda^j'. No position of joint j shows it, so lambda is taken where
+    it is simplest: at theta = 0 of a revolute joint, which gives (20), at r = 0 of a prismatic
+    one, which gives (21).
+    """
+    size = sum(len(step.places) for step in steps)
+    holds = np.eye(size, dtype=int).astype(object)  # what each place holds of the parameters
+    for j in reversed(range(arm.n)):
+        gone = holds[steps[j].gone]
+        holds[steps[j].places] -= steps[j].combinations @ gone
+        if j:
+            turns = arm.joints[j].kind is JointKind.REVOLUTE
+            row = rows[j]._replace(ct=1, st=0) if turns else rows[j]._replace(r=0)
+            onto = lambda_(row).T @ steps[j].combinations[:PER_LINK]
+            holds[PER_LINK * (j - 1) : PER_LINK * j] += onto @ gone
+    eliminated = {place for step in steps for place in step.gone}
+    columns = tuple(place for place in range(size) if place not in eliminated)
+    return columns, holds[list(columns)]
+
+
+def rows_of(arm: ArmDescription) -> list[Row]:
+    """
+    Return an arm's rows in the paper's letters.
+
+    Raises
+    ------
+    BaseParameterError
+        If the arm has standard rows.
+
+    """
+    if arm.convention is not Convention.MODIFIED:
+        raise BaseParameterError(
+            f'{arm.name} has standard rows, and the direct method is for modified ones: rewrite '
+            'it with arm.dh_conversion.in_modified_convention(arm), or use base_parameters(arm).'
+        )
+    rows = [joint.row for joint in arm.joints]
+    return [Row(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]
+
+
+def idle_combinations(
+    arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
+) -> tuple[list[Idle], RankGap]:
+    """
+    Return what is idle at each joint, by conditions (13) to (15).
+
+    These are steps a and c of the paper, asked of DE and DU at random states, lengths in units of
+    the largest. The paper asks near the base alone, as (20) and (21) are all there is behind.
+    """
+    rows, vectors = rows_of(arm), gravity_vectors(gravity)
+    if rotor_inertia is None:
+        rotor_inertia = any(joint.rotor_inertia for joint in arm.joints)
+    # Where frame 1 stands changes no torque.
+    unit = max([abs(length) for row in rows[1:] for length in (row.d, row.r)], default=0.0) or 1.0
+    rows = [row._replace(d=row.d / unit, r=row.r / unit) for row in rows]
+    steps, gaps = [], []
+    for j, changes in enumerate(_changes(arm, rows, vectors)):
+        turns = arm.joints[j].kind is JointKind.REVOLUTE
+        places = list(range(PER_LINK * j, PER_LINK * (j + 1)))
+        units = [unit**2] * 6 + [unit] * 3 + [1.0]
+        if rotor_inertia:
+            places.append(PER_LINK * arm.n + j)
+            units.append(unit**2 if turns else 1.0)
+        order = keep_order(arm.joints[j].kind, rotor_inertia=rotor_inertia)
+        kept, shares, gap = independent_columns(changes[:, : len(places)], order)
+        gone = [k for k in range(len(places)) if k not in kept]
+        combinations = np.zeros((len(places), len(gone)))
+        combinations[gone, range(len(gone))] = 1.0
+        scale = np.array(units)
+        combinations[kept] = 0.0 - shares[:, gone] * scale[kept][:, None] / scale[gone]
+        steps.append(Idle(places, [places[k] for k in gone], combinations))
+        gaps.append(gap)
+    return steps, RankGap(
+        min(gap.smallest_kept for gap in gaps), max(gap.largest_dropped for gap in gaps)
+    )
+
+
+def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[Array]:
+    """Return how DE^j, DU^j and the rotor's energy change with q_j and dq_j, (..., 11) each."""
+    sizes = np.linalg.norm(gravity, axis=1)
+    base: Array = np.zeros((int(np.sum(sizes > 0.0)), 10))
+    base[:, 6:9] = -gravity[sizes > 0.0] / sizes[sizes > 0.0, None] @ arm.base[:3, :3]  # DU^0
+    rng = np.random.default_rng(0)
+    found: list[list[Array]] = [[] for _ in rows]
+    for _ in range(_STATES):
+        DE, DU, omega, velocity = np.zeros(10), base, np.zeros(3), np.zeros(3)
+        for j, (row, joint) in enumerate(zip(rows, arm.joints)):
+            turns = joint.kind is JointKind.REVOLUTE
+            motions = [(0.0, 0.0), *rng.uniform(-_REACH, _REACH, (_MOTIONS, 2))]
+            steps = [lambda_(_at(row, q, turns)) for q, _ in motions]
+            DEs = [
+                np.append(
+                    step @ DE + f_(_at(row, q, turns), omega, velocity, dq, turns), 0.5 * dq * dq
+                )
+                for step, (q, dq) in zip(steps, motions)
+            ]
+            DUs = [np.pad(DU @ step.T, ((0, 0), (0, 1))) for step in steps]
+            found[j] += [each - DEs[0] for each in DEs[1:]]
+            found[j] += [line for each in DUs[1:] for line in each - DUs[0]]
+            DE, DU, dq, step = DEs[-1][:10], DUs[-1][:, :10], motions[-1][1], steps[-1]
+            # (7) and (8): lambda ends with the transposed pose, whose rows are A' and P'.
+            turn, way = step[6:9, 6:9], step[9, 6:9]
+            velocity = turn @ (velocity + np.cross(omega, way)) + [0.0, 0.0, 0.0 if turns else dq]
+            omega = turn @ omega + [0.0, 0.0, dq if turns else 0.0]
+    return [np.array(each) for each in found]
+
+
+def _at(row: Row, q: float, turns: bool) -> Row:
+    """Return a row with its joint at a position."""
+    if not turns:
+        return row._replace(r=row.r + q)
+    c, s = math.cos(q), math.sin(q)
+    return row._replace(ct=row.ct * c - row.st * s, st=row.st * c + row.ct * s)

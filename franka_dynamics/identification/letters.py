@@ -1,0 +1,201 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Base parameters in letters, as section 9 of Gautier and Khalil 1990 writes them.
+
+    XXR_3 = XX_3 - YY_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)
+
+The direct method's cascade runs on letters: D3 for the paper's d_3 (`a` of row 3), RL4 for its r_4
+(`d`). A length as large as an earlier one takes its letter, with its sign, so that what cancels on
+the arm cancels in letters. Quarter turns are whole numbers; of another angle the cosine and sine
+are letters, CA2 and SA2 for alpha_2, CT and ST for theta. A factor near the base that is none of
+these, of an arm that moves in special ways, is a number. Needs sympy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import re
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .direct_method import cascade, direct_base_parameters, idle_combinations, Row, rows_of
+from ..arm import ArmDescription
+from ..dynamics.model import GRAVITY
+from ..errors import needing
+
+with needing('Base parameters in letters need sympy', 'symbolic'):
+    import sympy as sp
+
+# Lengths that agree to this part are one letter, and so are numbers of order one.
+_SAME = 1e-12
+# Factors and the parameters that each multiplies.
+Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class BaseParametersInLetters:
+    """
+    What each base parameter is made of, by its name, and the numbers of the letters [m, or none].
+
+    The parameter that a base parameter keeps the place of comes first.
+    """
+
+    relations: dict[str, Terms]
+    values: dict[sp.Symbol, float]
+
+    @property
+    def regrouped(self) -> dict[str, Terms]:
+        """Those that are more than one standard parameter."""
+        alone = {name: ((1, (name,)),) for name in self.relations}
+        return {name: terms for name, terms in self.relations.items() if terms != alone[name]}
+
+    def as_text(self) -> str:
+        """Return the letters' values and one relation a line; all of it is Python."""
+        lines = [f'{letter} = {value!r}' for letter, value in self.values.items()]
+        for name, terms in self.relations.items():
+            lines.append(f'{name} = {_sum(terms)}' if name in self.regrouped else f'# {name}')
+        return '\n'.join(lines) + '\n'
+
+    def as_python(self) -> str:
+        """Return a function from a dictionary of standard parameters to one of base ones."""
+        used = {name: None for terms in self.relations.values() for _, of in terms for name in of}
+        lines = [
+            'def base_parameters(X):',
+            '    """Return base parameters from standard ones, dictionaries by name."""',
+            *(f'    {letter} = {value!r}  # m' for letter, value in self.values.items()),
+            *(f"    {name} = X['{name}']" for name in used),
+            '    return {',
+            *(f"        '{name}': {_sum(terms)}," for name, terms in self.relations.items()),
+        ]
+        return '\n'.join([*lines, '    }']) + '\n'
+
+    def as_latex(self) -> str:
+        """Return a document that needs amsmath and geometry."""
+        values = [f'{_latex(letter)} = {value:.6g}' for letter, value in self.values.items()]
+        rows = [
+            rf'{_latex(sp.Symbol(name))} &= {_sum(terms, latex=True)}'
+            for name, terms in self.regrouped.items()
+        ]
+        alone = [f'${_latex(sp.Symbol(x))}$' for x in self.relations if x not in self.regrouped]
+        return '\n'.join(
+            (
+                r'\documentclass[a4paper]{article}',
+                r'\usepackage[margin=15mm]{geometry}',
+                r'\usepackage{amsmath}',
+                r'\allowdisplaybreaks',
+                r'\begin{document}',
+                rf'\[ {", quad ".join(values)} \]'.replace(' quad', r'\quad') if values else '',
+                '\n'.join((r'\begin{align*}', ' \\\\\n'.join(rows), r'\end{align*}'))
+                if rows
+                else '',
+                rf'\noindent Standard parameters that stand alone: {", ".join(alone) or "none"}.',
+                r'\end{document}',
+                '',
+            )
+        )
+
+
+def base_parameters_in_letters(
+    arm: ArmDescription, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
+) -> BaseParametersInLetters:
+    """
+    Return the base parameters of an arm in letters; parameters as `direct_base_parameters`.
+
+    Raises
+    ------
+    BaseParameterError
+        If the arm has standard rows, or gravity has another shape or is not finite.
+
+    """
+    numbers = direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
+    steps, _ = idle_combinations(arm, gravity, rotor_inertia=rotor_inertia)
+    rows, values = _letters(rows_of(arm))
+    in_letters = np.frompyfunc(lambda number: _in_letters(number, values), 1, 1)
+    steps = [step._replace(combinations=in_letters(step.combinations)) for step in steps]
+    columns, matrix = cascade(arm, rows, steps)
+    relations = {}
+    for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
+        # Sines and cosines of odd angles can cancel in numbers only: the numbers decide.
+        others = [int(k) for k in np.flatnonzero(floats) if k != column]
+        groups: list[tuple[sp.Expr, list[str]]] = []
+        for k in (column, *others):
+            factor = sp.factor_terms(sp.expand(row[k]))
+            same = [of for known, of in groups if known == factor and factor not in (1, -1)]
+            if same:
+                same[0].append(numbers.standard_names[k])
+            else:
+                groups.append((factor, [numbers.standard_names[k]]))
+        relations[name] = tuple((factor, tuple(names)) for factor, names in groups)
+    used = {
+        symbol
+        for terms in relations.values()
+        for factor, _ in terms
+        for symbol in factor.free_symbols
+    }
+    return BaseParametersInLetters(relations, {x: v for x, v in values.items() if x in used})
+
+
+def _letters(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
+    """Return the rows in letters, and the numbers of the letters."""
+    values: dict[sp.Symbol, float] = {}
+
+    def length(name: str, value: float) -> sp.Expr:
+        if value == 0.0:
+            return 0
+        for letter, known in values.items():
+            if letter.name[0] not in 'CS' and abs(abs(value) - abs(known)) <= _SAME * abs(known):
+                return letter if value * known > 0.0 else -letter
+        letter = sp.Symbol(name, real=True)
+        values[letter] = float(value)
+        return letter
+
+    def turn(name: str, cosine: float, sine: float) -> tuple[sp.Expr, sp.Expr]:
+        if cosine == round(cosine) and sine == round(sine):
+            return round(cosine), round(sine)
+        pair = sp.symbols(f'C{name} S{name}', real=True)
+        values.update(zip(pair, (cosine, sine)))
+        return pair[0], pair[1]
+
+    found = []
+    for i, row in enumerate(rows, start=1):
+        alpha, theta = turn(f'A{i}', row.ca, row.sa), turn(f'T{i}', row.ct, row.st)
+        found.append(Row(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
+    return found, values
+
+
+def _in_letters(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
+    """Return a number that is whole or a letter's as such, any other as it is."""
+    if number == round(number):
+        return round(number)
+    for letter, value in values.items():
+        if abs(abs(value) - abs(number)) <= _SAME:
+            return letter if value * number > 0.0 else -letter
+    return sp.Float(number)
+
+
+def _sum(terms: Terms, *, latex: bool = False) -> str:
+    """Return terms as a sum: factor, parameters in a bracket if there are several."""
+    text, times = '', r'\,' if latex else '*'
+    for factor, names in terms:
+        negative = factor.could_extract_minus_sign()
+        size = -factor if negative else factor
+        body = ' + '.join(_latex(sp.Symbol(name)) if latex else name for name in names)
+        body = f'({body})' if len(names) > 1 else body
+        if size != 1:
+            written = _latex(size) if latex else str(size)
+            body = f'({written}){times}{body}' if size.is_Add else f'{written}{times}{body}'
+        text += f' {"-" if negative else "+"} {body}'
+    return text.removeprefix(' + ')
+
+
+def _latex(expression: sp.Expr) -> str:
+    """Return LaTeX in which a name is one word with its number below: D3, XXR_2, m_4."""
+    names = {}
+    for symbol in expression.free_symbols:
+        word, number = re.fullmatch(r'([A-Za-z]+?)_?(\d+)', symbol.name).groups()  # type: ignore
+        whole = word if word == 'm' else rf'\mathit{{{word}}}'
+        names[symbol] = rf'{whole}_{{{number}}}'
+    return str(sp.latex(expression, symbol_names=names))

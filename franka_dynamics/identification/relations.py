@@ -1,0 +1,79 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What base parameters are made of, written as sums of standard ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Coefficients that agree to this part are one number to a reader.
+_SAME = 1e-12
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One base parameter as a sum of standard ones."""
+
+    name: str
+    terms: tuple[tuple[float, str], ...]  # coefficients [1, m, m^2] and standard parameters
+
+    def __str__(self) -> str:
+        """Return 'XXR_5 = XX_5 - YY_5 + YY_6'; a parameter that stands alone is its name."""
+        if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
+            return self.name
+        return f'{self.name} = {_sum(self.terms)}'
+
+
+def relations(
+    names: Sequence[str],
+    columns: Sequence[int],
+    matrix: NDArray[np.float64],
+) -> tuple[Relation, ...]:
+    """
+    Return one relation per row of the map from standard to base parameters.
+
+    Parameters
+    ----------
+    names : sequence of str, length p
+        Standard parameters, such as XX_1.
+    columns : sequence of int, length b
+        The standard parameter that each base parameter keeps the place of; it comes first.
+    matrix : ndarray, shape (b, p)
+        The map.
+
+    """
+    found = []
+    for column, row in zip(columns, matrix):
+        others = [int(k) for k in np.flatnonzero(row) if k != column]
+        # Near the base first, as the paper writes them.
+        terms = tuple((float(row[k]), names[k]) for k in [column, *others])
+        symbol, link = names[column].rsplit('_', 1)
+        found.append(Relation(f'{symbol}R_{link}' if others else names[column], terms))
+    return tuple(found)
+
+
+def _sum(terms: Sequence[tuple[float, str]]) -> str:
+    """Return the sum as text, parameters of equal weight in one bracket."""
+    groups: list[tuple[float, list[str]]] = []
+    for weight, name in terms:
+        for size, members in groups:
+            if not _is_one(weight) and abs(weight - size) <= _SAME * abs(size):
+                members.append(name)
+                break
+        else:
+            groups.append((weight, [name]))
+    text = ''
+    for weight, members in groups:
+        sign = '-' if weight < 0.0 else '+'
+        body = members[0] if len(members) == 1 else f'({" + ".join(members)})'
+        factor = '' if _is_one(weight) else f'{abs(weight):.6g} '
+        text += f' {sign} {factor}{body}'
+    return text[3:] if text.startswith(' + ') else text[1:]
+
+
+def _is_one(weight: float) -> bool:
+    return abs(abs(weight) - 1.0) <= _SAME

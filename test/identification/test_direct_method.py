@@ -1,0 +1,194 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Gautier and Khalil's direct method: its recursions, its relations, and the QR's map again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
+from franka_dynamics.arm.dh_conversion import in_modified_convention
+from franka_dynamics.errors import BaseParameterError
+from franka_dynamics.identification.base_parameters import (
+    ANY_GRAVITY,
+    base_parameters,
+    NO_GRAVITY,
+)
+from franka_dynamics.identification.direct_method import (
+    direct_base_parameters,
+    f_,
+    lambda_,
+    Row,
+    rows_of,
+)
+from franka_dynamics.identification.energy_regressors import energy_regressors
+
+from ..arms import make_random_arm
+
+VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
+GRAVITIES = (VERTICAL, TILTED, NO_GRAVITY, ANY_GRAVITY)
+# Energies per parameter of order 100; measured 6e-13.
+ATOL_ENERGY = 1e-11
+# Coefficients of up to 3 by two ways; measured 2.3e-14.
+ATOL_COEFFICIENT = 1e-12
+
+
+def puma():
+    """Return the PUMA 560's rows with the SCEMI's links; no value of the map depends on those."""
+    quarter = 0.5 * np.pi
+    alphas = (0.0, -quarter, 0.0, -quarter, quarter, -quarter)
+    lengths = ((0.0, 0.0), (0.0, 0.2435), (0.4318, -0.0934), (-0.0203, 0.4331), (0, 0), (0, 0))
+    rows = [DHRow(a=a, alpha=alpha, d=d) for alpha, (a, d) in zip(alphas, lengths)]
+    joints = tuple(Joint(f'j{i}', JointKind.REVOLUTE, row) for i, row in enumerate(rows))
+    return ArmDescription('puma', Convention.MODIFIED, joints, load('scemi').links)
+
+
+ARMS = {
+    **{name: load(name) for name in ('fer', 'fr3', 'scemi', 'stanford')},
+    'rpr': in_modified_convention(load('rpr')),
+    'puma': puma(),
+}
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_the_appendixs_recursions_give_the_energies_of_twists(seed):
+    # The other way uses neither lambda nor f: twists by adjoints, energies of rigid bodies.
+    arm = make_random_arm(seed, n=4, special=(0.0, 0.6)[seed % 2], base=True)
+    q, dq = np.random.default_rng(seed).uniform(-2.0, 2.0, (2, 4))
+    expected = energy_regressors(arm, q, dq, TILTED)
+    DE, DU = np.zeros(10), np.zeros(10)
+    DU[6:9] = -np.asarray(TILTED) @ arm.base[:3, :3]
+    DU[9] = -np.asarray(TILTED) @ arm.base[:3, 3]
+    omega, velocity = np.zeros(3), np.zeros(3)
+    for j, (joint, row) in enumerate(zip(arm.joints, rows_of(arm))):
+        turns = joint.kind is JointKind.REVOLUTE
+        angle = joint.row.theta + q[j] * turns
+        at = row._replace(ct=np.cos(angle), st=np.sin(angle), r=row.r + q[j] * (not turns))
+        DE = lambda_(at) @ DE + f_(at, omega, velocity, dq[j], turns)
+        DU = lambda_(at) @ DU
+        pose = arm.joint_transforms(q)[j]
+        rates = np.array([0.0, 0.0, dq[j]])
+        velocity = pose[:3, :3].T @ (velocity + np.cross(omega, pose[:3, 3])) + rates * (not turns)
+        omega = pose[:3, :3].T @ omega + rates * turns
+        for found, reference in zip((DE, DU), expected):
+            np.testing.assert_allclose(
+                found, reference[10 * j : 10 * j + 10], rtol=0.0, atol=ATOL_ENERGY
+            )
+
+
+@pytest.mark.parametrize('rotors', [False, True])
+@pytest.mark.parametrize('name', ARMS)
+def test_the_direct_method_gives_the_qrs_map_of_known_arms(name, rotors):
+    for gravity in GRAVITIES:
+        found = direct_base_parameters(ARMS[name], gravity, rotor_inertia=rotors)
+        other = base_parameters(ARMS[name], gravity, rotor_inertia=rotors)
+        assert found.names == other.names
+        np.testing.assert_allclose(found.matrix, other.matrix, rtol=0.0, atol=1e-14)
+        np.testing.assert_allclose(found.values(), other.values(), rtol=0.0, atol=2e-14)
+        assert found.rank_gap.smallest_kept > 1e-3 and found.rank_gap.largest_dropped < 1e-13
+
+
+@pytest.mark.parametrize('seed', range(24))
+def test_the_direct_method_gives_the_qrs_map_of_a_random_arm(seed):
+    special = (0.0, 0.6, 0.85, 0.95)[seed % 4]
+    arm = make_random_arm(
+        seed, n=2 + seed % 6, special=special, rotors=seed % 3 == 0, base=seed % 2
+    )
+    for gravity in GRAVITIES[seed % 2 :: 2]:
+        found, other = direct_base_parameters(arm, gravity), base_parameters(arm, gravity)
+        assert found.columns == other.columns
+        np.testing.assert_allclose(found.matrix, other.matrix, rtol=0.0, atol=ATOL_COEFFICIENT)
+
+
+@pytest.mark.parametrize(
+    'name, counts',
+    [('fer', (43, 45, 39)), ('scemi', (36, 38, 34)), ('rpr', (11, 13, 11))],
+)
+def test_a_known_arm_has_the_known_number_of_base_parameters(name, counts):
+    found = [len(direct_base_parameters(ARMS[name], gravity)) for gravity in GRAVITIES]
+    assert found == [*counts, counts[1]]
+
+
+def askew(kind):
+    """Return an arm of five joints, none along another, and the row of its last, of this kind."""
+    entries = np.random.default_rng(0).uniform((0.5, 0.3, 0.5, 0.9), (1.0, 0.6, 1.0, 1.2), (5, 4))
+    kinds = (*[JointKind.REVOLUTE] * 4, kind)
+    joints = tuple(
+        Joint(f'j{i}', one, DHRow(a=a, alpha=alpha, d=d, theta=theta))
+        for i, (one, (alpha, a, d, theta)) in enumerate(zip(kinds, entries))
+    )
+    return ArmDescription('askew', Convention.MODIFIED, joints, load('scemi').links[:5])
+
+
+def test_what_leaves_a_revolute_joint_joins_the_link_before_by_equation_20():
+    arm = askew(JointKind.REVOLUTE)
+    row = arm.joints[4].row
+    c, s, d, r = np.cos(row.alpha), np.sin(row.alpha), row.a, row.d
+    # (20) as corrected: what YY_j, mZ_j and m_j add to XX, XY, ..., m of link j - 1.
+    expected = np.array(
+        [
+            [1, 2 * r, r**2],
+            [0, d * s, d * r * s],
+            [0, -d * c, -d * r * c],
+            [c**2, 2 * r * c**2, d**2 + r**2 * c**2],
+            [c * s, 2 * r * c * s, r**2 * c * s],
+            [s**2, 2 * r * s**2, d**2 + r**2 * s**2],
+            [0, 0, d],
+            [0, -s, -r * s],
+            [0, c, r * c],
+            [0, 0, 1],
+        ]
+    )
+    at = Row(c, s, d, 1.0, 0.0, r)
+    idle = np.zeros((10, 3))
+    idle[[0, 3, 8, 9], [0, 0, 1, 2]] = 1.0  # XX + YY, mZ, m
+    np.testing.assert_allclose(lambda_(at).T @ idle, expected, rtol=0.0, atol=1e-15)
+    found = direct_base_parameters(arm, TILTED)
+    gone = [found.standard_names.index(f'{symbol}_5') for symbol in ('YY', 'mZ', 'm')]
+    assert not set(gone) & set(found.columns)
+    np.testing.assert_allclose(
+        found.matrix[found.names.index('XXR_5'), gone], [-1, 0, 0], rtol=0.0, atol=1e-14
+    )
+
+
+def test_what_leaves_a_prismatic_joint_joins_the_link_before_by_equation_22():
+    arm = askew(JointKind.PRISMATIC)
+    found, row = direct_base_parameters(arm, TILTED), rows_of(arm)[4]
+    turn = arm.joints[4].row.transform(Convention.MODIFIED)[:3, :3]
+    tensor = np.array([[0.3, 0.02, -0.03], [0.02, 0.4, 0.05], [-0.03, 0.05, 0.6]])
+    six = tensor[np.triu_indices(3)]
+    moved = (lambda_(row._replace(r=0.0)).T[:, :6] @ six)[:6]
+    expected = (turn @ tensor @ turn.T)[np.triu_indices(3)]
+    np.testing.assert_allclose(moved, expected, rtol=0.0, atol=1e-15)
+    names = found.standard_names
+    assert all(names.index(f'{x}_5') not in found.columns for x in ('XX', 'XY', 'YY', 'ZZ'))
+
+
+@pytest.mark.parametrize(
+    ('kind', 'gravity', 'kept'),
+    [
+        (JointKind.REVOLUTE, VERTICAL, {'ZZ_1'}),
+        (JointKind.REVOLUTE, TILTED, {'ZZ_1', 'mX_1', 'mY_1'}),
+        (JointKind.PRISMATIC, TILTED, {'m_1'}),
+    ],
+)
+def test_a_single_joint_has_the_parameters_of_theorems_3_and_4(kind, gravity, kept):
+    joint = Joint('j', kind, DHRow())
+    arm = ArmDescription('one', Convention.MODIFIED, (joint,), load('scemi').links[:1])
+    assert set(direct_base_parameters(arm, gravity).names) == kept
+
+
+def test_an_arm_in_standard_rows_is_refused_with_the_way_out():
+    with pytest.raises(BaseParameterError, match=r'rpr has standard rows.*in_modified_convention'):
+        direct_base_parameters(load('rpr'))
+
+
+def test_lengths_in_millimetres_keep_the_base_parameters():
+    arm = load('fer')
+    joints = tuple(
+        replace(joint, row=replace(joint.row, a=1e-3 * joint.row.a, d=1e-3 * joint.row.d))
+        for joint in arm.joints
+    )
+    small = direct_base_parameters(replace(arm, joints=joints))
+    assert small.columns == direct_base_parameters(arm).columns
