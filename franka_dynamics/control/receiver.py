@@ -25,6 +25,7 @@ from ..typing import Array
 # More messages than this are not lost within a time-out: a number further ahead is another
 # sender's.
 _LOST_AT_MOST = 100
+COMMAND_TIMEOUT_S = 0.05  # of receivers that have no parameter for it
 
 
 class ReceiverState(str, Enum):
@@ -116,6 +117,10 @@ class TorqueReceiver:
         self.state = ReceiverState.FOLLOWING
         return True
 
+    def follows(self, stamp: float) -> bool:
+        """Return whether a sender is followed and not yet silent for too long at a stamp [s]."""
+        return self.state is ReceiverState.FOLLOWING and stamp - self._heard <= self.timeout
+
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
         """
         Return the torque to be applied at a state, shape (n,) [N m].
@@ -129,7 +134,7 @@ class TorqueReceiver:
 
         """
         elapsed, self._stamp = stamp - self._stamp, stamp
-        if self.state is ReceiverState.FOLLOWING and stamp - self._heard > self.timeout:
+        if self.state is ReceiverState.FOLLOWING and not self.follows(stamp):
             self.state, self._number = ReceiverState.BRAKING, None
             self.timeouts += 1
             self._braking.begin()

@@ -21,7 +21,7 @@ _SENTENCES = {
     ReceiverState.WAITING: 'no torque has come yet',
     ReceiverState.FOLLOWING: 'following',
     ReceiverState.BRAKING: 'braking: no torque has come for more than {timeout:g} s',
-    ReceiverState.HOLDING: 'holding the arm at rest until torques come',
+    ReceiverState.HOLDING: 'carrying the arm at rest until torques come',
     ReceiverState.RELEASED: 'released: the arm is at rest, the torque goes to zero',
 }
 

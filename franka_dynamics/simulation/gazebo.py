@@ -6,9 +6,7 @@ What Gazebo is told about an arm: start pose, holding torques, topics, and the m
 Gazebo's own joint systems have no start position, so the model driven by them is written with its
 start pose as position zero; whoever talks to it adds the start pose to positions.
 
-That way, control:=direct, and `ros.gazebo_direct_node`, which talks to it, are there for machines
-that have no gz_ros2_control, as this package's own: on them nothing else could be tried. They are
-to go once it can be had there.
+`ros.gazebo_direct_node` does, as the receiver of torques for an arm without gz_ros2_control.
 """
 
 from __future__ import annotations
