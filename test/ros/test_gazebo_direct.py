@@ -55,7 +55,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     probe.until(lambda: publisher.get_subscription_count() > 0, 'the direct node listening')
     publisher.publish(Float64MultiArray(data=[1.0, 2.0]))
     probe.until(lambda: 'was refused' in direct.text, 'the refusal')
-    wanted = held + [1.0, -2.0, 3.0, -4.0, 5.0, -6.0, 7.0]
+    wanted = held + [4.0, -5.0, 6.0, -7.0, 5.0, -4.0, 3.0]
 
     def sent():
         gazebo.publish(running=True)
