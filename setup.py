@@ -20,7 +20,6 @@ EXTRAS = {
     'fci': ['pylibfranka>=0.21; platform_machine == "x86_64" and python_version < "3.13"'],
     'logs': ['h5py>=3.8', 'pyarrow>=14.0', 'rosbags>=0.11', 'scipy'],
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
-    'ruckig': ['ruckig>=0.12'],
     'sim': ['mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
     'view': ['matplotlib', 'viser>=1.0.27', 'rosbags>=0.11', 'scipy'],
@@ -56,7 +55,7 @@ setup(
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['py.typed']},
     data_files=shared_files(),
-    install_requires=['setuptools', 'numpy>=1.26', 'PyYAML', 'pin>=3.0', 'rich'],
+    install_requires=['setuptools', 'numpy>=1.26', 'PyYAML', 'pin>=3.0', 'rich', 'ruckig>=0.12'],
     extras_require={
         **EXTRAS,
         **LIBRARIES,

@@ -93,7 +93,8 @@ def test_an_installed_verb_uses_the_installed_files(installed):
     code = 'from franka_dynamics.resources import share_directory; print(share_directory())'
     where = succeed([sys.executable, '-c', code], env=environment, cwd=prefix)
     assert Path(where.strip()) == prefix / 'share' / 'franka_dynamics'
-    printed = succeed([folder / 'franka-dynamics', 'parameters'], env=environment, cwd=prefix)
+    command = [folder / 'franka-dynamics', 'node', 'defaults']
+    printed = succeed(command, env=environment, cwd=prefix)
     assert printed == (SOURCE / 'config/feedforward/default.yaml').read_text(encoding='utf-8')
 
 

@@ -23,10 +23,10 @@ from .gravity_monitor import FirstTorque, GravityEvidence
 from .limits import all_finite, CommandOutput, LimitedTorque
 from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
-from .reference import ReferencePoint, ReferenceSource, Trajectory
+from .reference import ReferencePoint, ReferenceSource, ReferenceState, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings
-from .smoothing import is_streamed
+from .streaming import is_streamed
 from .supervision import Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
 from ..arm import ArmDescription
@@ -196,9 +196,9 @@ class FeedforwardController:
         self._note_change()
         before, self._law = self._law, law
         self.faults.settings_changed(law.settings.changed_from(before.settings))
-        if law.has_gains and not before.has_gains and not self.reference.active:
+        if law.has_gains and not before.has_gains:
             # Where the arm was held before its gains were taken away is nobody's desire any more.
-            self.reference.clear()
+            self.reference.hold(None)
 
     def apply(self, settings: Settings) -> None:
         """
@@ -321,18 +321,26 @@ class FeedforwardController:
 
     # References --------------------------------------------------------------------------------
 
-    def follow(self, planned: Trajectory | ReferencePoint) -> None:
-        """Follow a planned motion from now on, if torques are being commanded."""
-        if self.mode is not Mode.RUNNING or self._latest is None:
-            return  # for whoever adds the efforts himself; nothing is commanded here
-        stamp = self._latest[0]
+    def follow(self, planned: Trajectory | ReferencePoint, mark: str = '') -> None:
+        """Follow a planned motion, if torques are being commanded; `mark` is its sender's."""
+        if self._latest is None:
+            return
+        stamp, streamed = self._latest[0], is_streamed(planned)
+        if self.mode is not Mode.RUNNING:
+            # For whoever adds the torques himself.
+            reason = 'torques were added to it, but it is not followed here: '
+            reason += self.supervisor.reason
+            self.reference.note(ReferenceState.ACCEPTED, stamp, reason, mark)
+            return
         # A stream follows on itself; anything else may begin with a step that is to be faded.
-        if not (self.reference.active and is_streamed(planned)):
+        if not (self.reference.active and streamed):
             self._note_change()
-        if isinstance(planned, Trajectory):
-            self.reference.follow(planned, stamp)
-        else:
-            self.reference.stream(planned, stamp)
+        self.reference.follow(planned, stamp, mark, streamed=streamed)
+
+    def refuse_reference(self, reason: str, mark: str = '') -> None:
+        """Tell of a reference that is not followed."""
+        stamp = 0.0 if self._latest is None else self._latest[0]
+        self.reference.note(ReferenceState.REFUSED, stamp, reason, mark)
 
     def _note_change(self) -> None:
         """Remember by what the torque would follow, had law and reference not changed."""
@@ -345,7 +353,7 @@ class FeedforwardController:
             return None
         law, references = self._before
         self._before = None
-        reference, terms = references.sample(stamp), law.terms
+        reference, terms = references.at(stamp), law.terms
         inertia = self._zero if reference is None else terms.inertia(q, reference.ddq)
         _, desired, _ = law.torque(
             q, dq, reference, terms.gravity(q), terms.coriolis(q, dq), inertia
@@ -409,13 +417,14 @@ class FeedforwardController:
             Whether to brake at all.
 
         """
+        if self.mode is Mode.RUNNING and self._latest is not None:
+            self.reference.clear(self._latest[0], reason)
         if self.mode is Mode.RUNNING and self.output.last is None:
             self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
         elif self.mode is Mode.RUNNING:
             self._stop_holds = self._law.holds_gravity and not to_zero
             self.stop_reason = reason
             self.counters.stops += 1
-            self.reference.clear()
             if brake and not to_zero and self._moves_and_is_trusted():
                 self.mode = Mode.BRAKING
                 self._braking.begin()

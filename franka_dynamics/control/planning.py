@@ -15,18 +15,12 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from .cycle_result import Mode
+from .joining import begun_at, join, to_rest
+from .motion_limits import beyond_limits, LIMIT_SLACK, sampled
 from .possible_motion import Condition
 from .reference import ReferencePoint, Trajectory
-from .smoothing import (
-    beyond_limits,
-    continue_stream,
-    LEAD_S,
-    LIMIT_SLACK,
-    sampled,
-    StreamedMotion,
-    to_rest,
-    upsample,
-)
+from .smoothing import cubic_accelerations, upsample
+from .streaming import continue_stream, LEAD_S, StreamedMotion
 from ..arm import ArmDescription
 from ..errors import listed, ReferenceRefusedError
 from ..typing import Array
@@ -43,6 +37,10 @@ _LONGEST_S = 86400.0
 MOST_POINTS = 10000
 # A reference that starts away from the arm would be a step.
 MOST_START_DISTANCE = 0.1  # rad or m
+# How much later than the latest state a trajectory takes over, so that there is time to plan it:
+# in all, and for each of its points. Where that was too short, it is planned again, four times as
+# far ahead.
+_LEAD_S, _POINT_LEAD_S, _LEAD_ATTEMPTS = 0.02, 4e-5, 3
 
 
 class Stream(NamedTuple):
@@ -90,9 +88,13 @@ def plan(
     current: ReferencePoint,
     measured: Array | None = None,
     stream: Stream | None = None,
+    *,
+    begin: float | None = None,
 ) -> Trajectory | ReferencePoint:
     """
     Return what the request means for the arm.
+
+    Velocities without accelerations are completed by `with_accelerations`.
 
     Parameters
     ----------
@@ -104,14 +106,16 @@ def plan(
     now : float
         Stamp of the latest state [s].
     current : ReferencePoint
-        What will be desired when the request starts, or the measured state at rest. A trajectory
+        What will be desired when the motion begins, or the measured state at rest. A trajectory
         whose first point comes after its start is led there from here.
     measured : ndarray, shape (n,), optional
-        Where the arm is, if not where `current` has it. A set-point must be near it, or a stream
-        could run away from the arm; and so must the beginning of a trajectory, or what it begins
-        with is a step for the arm.
+        Where the arm will be then, if not where `current` has it. A set-point must be near it, or
+        a stream could run away from the arm; and so must the beginning of a trajectory, or what
+        it begins with is a step for the arm.
     stream : Stream, optional
         Makes a smooth motion of set-points that have positions alone.
+    begin : float, optional
+        When the motion begins [s]: now or later, and not before its start.
 
     Raises
     ------
@@ -119,11 +123,14 @@ def plan(
         Saying which joint, point and value is at fault and what would be accepted.
 
     """
+    begin = now if begin is None else begin
     if request.ends_motion:
-        return to_rest(now, current, description)
+        return to_rest(begin, current, description)
     request = _in_arm_order(request, description)
     _require_numbers(request, description)
-    start = now if request.start is None else request.start
+    request = with_accelerations(request)
+    start = begin if request.start is None else request.start
+    begin = max(begin, start)
     if start + request.times[-1] < now - MOST_LATENESS_S:
         raise ReferenceRefusedError(
             f'The reference ended {now - start - request.times[-1]:.3g} s ago; leave its stamp '
@@ -146,17 +153,18 @@ def plan(
         if request.accelerations is not None:
             point = point._replace(ddq=request.accelerations[0])
         if stream is not None and request.velocities is None:
-            return _streamed(point, start, now, current, description, measured, stream)
+            taken = now if request.start is None else start
+            return _streamed(point, taken, begin, current, description, measured, stream)
         _require_reachable(description, point.q, current.q if measured is None else measured)
         _require_within_limits(description, np.zeros(1), point.stacked, accelerations=True)
         return point
-    trajectory = _trajectory(request, start, now, current, description)
-    if measured is not None and start <= now + MOST_LATENESS_S:
+    trajectory = _trajectory(request, start, begin, current, description)
+    if measured is not None and (request.start is None or start <= now + MOST_LATENESS_S):
         # What begins later is preceded by what is followed until then, whose own error is watched.
-        begin = trajectory.sample(max(start, now)).q
+        first = trajectory.sample(begin).q
         if trajectory.times[0] < start + request.times[0]:
-            _require_at_desired(description, begin, measured)
-        _require_reachable(description, begin, measured)
+            _require_at_desired(description, first, measured)
+        _require_reachable(description, first, measured)
     times, points = sampled(trajectory)
     _require_within_limits(
         description, times - start, points, accelerations=trajectory.velocities is not None
@@ -166,8 +174,8 @@ def plan(
 
 def _streamed(
     point: ReferencePoint,
-    start: float,
-    now: float,
+    taken: float,
+    begin: float,
     current: ReferencePoint,
     description: ArmDescription,
     measured: Array | None,
@@ -179,7 +187,9 @@ def _streamed(
     if not isinstance(stream.before, StreamedMotion):
         _require_reachable(description, point.q, current.q)
     _require_within_limits(description, np.zeros(1), point.stacked, accelerations=False)
-    return continue_stream(point.q, start, now, current, description, stream.period, stream.before)
+    return continue_stream(
+        point.q, taken, begin, current, description, stream.period, stream.before
+    )
 
 
 def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> TrajectoryRequest:
@@ -272,7 +282,7 @@ def _require_numbers(request: TrajectoryRequest, description: ArmDescription) ->
 def _trajectory(
     request: TrajectoryRequest,
     start: float,
-    now: float,
+    begin: float,
     current: ReferencePoint,
     description: ArmDescription,
 ) -> Trajectory:
@@ -283,22 +293,21 @@ def _trajectory(
             f'The reference ends with {request.velocities[-1][joint]:.3g} rad/s at '
             f'{description.joint_names[joint]}; its last point must be at rest.'
         )
-    lead_in = max(start, now)
     if request.velocities is None:
-        first = Trajectory(times, request.positions).sample(lead_in).q
-        if request.times[0] == 0.0 or times[0] <= lead_in:
+        first = Trajectory(times, request.positions).sample(begin).q
+        if request.times[0] == 0.0 or times[0] <= begin:
             _require_reachable(description, first, current.q)
-        return upsample(times, request.positions, lead_in, current, description)
+        return upsample(times, request.positions, begin, current, description)
     velocities, accelerations = request.velocities, request.accelerations
-    if request.times[0] > 0.0 and times[0] > lead_in:  # the arm is led there
+    if request.times[0] > 0.0 and times[0] > begin:  # the arm is led there
         return Trajectory(
-            np.append(lead_in, times),
+            np.append(begin, times),
             np.vstack((current.q, request.positions)),
             np.vstack((current.dq, velocities)),
             None if accelerations is None else np.vstack((current.ddq, accelerations)),
         )
     trajectory = Trajectory(times, request.positions, velocities, accelerations)
-    _require_reachable(description, trajectory.sample(lead_in).q, current.q)
+    _require_reachable(description, trajectory.sample(begin).q, current.q)
     return trajectory
 
 
@@ -340,13 +349,37 @@ def _require_within_limits(
         raise ReferenceRefusedError(f'The reference takes {beyond}.')
 
 
+def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:
+    """
+    Return a request with positions and velocities completed by accelerations.
+
+    Without them M ddq would not be fed forward. At each inner point it is the mean of those of the
+    two cubics that meet there; at rest at either end zero. What has accelerations, or no
+    velocities, is returned as it is.
+    """
+    t, q, dq = request.times, request.positions, request.velocities
+    if dq is None or request.accelerations is not None or len(t) < 2:
+        return request
+    with np.errstate(over='ignore', invalid='ignore'):
+        begin, end = cubic_accelerations(t, q, dq)
+        ddq = np.vstack((begin[:1], 0.5 * (end[:-1] + begin[1:]), end[-1:]))
+    for row in (0, -1):
+        if not dq[row].any():
+            ddq[row] = 0.0
+    return replace(request, accelerations=ddq)
+
+
 def follow_request(
     controller: FeedforwardController,
     request: TrajectoryRequest,
     lock: AbstractContextManager[Any] | None = None,
+    mark: str = '',
 ) -> Trajectory | ReferencePoint:
     """
     Plan and follow a requested motion, and return it as it will be followed.
+
+    It begins so far ahead that there is time to plan it; until then what is followed goes on, and
+    the motion begins where that will be.
 
     Parameters
     ----------
@@ -357,6 +390,8 @@ def follow_request(
     lock : context manager or None
         Held while the controller is touched, where another thread serves it with states; that
         takes microseconds, and planning, which is done without it, longer.
+    mark : str
+        What the sender marked it with, for the reference's events.
 
     Raises
     ------
@@ -365,25 +400,49 @@ def follow_request(
 
     """
     lock = nullcontext() if lock is None else lock
-    with lock:
-        latest, reference = controller.latest, controller.reference
-        if latest is None:
-            raise ReferenceRefusedError(
-                'The reference came before any joint state; wait until the arm publishes its '
-                'state.'
-            )
-        _require_following(controller)  # which says more than what is then found at fault
-        stamp, q, _ = latest
-        begin = stamp if request.start is None else max(stamp, request.start)
-        stream, period = None, controller.settings.stream_period
-        if period > 0.0 and request.is_set_point and request.velocities is None:
-            stream, begin = Stream(period, reference.motion), stamp + LEAD_S
-        current = reference.at(begin) or ReferencePoint.at_rest(q)
-    planned = plan(request, controller.description, stamp, current, q, stream)
-    with lock:
-        _require_following(controller)
-        controller.follow(planned)
-    return planned
+    lead = LEAD_S if request.is_set_point else _LEAD_S + _POINT_LEAD_S * len(request.times)
+    for _ in range(_LEAD_ATTEMPTS):
+        with lock:
+            latest, reference = controller.latest, controller.reference
+            if latest is None:
+                raise ReferenceRefusedError(
+                    'The reference came before any joint state; wait until the arm publishes its '
+                    'state.'
+                )
+            _require_following(controller)  # which says more than what is then found at fault
+            stamp, q, _ = latest
+            begin = max(stamp + lead, request.start or 0.0)
+            desired, current = reference.at(stamp), reference.at(begin)
+            period, before = controller.settings.stream_period, reference.motion
+        if desired is None or current is None:
+            current, measured = ReferencePoint.at_rest(q), q
+        else:
+            measured = current.q + (q - desired.q)
+        stream = Stream(period, before) if period > 0.0 and request.is_set_point else None
+        planned = plan(
+            request, controller.description, stamp, current, measured, stream, begin=begin
+        )
+        if isinstance(planned, Trajectory) and controller.mode is Mode.RUNNING:
+            joined = join(begin, current, begun_at(begin, planned), controller.description)
+            if joined is None:
+                raise ReferenceRefusedError(
+                    'There is no way within the limits of position, velocity, acceleration and '
+                    'jerk from the present motion to the reference; send one that begins nearer '
+                    'to it, or at rest.'
+                )
+            planned = joined
+        with lock:
+            _require_following(controller)
+            # A point is followed at once.
+            latest = controller.latest
+            if isinstance(planned, ReferencePoint) or (latest is not None and latest[0] <= begin):
+                controller.follow(planned, mark)
+                return planned
+        lead *= 4.0
+    raise ReferenceRefusedError(
+        f'Planning the reference took more than {lead / 4.0:.3g} s; this machine is too busy, or '
+        f'the {len(request.times)} points are too many.'
+    )
 
 
 def _require_following(controller: FeedforwardController) -> None:

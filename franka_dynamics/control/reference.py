@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from ..typing import Array
 
 # How long a streamed point with a velocity is followed before it counts as abandoned.
 STREAM_TIMEOUT_S = 0.1
+_MOST_EVENTS = 1000  # that are kept where nobody takes them out
+_REPLACED = 'another reference took its place'
 
 
 class ReferencePoint(NamedTuple):
@@ -131,71 +134,186 @@ def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> Refer
     return ReferencePoint(state[0], state[1] / duration, state[2] / duration**2)
 
 
+class ReferenceState(str, Enum):
+    """The events of a reference; the last three end it."""
+
+    ACCEPTED = 'accepted'  # planned; it is followed from its beginning on
+    FOLLOWING = 'following'
+    FINISHED = 'finished'  # followed up to its end
+    REFUSED = 'refused'  # never followed
+    INTERRUPTED = 'interrupted'  # the rest was dropped
+
+
+class ReferenceEvent(NamedTuple):
+    """
+    One event of a reference.
+
+    `number` counts references, `stamp` is of the joint state [s], `goal` is where the reference
+    ends, shape (n,) [rad or m], None where nothing is followed; `remaining` is how much of the
+    motion is left [s]; `mark` is what its sender marked it with.
+    """
+
+    number: int
+    state: ReferenceState
+    stamp: float
+    reason: str = ''
+    goal: Array | None = None
+    remaining: float = 0.0
+    mark: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """A reference that was accepted: a motion, or a point of a stream, and when it counts [s]."""
+
+    number: int
+    planned: Trajectory | ReferencePoint
+    begin: float
+    mark: str
+    streamed: bool
+    begun: bool = False
+
+    @property
+    def end(self) -> float:
+        """When it has been followed to its end, or a stream was abandoned [s]."""
+        if isinstance(self.planned, Trajectory):
+            return self.planned.end
+        return self.begin + STREAM_TIMEOUT_S
+
+    @property
+    def goal(self) -> Array:
+        """Where it ends, shape (n,)."""
+        planned = self.planned
+        return planned.positions[-1] if isinstance(planned, Trajectory) else planned.q
+
+    def at(self, stamp: float) -> ReferencePoint:
+        """Return what it desires at a stamp [s]."""
+        if isinstance(self.planned, Trajectory):
+            return self.planned.sample(stamp)
+        return self.planned if stamp < self.end else ReferencePoint.at_rest(self.goal)
+
+
 class ReferenceSource:
     """
     What is desired now: nothing yet, a held position, a streamed point or a trajectory.
 
     A stream that stops, and a trajectory that has ended, leave the arm at rest where it was
-    last desired. A trajectory that begins later leaves what is desired until then as it is.
+    last desired. A trajectory that begins later leaves what is desired until then as it is. What
+    becomes of each reference is told in `events`, in order, for somebody to take out; a stream of
+    points is one reference, from its first point until no more come.
     """
 
     def __init__(self) -> None:
-        self.clear()
+        self.events: deque[ReferenceEvent] = deque(maxlen=_MOST_EVENTS)
+        self.counts = dict.fromkeys(ReferenceState, 0)
+        self._numbers = 0
+        self._held: ReferencePoint | None = None
+        self._now: _Followed | None = None
+        self._next: _Followed | None = None
 
     @property
     def active(self) -> bool:
-        """Whether a stream or a trajectory is being followed."""
-        return math.isfinite(self._since) or self._trajectory is not None
+        """Whether a stream or a trajectory is followed, or is to be."""
+        return self._now is not None or self._next is not None
 
     @property
     def motion(self) -> Trajectory | None:
         """The trajectory that is followed, or that will be."""
-        return self._trajectory if self._next is None else self._next
+        latest = self._next or self._now
+        return latest.planned if latest and isinstance(latest.planned, Trajectory) else None
 
-    def clear(self) -> None:
-        """Forget everything; nothing is desired until `hold` or a reference comes."""
-        self._point: ReferencePoint | None = None
-        self._since = math.inf  # when the point was streamed; it is held for ever if it was not
-        self._trajectory: Trajectory | None = None
-        self._next: Trajectory | None = None
+    def hold(self, q: Array | None) -> None:
+        """Stand still at q where nothing is followed; None desires nothing then."""
+        self._held = None if q is None else ReferencePoint.at_rest(q)
 
-    def hold(self, q: Array) -> None:
-        """Stand still at q from now on."""
-        self.stream(ReferencePoint.at_rest(q), math.inf)
+    def follow(
+        self,
+        planned: Trajectory | ReferencePoint,
+        now: float,
+        mark: str = '',
+        *,
+        streamed: bool = False,
+    ) -> None:
+        """
+        Follow a trajectory by time, or a point until the next comes or it is too old.
 
-    def stream(self, point: ReferencePoint, stamp: float) -> None:
-        """Follow one point until the next comes, or until it is too old."""
-        self.clear()
-        self._point, self._since = point, stamp
+        Until a trajectory begins, what was desired before goes on.
 
-    def follow(self, trajectory: Trajectory, now: float) -> None:
-        """Follow a trajectory by time; until it begins, go on with what was desired before."""
-        if trajectory.times[0] > now:
-            self._next = trajectory
-            return
-        self.clear()
-        self._trajectory = trajectory
+        Parameters
+        ----------
+        planned : Trajectory or ReferencePoint
+            What is followed.
+        now : float
+            Stamp of the latest joint state [s].
+        mark : str
+            What its sender marked it with; of a stream, its first point.
+        streamed : bool
+            Whether it goes on with the stream that is followed, if one is.
+
+        """
+        begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
+        latest = self._next or self._now
+        if streamed and latest is not None and latest.streamed:
+            following = replace(latest, planned=planned, begin=begin)
+        else:
+            self._numbers += 1
+            following = _Followed(self._numbers, planned, begin, mark, streamed)
+            self._tell(following, ReferenceState.ACCEPTED, now)
+        self._leave(self._next, now, following)
+        self._next = following
+        self.sample(now)
+
+    def note(self, state: ReferenceState, stamp: float, reason: str, mark: str = '') -> None:
+        """Tell of a reference that is refused, or that somebody else follows."""
+        self._numbers += 1
+        self._put(ReferenceEvent(self._numbers, state, stamp, reason, mark=mark))
+
+    def clear(self, stamp: float = 0.0, reason: str = '') -> None:
+        """Drop all that is followed or held, at a stamp [s] and for a reason."""
+        for dropped in (self._now, self._next):
+            self._leave(dropped, stamp, None, reason)
+        self._held = self._now = self._next = None
 
     def at(self, stamp: float) -> ReferencePoint | None:
         """Return what will be desired at a stamp [s] as things stand, or None for nothing."""
-        if self._next is not None and stamp >= self._next.times[0]:
-            return self._next.sample(stamp)
-        if self._trajectory is not None:
-            return self._trajectory.sample(stamp)
-        if self._point is not None and stamp - self._since > STREAM_TIMEOUT_S:
-            return ReferencePoint.at_rest(self._point.q)
-        return self._point
+        for one in (self._next, self._now):
+            if one is not None and stamp >= one.begin:
+                return one.at(stamp)
+        return self._held
 
     def sample(self, stamp: float) -> ReferencePoint | None:
         """Return the desired state at a stamp [s], and leave behind what has ended by then."""
-        if self._next is not None and stamp >= self._next.times[0]:
-            self.follow(self._next, stamp)
+        if self._next is not None and stamp >= self._next.begin:
+            before, self._now, self._next = self._now, self._next, None
+            self._leave(before, stamp, self._now)
+            if not self._now.begun:
+                self._now = replace(self._now, begun=True)
+                self._tell(self._now, ReferenceState.FOLLOWING, stamp)
         desired = self.at(stamp)
-        if desired is not None and (
-            (self._trajectory is not None and stamp >= self._trajectory.end)
-            or stamp - self._since > STREAM_TIMEOUT_S
-        ):
-            following = self._next
-            self.hold(desired.q)
-            self._next = following
+        if self._now is not None and stamp >= self._now.end:
+            self._tell(self._now, ReferenceState.FINISHED, stamp)
+            self._held, self._now = ReferencePoint.at_rest(self._now.goal), None
         return desired
+
+    def _leave(
+        self,
+        one: _Followed | None,
+        stamp: float,
+        successor: _Followed | None,
+        reason: str = _REPLACED,
+    ) -> None:
+        """Tell the end of a reference, unless its stream goes on with the successor."""
+        if one is None or (successor is not None and successor.number == one.number):
+            return
+        if successor is not None and one.begun and stamp >= one.end:
+            self._tell(one, ReferenceState.FINISHED, stamp)
+        else:
+            self._tell(one, ReferenceState.INTERRUPTED, stamp, reason)
+
+    def _tell(self, one: _Followed, state: ReferenceState, stamp: float, reason: str = '') -> None:
+        left = max(0.0, one.end - stamp)
+        self._put(ReferenceEvent(one.number, state, stamp, reason, one.goal, left, one.mark))
+
+    def _put(self, event: ReferenceEvent) -> None:
+        self.counts[event.state] += 1
+        self.events.append(event)

@@ -10,7 +10,6 @@ The rules are those of references (`planning.plan`), the torques those of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -18,9 +17,9 @@ import numpy as np
 
 from .control_law import ControlLaw
 from .limits import MOST_RATE
+from .motion_limits import LIMIT_SLACK
 from .planning import MOST_LATENESS_S, plan, TrajectoryRequest
 from .reference import ReferencePoint, Trajectory
-from .smoothing import cubic_accelerations, LIMIT_SLACK
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
@@ -80,7 +79,7 @@ def fill(
 
     """
     planned = plan(
-        with_accelerations(request),
+        request,
         law.description,
         stamp,
         ReferencePoint.at_rest(q) if current is None else current,
@@ -155,27 +154,6 @@ def _rest_here(
             'velocities zero, or send a motion that comes to rest.'
         )
     return Trajectory(np.array([stamp]), *point.stacked)
-
-
-def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:
-    """
-    Return a request with positions and velocities completed by accelerations.
-
-    At each inner point the mean of those of the two cubics that meet there; at rest at either
-    end zero. What has accelerations, or no velocities, is returned as it is.
-    """
-    t, q, dq = request.times, request.positions, request.velocities
-    if dq is None or request.accelerations is not None or dq.shape != q.shape or len(t) < 2:
-        return request
-    if not (np.isfinite(t).all() and (np.diff(t) > 0.0).all()):
-        return request  # to be refused
-    with np.errstate(over='ignore', invalid='ignore'):
-        begin, end = cubic_accelerations(t, q, dq)
-        ddq = np.vstack((begin[:1], 0.5 * (end[:-1] + begin[1:]), end[-1:]))
-    for row in (0, -1):
-        if not dq[row].any():
-            ddq[row] = 0.0
-    return replace(request, accelerations=ddq)
 
 
 def code_of_refusal(

@@ -19,7 +19,6 @@ from ..control.cycle_result import Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.gravity_monitor import GravityState
 from ..control.possible_motion import Condition
-from ..control.reference_progress import ReferenceState
 
 _NO_GRAVITY = 0.01  # share of g(q) that a command of the other terms may seem to carry
 OK, WARN, ERROR, STALE = (
@@ -130,7 +129,6 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._refused = ''
         self.times = PublicationTimes()
         self.clock = 'system'  # or simulated, and whether it stands still
-        self.references: dict[ReferenceState, int] = {}
 
     def note_refused_reference(self, reason: str) -> None:
         """Remember why the last reference was refused; empty if it was not."""
@@ -215,7 +213,10 @@ class FeedforwardDiagnostics(StatusPublisher):
                 'stops': counters.stops,
                 'restarts by itself': controller.faults.restarts,
                 'faults latched': controller.faults.latched,
-                **{f'references {state.value}': count for state, count in self.references.items()},
+                **{
+                    f'references {state.value}': count
+                    for state, count in controller.reference.counts.items()
+                },
                 'publishers of commands heard': self._watch.heard_publishers,
                 'foreign commands heard': self._watch.rivals_seen,
                 'latency p50 [us]': 1e6 * self._latency.percentile(50),

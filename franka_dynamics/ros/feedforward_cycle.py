@@ -110,7 +110,6 @@ class FeedforwardCycle:
         )
         self._state_log, self._clock_log = StateLog(node, controller), ClockLog(node)
         self._references = ReferenceReports(node, controller)
-        self._diagnostics.references = self._references.counts
         self._last_publication = self._last_arrival = 0.0
         self.read_clock()
 
@@ -315,15 +314,14 @@ class FeedforwardCycle:
         """Follow a serialized trajectory, and publish it with its torques."""
         mark = trajectory_mark(data)
         try:
-            planned = follow_request(self.controller, read_trajectory(data), self._lock)
+            planned = follow_request(self.controller, read_trajectory(data), self._lock, mark)
         except ReferenceRefusedError as error:
             self._diagnostics.note_refused_reference(str(error))
             with self._lock:
-                self._references.refused(str(error), mark)
+                self.controller.refuse_reference(str(error), mark)
+                self._references.note()
             return
         self._diagnostics.note_refused_reference('')
-        with self._lock:
-            self._references.accepted(planned, mark)
         if (
             isinstance(planned, Trajectory)
             and self._trajectory_publisher.get_subscription_count() > 0

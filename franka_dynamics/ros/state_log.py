@@ -14,8 +14,7 @@ from .qos import REFERENCE_STATE_QOS
 from ..control.cycle_result import Mode
 from ..control.feedforward import FeedforwardController
 from ..control.possible_motion import Condition
-from ..control.reference import ReferencePoint, Trajectory
-from ..control.reference_progress import ReferenceEvent, ReferenceProgress, ReferenceState
+from ..control.reference import ReferenceEvent, ReferenceState
 
 TOPIC = '~/reference_state'
 _LOG_PERIOD_S = 1.0
@@ -24,7 +23,7 @@ _BAD = (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
 
 class ReferenceReports(StatusPublisher):
     """
-    Publishes every station of every reference, and logs it.
+    Publishes every event of every reference, and logs it.
 
     Parameters
     ----------
@@ -38,42 +37,12 @@ class ReferenceReports(StatusPublisher):
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         super().__init__(node, controller.description.name, TOPIC, REFERENCE_STATE_QOS)
         self._logger, self._controller = node.get_logger(), controller
-        self._progress = ReferenceProgress(self._tell)
-
-    @property
-    def counts(self) -> dict[ReferenceState, int]:
-        """How often each station was reached."""
-        return self._progress.counts
-
-    def refused(self, reason: str, mark: str) -> None:
-        """Tell of a reference that is not followed; `mark` as `trajectory_mark` reads it."""
-        self._progress.passed(ReferenceState.REFUSED, self._state()[0], reason, mark)
-
-    def accepted(self, planned: Trajectory | ReferencePoint, mark: str) -> None:
-        """Tell of a reference that is followed, or that only has torques added to it."""
-        stamp, q = self._state()
-        if self._controller.mode is Mode.RUNNING:
-            self._progress.accepted(planned, stamp, q, mark)
-        else:
-            self._progress.passed(
-                ReferenceState.ACCEPTED,
-                stamp,
-                'torques were added to it, but it is not followed here: '
-                f'{self._controller.supervisor.reason}',
-                mark,
-            )
 
     def note(self) -> None:
-        """Tell what has changed; cheap while no reference is under way."""
-        if self._progress.under_way:
-            controller = self._controller
-            running = controller.mode is Mode.RUNNING
-            reason = '' if running else controller.stop_reason or controller.conflict
-            self._progress.update(*self._state(), running=running, reason=reason)
-
-    def _state(self) -> tuple[float, Any]:
-        latest = self._controller.latest
-        return (0.0, None) if latest is None else latest[:2]
+        """Tell what has happened; cheap while nothing has."""
+        events = self._controller.reference.events
+        while events:
+            self._tell(events.popleft())
 
     def _tell(self, event: ReferenceEvent) -> None:
         pairs: dict[str, Any] = {
@@ -84,12 +53,14 @@ class ReferenceReports(StatusPublisher):
             'remaining [s]': event.remaining,
         }
         text = f'reference {event.number} {event.state.value}'
-        if event.error is not None:
-            joint = int(np.argmax(event.error))
+        latest = self._controller.latest
+        if event.goal is not None and latest is not None:
+            error = np.abs(latest[1] - event.goal)
+            joint = int(np.argmax(error))
             name = self._controller.description.joint_names[joint]
-            pairs |= {'error to its end [rad]': float(event.error[joint]), 'joint': name}
+            pairs |= {'error to its end [rad]': float(error[joint]), 'joint': name}
             if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
-                text += f', {event.error[joint]:.3g} rad from its end at {name}'
+                text += f', {error[joint]:.3g} rad from its end at {name}'
         if event.state is ReferenceState.INTERRUPTED:
             text += f', {event.remaining:.3g} s before it'
         text += f': {event.reason}' if event.reason else ''

@@ -122,8 +122,9 @@ def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     assert 'fer_joint2 is 0.20' in loop.controller.conflict
     assert loop.controller.mode is Mode.SILENT
     np.testing.assert_allclose(loop.command, GRAVITY, rtol=0, atol=1e-9)
-    # 100 N m/rad over 0.2 rad and 10 N m s/rad against 1.5 rad/s, instead of the 87 N m there are.
-    assert np.abs(loop.published - GRAVITY).max() < 40.0
+    # 100 N m/rad over 0.2 rad, 10 N m s/rad against 1.5 rad/s and M ddq, instead of the 87 N m
+    # there are.
+    assert np.abs(loop.published - GRAVITY).max() < 45.0
     count = len(loop.published)
     loop.run(1.0)  # latched: nothing comes by itself
     assert len(loop.published) == count

@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.planning import plan, TrajectoryRequest
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.planning import (
+    follow_request,
+    MOST_POINTS,
+    plan,
+    TrajectoryRequest,
+    with_accelerations,
+)
 from franka_dynamics.control.reference import ReferencePoint
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 
 NOW = 50.0
@@ -168,3 +177,111 @@ def test_a_set_point_far_from_the_measured_arm_is_refused(start, q, sentence):
     point = TrajectoryRequest(FER.joint_names, np.zeros(1), q[None], start=start)
     with pytest.raises(ReferenceRefusedError, match=sentence):
         plan(point, FER, NOW, desired, FER.home)
+
+
+def test_completed_accelerations_are_means_of_scipys_cubics():
+    from scipy.interpolate import CubicHermiteSpline
+
+    given = request()
+    full = with_accelerations(replace(given, accelerations=None))
+    spline = CubicHermiteSpline(given.times, given.positions, given.velocities)
+    near = 1e-9
+    both = [spline(given.times[1:-1] + side * near, 2) for side in (-1.0, 1.0)]
+    np.testing.assert_allclose(full.accelerations[1:-1], np.mean(both, axis=0), atol=1e-6)
+    assert not full.accelerations[[0, -1]].any()
+    assert full.velocities is given.velocities  # and positions are kept
+    assert full.positions is given.positions
+
+
+def wave(times, rate=2.0, size=0.3):
+    """Return position, velocity and acceleration of a smooth motion that rests at both ends."""
+    phase = rate * np.asarray(times)[:, None] * np.ones(7)
+    return (
+        FER.home + size * (1.0 - np.cos(phase)),
+        size * rate * np.sin(phase),
+        size * rate**2 * np.cos(phase),
+    )
+
+
+def test_without_accelerations_the_inertia_torque_is_there_all_the_same():
+    # The motion is known in closed form, and its torque from the recursion in DH frames.
+    times = np.linspace(0.0, np.pi, 60)
+    q, dq, ddq = wave(times)
+    controller = FeedforwardController(FER, Settings(target='fci'))
+    planned = plan(TrajectoryRequest(FER.joint_names, times, q, dq), FER, NOW, at_home())
+    efforts = controller.trajectory_efforts(planned)
+    model = NewtonEulerModel(FER, (0.0, 0.0, 0.0))
+    inner = slice(2, -2)  # the ends are completed as those of an arm at rest
+    expected = model.inverse_dynamics(q[inner], dq[inner], ddq[inner])
+    off = np.abs(efforts[inner] - expected).max()
+    assert off < 0.05 < 0.02 * np.abs(expected).max() + 0.05
+
+
+def running(settings=None, seconds=0.1):
+    """Return a controller that commands an arm at home, and its next stamp."""
+    controller = FeedforwardController(FER, settings or Settings(target='fci', ramp_time=0.0))
+    controller.enable()
+    stamp = NOW
+    for _ in range(round(1e3 * seconds)):
+        controller.cycle(stamp, FER.home, np.zeros(7), stamp)
+        stamp += 1e-3
+    return controller, stamp
+
+
+def desired_every_millisecond(controller, stamp, seconds):
+    """Feed an arm that is where it is desired; return what was desired, each (k, 7)."""
+    found = []
+    for k in range(round(1e3 * seconds)):
+        now = stamp + 1e-3 * k
+        at = controller.reference.at(now) or ReferencePoint.at_rest(FER.home)
+        controller.cycle(now, at.q, at.dq, now)
+        found.append(at)
+    return [np.array(rows) for rows in zip(*found)]
+
+
+@pytest.mark.parametrize(('count', 'planning', 'size'), [(16, 0.01, 0.3), (MOST_POINTS, 0.2, 0.1)])
+@pytest.mark.parametrize('velocities', [False, True])
+def test_a_motion_under_way_is_replaced_without_a_jump(count, planning, size, velocities):
+    # The arm goes on while the next motion is planned.
+    controller, stamp = running()
+    times = np.linspace(0.0, np.pi, 60)
+    follow_request(controller, TrajectoryRequest(FER.joint_names, times, *wave(times, size=size)))
+    before = desired_every_millisecond(controller, stamp, 0.8)
+    stamp += 0.8
+    later = np.linspace(0.0, 3.0, count)
+    q = before[0][-1] + 0.2 * (1.0 - np.cos(np.pi * later / 3.0))[:, None] * np.ones(7) / 2.0
+    dq = 0.2 * np.pi / 3.0 * np.sin(np.pi * later / 3.0)[:, None] * np.ones(7) / 2.0
+    request = TrajectoryRequest(FER.joint_names, later, q, dq if velocities else None)
+    during = []
+
+    class Lock:
+        """Gives the arm states while the motion is planned: after the first use of the lock."""
+
+        def __enter__(self):
+            pass
+
+        def __exit__(self, *_):
+            if not during:
+                during.append(desired_every_millisecond(controller, stamp, planning))
+
+    follow_request(controller, request, Lock())
+    after = desired_every_millisecond(controller, stamp + planning, 1.5)
+    q, dq, ddq = (np.vstack(rows) for rows in zip(before, during[0], after))
+    assert (np.abs(ddq) <= FER.limit('acceleration') * 1.01).all()
+    # Each is the integral of the next.
+    for values, slopes, atol in ((q, dq, 1e-5), (dq, ddq, 2e-3)):
+        means = 0.5 * (slopes[1:] + slopes[:-1])
+        np.testing.assert_allclose(np.diff(values, axis=0), 1e-3 * means, rtol=0.0, atol=atol)
+
+
+@pytest.mark.parametrize('before', [(0.0,), (50.0,)])
+def test_gains_switched_on_leave_a_motion_that_is_to_come(before):
+    controller, stamp = running(Settings(target='fci', ramp_time=0.0, kp=before))
+    times = np.linspace(0.0, np.pi, 60)
+    request = TrajectoryRequest(FER.joint_names, times, *wave(times), start=stamp + 0.3)
+    follow_request(controller, request, mark='later')
+    controller.apply(Settings(target='fci', ramp_time=0.0, kp=(100.0,)))
+    desired = desired_every_millisecond(controller, stamp, 1.0)[0]
+    np.testing.assert_allclose(desired[-1], wave([0.699])[0][0], rtol=0.0, atol=1e-3)
+    told = [(event.state.value, event.mark) for event in controller.reference.events]
+    assert told == [('accepted', 'later'), ('following', 'later')]

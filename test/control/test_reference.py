@@ -9,6 +9,7 @@ from scipy.interpolate import BPoly, CubicHermiteSpline
 from franka_dynamics.control.reference import (
     ReferencePoint,
     ReferenceSource,
+    ReferenceState,
     STREAM_TIMEOUT_S,
     Trajectory,
 )
@@ -78,7 +79,7 @@ def test_sampling_many_times_gives_the_single_samples(points):
 def test_a_stream_that_stops_is_held_at_its_last_position():
     source = ReferenceSource()
     point = ReferencePoint(np.ones(N), np.full(N, 0.5), np.full(N, 2.0))
-    source.stream(point, 10.0)
+    source.follow(point, 10.0)
     assert source.sample(10.0 + 0.9 * STREAM_TIMEOUT_S) is point
     held = source.sample(10.0 + 1.1 * STREAM_TIMEOUT_S)
     np.testing.assert_array_equal(held.q, point.q)
@@ -117,3 +118,88 @@ def test_a_trajectory_stamped_ahead_begins_after_a_rest_at_the_end_of_the_curren
     for between in (times[-1], times[-1] + 0.5):
         np.testing.assert_array_equal(source.sample(between).q, positions[-1])
     np.testing.assert_array_equal(source.sample(later.times[0]).q, positions[0] + 5.0)
+
+
+MOTION = Trajectory(np.array([1.0, 3.0]), np.array([[0.0, 0.0], [0.5, -0.2]]))
+
+
+def told(source):
+    """Return the events since the last call: number, name and mark."""
+    events = [source.events.popleft() for _ in range(len(source.events))]
+    return [(event.number, event.state.value, event.mark) for event in events]
+
+
+def test_a_followed_motion_tells_each_event_once():
+    source = ReferenceSource()
+    source.follow(MOTION, 0.5, 'a')
+    assert told(source) == [(1, 'accepted', 'a')]
+    source.sample(0.9)
+    assert told(source) == []
+    source.sample(1.0)
+    (event,) = source.events
+    assert (event.state.value, event.remaining) == ('following', 2.0)
+    told(source)
+    source.sample(2.0)
+    assert told(source) == []
+    source.sample(3.0)
+    np.testing.assert_array_equal(source.events[-1].goal, [0.5, -0.2])
+    assert told(source) == [(1, 'finished', 'a')]
+    source.clear(4.0, 'silence')
+    assert told(source) == []
+
+
+def test_a_stop_in_motion_tells_its_reason_and_the_time_left():
+    source = ReferenceSource()
+    source.follow(MOTION, 1.0)
+    source.clear(2.0, 'stale: no new joint state')
+    event = source.events[-1]
+    assert (event.state.value, event.reason) == ('interrupted', 'stale: no new joint state')
+    assert event.remaining == 1.0
+    assert source.sample(2.1) is None
+
+
+def test_a_stream_of_points_counts_as_one_reference():
+    source = ReferenceSource()
+    for k in range(50):
+        source.follow(ReferencePoint.at_rest(np.zeros(2)), 1e-3 * k, streamed=True)
+        source.sample(1e-3 * k)
+    assert told(source) == [(1, 'accepted', ''), (1, 'following', '')]
+    source.sample(0.2)
+    assert told(source) == [(1, 'finished', '')]
+    assert sum(source.counts.values()) == 3
+
+
+def test_each_event_has_the_mark_of_its_own_reference():
+    source = ReferenceSource()
+    source.follow(MOTION, 1.0, 'a')
+    source.note(ReferenceState.REFUSED, 1.5, 'too far', 'b')
+    source.follow(MOTION, 2.0, 'c')
+    source.sample(3.0)
+    assert told(source) == [
+        (1, 'accepted', 'a'),
+        (1, 'following', 'a'),
+        (2, 'refused', 'b'),
+        (3, 'accepted', 'c'),
+        (1, 'interrupted', 'a'),
+        (3, 'following', 'c'),
+        (3, 'finished', 'c'),
+    ]
+
+
+def test_a_motion_that_has_ended_when_the_next_begins_is_finished():
+    source = ReferenceSource()
+    source.follow(MOTION, 1.0)
+    source.follow(Trajectory(MOTION.times + 2.0, MOTION.positions), 1.0)
+    source.sample(3.5)  # the state at 3 s was lost
+    assert told(source)[3:] == [(1, 'finished', ''), (2, 'following', '')]
+
+
+def test_holding_leaves_a_motion_that_is_to_come():
+    source = ReferenceSource()
+    source.follow(MOTION, 0.5)
+    source.hold(np.ones(2))
+    np.testing.assert_array_equal(source.sample(0.9).q, np.ones(2))
+    source.hold(None)
+    assert source.active
+    assert source.sample(0.95) is None
+    np.testing.assert_array_equal(source.sample(2.0).q, [0.25, -0.1])

@@ -15,7 +15,6 @@ from franka_dynamics.control.trajectory_goal import (
     code_of_refusal,
     fill,
     GoalError,
-    with_accelerations,
 )
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
@@ -38,19 +37,6 @@ def test_torques_are_inverse_dynamics_and_the_start_is_kept():
     np.testing.assert_allclose(filled.efforts[:-1], expected, rtol=0.0, atol=1e-9)
     assert filled.start == 0.0
     assert fill(replace(GOAL, start=6.0), LAW, 5.0, Q[0]).start == 6.0
-
-
-def test_completed_accelerations_are_means_of_scipys_cubics():
-    from scipy.interpolate import CubicHermiteSpline
-
-    full = with_accelerations(replace(GOAL, accelerations=None))
-    spline = CubicHermiteSpline(TIMES, Q, DQ)
-    near = 1e-9
-    both = [spline(TIMES[1:-1] + side * near, 2) for side in (-1.0, 1.0)]
-    np.testing.assert_allclose(full.accelerations[1:-1], np.mean(both, axis=0), atol=1e-6)
-    assert not full.accelerations[[0, -1]].any()
-    assert full.velocities is DQ  # and positions are kept
-    assert full.positions is Q
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a whole motion keeps to an arm's limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .reference import ReferencePoint, Trajectory
+from ..arm import ArmDescription
+from ..typing import Array
+
+LIMIT_SLACK = 1e-6  # rounding of a planner that goes up to the limit exactly
+_SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 4000, 2, 20
+
+
+def sampled(motion: Trajectory) -> tuple[Array, ReferencePoint]:
+    """Return times (s,) and states (s, n) at which a motion's limits are checked."""
+    share = _SAMPLES // max(1, len(motion.times) - 1)
+    return motion.sample_many(min(max(share, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT))
+
+
+def beyond_limits(
+    description: ArmDescription,
+    times: Array,
+    points: ReferencePoint,
+    *,
+    accelerations: bool = True,
+) -> str:
+    """
+    Return which limit of an arm states go beyond first, or an empty text.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        Whose limits hold.
+    times : ndarray, shape (s,)
+        As they are to be told [s].
+    points : ReferencePoint
+        The states, of shape (s, n).
+    accelerations : bool
+        Whether to check these, too.
+
+    """
+    low, high = description.velocity_bounds(points.q)
+    reach = description.limit('acceleration')
+    checks = [
+        ('position', points.q, description.limit('lower'), description.limit('upper'), 'rad'),
+        ('velocity', points.dq, low, high, 'rad/s'),
+        ('acceleration', points.ddq, -reach, reach, 'rad/s^2'),
+    ]
+    for name, values, lower, upper, unit in checks if accelerations else checks[:2]:
+        # Written so that a NaN is outside: of points too near for their stamps to differ.
+        outside = ~((values >= lower - LIMIT_SLACK) & (values <= upper + LIMIT_SLACK))
+        if outside.any():
+            row, joint = np.argwhere(outside)[0]
+            lower, upper = (np.broadcast_to(bound, values.shape) for bound in (lower, upper))
+            return (
+                f'{description.joint_names[joint]} to a {name} of {values[row, joint]:.4g} {unit} '
+                f'at {times[row]:.3f} s; its limits there are {lower[row, joint]:.4g} to '
+                f'{upper[row, joint]:.4g}'
+            )
+    return ''
+
+
+def within_limits(motion: Trajectory, description: ArmDescription) -> bool:
+    """Return whether position, velocity and acceleration keep to an arm's limits throughout."""
+    return not beyond_limits(description, *sampled(motion))
+
+
+def within_jerk(motion: Trajectory, description: ArmDescription) -> bool:
+    """Return whether the jerk keeps to an arm's limits throughout."""
+    times, points = sampled(motion)
+    jerk = np.abs(np.diff(points.ddq, axis=0)) / np.diff(times)[:, None]
+    return bool((jerk <= description.limit('jerk') * (1.0 + LIMIT_SLACK)).all())
