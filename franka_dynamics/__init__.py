@@ -22,7 +22,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .arm import available_hands as available_hands
     from .arm import available_sets as available_sets
     from .arm import LinkInertia as LinkInertia
-    from .arm import load as load
     from .arm import load_hand as load_hand
     from .arm.arm_file_writer import save as save
     from .arm.sampling import random_arm as random_arm
@@ -59,11 +58,12 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .recordings.recording import write_recording as write_recording
     from .urdf.document import read_urdf as read_urdf
     from .urdf.importer import import_urdf as import_urdf
+    from .urdf.source import load as load
     from .urdf.writer import write_mjcf as write_mjcf
     from .urdf.writer import write_urdf as write_urdf
     from .validation.agreement import compare_formulations as compare_formulations
-    from .validation.comparison import compare as compare
     from .validation.crosscheck import crosscheck as crosscheck
+    from .validation.source import compare as compare
 
 __version__ = '0.2.0'
 

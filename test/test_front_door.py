@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`import franka_dynamics` offers every name it promises and loads nothing heavy for it."""
 
+import inspect
+import re
 import subprocess
 import sys
+import typing
 
+import numpy as np
 import pytest
 
 import franka_dynamics as fd
@@ -47,3 +51,83 @@ def test_the_model_of_an_arm_loads_neither_compiler_nor_solver():
     loaded = words_printed(program)
     assert 'pinocchio' in loaded
     assert not set(loaded) & set('llvmlite cvxpy mujoco scipy sympy rich matplotlib'.split())
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return one arm as an arm file, a URDF and a xacro file."""
+    arm = fd.load('fr3', hand='none')
+    fd.save(arm, tmp_path / 'arm.yaml')
+    text = fd.write_urdf(arm)
+    (tmp_path / 'arm.urdf').write_text(text, encoding='utf-8')
+    expanded = text.replace('<robot ', '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
+    (tmp_path / 'arm.xacro').write_text(expanded, encoding='utf-8')
+    return tmp_path
+
+
+@pytest.mark.parametrize('name', ['arm.yaml', 'arm.urdf', 'arm.xacro'])
+def test_load_takes_every_form_of_an_arm(name, files):
+    if name.endswith('xacro'):
+        pytest.importorskip('xacro', reason='xacro is not installed')
+    given = fd.load('fr3', hand='none')
+    found = fd.load(files / name)
+    assert found.joint_names == given.joint_names
+    expected = fd.Model(given).gravity(given.home)
+    # A URDF has 15 decimals.
+    np.testing.assert_allclose(fd.Model(found).gravity(given.home), expected, rtol=0, atol=1e-11)
+
+
+def test_load_says_what_a_urdf_was_read_with(files):
+    text = (files / 'arm.urdf').read_text().replace('xyz="0 0 1"', 'xyz="0 0 2"', 1)
+    (files / 'arm.urdf').write_text(text)
+    assert 'length 2' in ' '.join(fd.load(files / 'arm.urdf').notes)
+    with pytest.raises(fd.FrankaDynamicsError, match='leave inertial_set out'):
+        fd.load(files / 'arm.urdf', 'gaz2019')
+
+
+@pytest.mark.parametrize('model', ['Model', 'NewtonEulerModel', 'LagrangianModel', 'BatchModel'])
+def test_a_model_takes_a_name_or_a_file_and_refuses_the_rest(model, files):
+    make, home = getattr(fd, model), fd.load('fr3').home
+    expected = fd.Model(fd.load('fr3')).gravity(home)
+    np.testing.assert_allclose(make('fr3').gravity(home), expected, rtol=0, atol=1e-11)
+    assert make(files / 'arm.yaml').gravity(home).shape == (7,)
+    for wrong, said in (('fr33', 'Did you mean fr3?'), (7, 'got a int'), (None, 'got a NoneType')):
+        with pytest.raises(fd.FrankaDynamicsError, match=re.escape(said)):
+            make(wrong)
+
+
+def test_compare_takes_names_and_files(files):
+    found = fd.compare('fer', 'fr3')
+    assert not found.passed and found.first.name == 'fer'
+    assert fd.compare(files / 'arm.yaml', files / 'arm.urdf').passed
+
+
+def test_what_public_names_return_or_need_is_public():
+    public = {getattr(fd, name) for name in fd.__all__}
+
+    def classes(hint):
+        if inspect.isclass(hint) and hint.__module__.startswith('franka_dynamics'):
+            yield hint
+        for part in typing.get_args(hint):
+            yield from classes(part)
+
+    def functions(value):
+        if not inspect.isclass(value):
+            yield value
+            return
+        for name, member in vars(value).items():
+            function = member.fget if isinstance(member, property) else member
+            function = getattr(function, '__func__', function)
+            if inspect.isfunction(function) and (name == '__init__' or name[0] != '_'):
+                yield function
+
+    lacking = {
+        f'{one.__module__}.{one.__qualname__}'
+        for value in public
+        if callable(value)
+        for function in functions(value)
+        for hint in typing.get_type_hints(function).values()
+        for one in classes(hint)
+        if one not in public
+    }
+    assert lacking == set()

@@ -24,6 +24,7 @@ from ..typing import Array
 # Other names of shipped arms, which their joints carry: Franka's first arm was sold as Panda.
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
+_URDF_ENDINGS = ('.urdf', '.xml', '.xacro')
 _FORM = 'an arm file starts with name, convention, joints, inertial_sets'
 
 
@@ -140,37 +141,7 @@ def load(
     prefix: str = '',
     repair: str | None = None,
 ) -> ArmDescription:
-    """
-    Load an arm by its shipped name or from a YAML file.
-
-    Parameters
-    ----------
-    arm : str or Path
-        'fer', 'fr3', ... or the path of a file of the same form; 'panda' is the fer with its
-        joints named panda_joint1 ...
-    inertial_set : str, optional
-        Which of the file's inertial sets to use; its `default_set` if not given.
-    hand : str
-        'as_listed' keeps the hand the set was published with (if any), 'none' takes it off,
-        and a hand's name, or the path of a hand file, puts that hand on in its place.
-    prefix : str
-        Put in front of every joint name, verbatim.
-    repair : str, optional
-        'nearest_within_rounding' replaces links that no real body could be by the nearest ones
-        that are, within the rounding that the set states.
-
-    Raises
-    ------
-    UnknownArmError
-        If there is no such arm, set or hand; the message lists those there are.
-    DescriptionError
-        If the file cannot be read or contradicts itself; the message names file and field.
-    InertiaError
-        If the repair asked for is impossible.
-    MissingDependencyError
-        If a repair is asked for and cvxpy is not installed.
-
-    """
+    """Load an arm by its shipped name or from an arm file, as `urdf.source.load` describes."""
     path, file = _arm_path(arm), read_arm_file(arm)
     if repair not in (None, *REPAIRS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
@@ -207,7 +178,7 @@ def load(
         )
     except DescriptionError as error:
         raise DescriptionError(f'{path}: {error}') from error
-    description = _with_hand(description, hand)
+    description = with_hand(description, hand)
     if repair is None or not description.inconsistencies():
         return description
     # Hands shift the rounding box, no more.
@@ -219,7 +190,8 @@ def load(
     return repaired(description)
 
 
-def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
+def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
+    """Return an arm with another hand in place of its own; `hand` is as `load` takes it."""
     # A path is kept whole, so that an arm file that names the hand can be read from anywhere.
     hand = str(hand_file(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):
@@ -235,8 +207,18 @@ def _with_hand(description: ArmDescription, hand: str) -> ArmDescription:
 _FOLDER = "{} is a folder; give the path of an arm's file."
 
 
+def is_urdf(arm: object) -> bool:
+    """Return whether an arm is given as the path of a URDF or a xacro file."""
+    return isinstance(arm, (str, Path)) and str(arm).endswith(_URDF_ENDINGS)
+
+
 def _arm_path(arm: str | Path) -> Path:
     text = str(arm)
+    if is_urdf(arm):
+        raise DescriptionError(
+            f'{text} is a URDF, and an arm file is needed here; write one with '
+            f'"franka-dynamics arm import {text} --output arm.yaml".'
+        )
     if is_file_name(text):
         path = Path(text).expanduser()
         if path.is_dir():

@@ -111,6 +111,8 @@ class ArmDescription:
         The arm file; empty for an arm that was made otherwise.
     repairs : tuple of str
         What was changed on request, a sentence each.
+    notes : tuple of str
+        What was read leniently from a URDF, a sentence each; an arm file keeps none.
     rated_load : float or None
         The mass [kg] its maker lets the flange carry; None where the file does not say.
     simulated_friction : FrictionModel or None
@@ -142,6 +144,7 @@ class ArmDescription:
     repairs: tuple[str, ...] = ()
     rated_load: float | None = None
     simulated_friction: FrictionModel | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that joints, links, base and home belong together; freeze the arrays."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import functools
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import JointVectorError
 from ..typing import Array
+from ..urdf.source import described
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
@@ -79,7 +81,7 @@ class BatchModel:
 
     def __init__(
         self,
-        description: ArmDescription | BodyTree,
+        description: ArmDescription | BodyTree | str | Path,
         gravity: ArrayLike = GRAVITY,
         *,
         threads: int | None = None,
@@ -88,7 +90,9 @@ class BatchModel:
             raise JointVectorError(
                 f'threads is {threads}; give at least 1, or None for one per processor.'
             )
-        self.description = description
+        self.description = (
+            description if isinstance(description, BodyTree) else described(description)
+        )
         self.threads = available_threads() if threads is None else threads
         self._gravity = tuple(gravity_vector(gravity).tolist())
         self._functions: dict[tuple[Any, ...], tuple[Function, tuple[int, ...]]] = {}

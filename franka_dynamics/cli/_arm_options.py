@@ -17,11 +17,13 @@ from typing import ClassVar
 
 from ._action import Action
 from ._say import say
-from ..arm import ArmDescription, load
-from ..arm.arm_file import AS_LISTED
+from ..arm import ArmDescription
+from ..arm.arm_file import AS_LISTED, is_urdf
 from ..arm.consistency import REPAIRS
 from ..arm.payload import payload_array, read_payload
+from ..errors import SettingsError
 from ..options import option
+from ..urdf.source import load
 
 # Names of an arm's options that change masses alone.
 MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
@@ -32,7 +34,9 @@ class NamedArm(Action):
     """An arm by its name or file, and what its flange carries."""
 
     heading: ClassVar[str] = 'the arm'
-    arm: str = option('a shipped arm or the path of an arm file', 'ARM', default='fer')
+    arm: str = option(
+        'a shipped arm, or the path of an arm file, a URDF or a xacro file', 'ARM', default='fer'
+    )
     payload: str | None = option(
         'what else the flange carries, in the flange frame: mass,x,y,z or ten numbers separated '
         'by commas (with the inertia about the centre of mass), or a .yaml file of '
@@ -101,6 +105,11 @@ class ArmOptions(NamedArm):
 
     def node_parameters(self) -> dict[str, str]:
         """Return the ROS parameters that tell every node of this package the arm."""
+        if is_urdf(self.arm):
+            raise SettingsError(
+                f'{self.arm} is a URDF, and nodes take arm files; write one with "franka-dynamics '
+                f'arm import {self.arm} --output arm.yaml".'
+            )
         given = {
             'robot_type': self.arm,
             'hand': self.hand,

@@ -44,7 +44,7 @@ class Compare(ArmOptions):
 
     def run(self) -> int:
         """Print every difference; 1 if torques depend on any."""
-        from ..validation.comparison import compare
+        from ..validation.source import compare
 
         first, second = _pair(self)
         found = compare(first, second, gravity=self.gravity)
@@ -74,7 +74,8 @@ class Compare(ArmOptions):
 
 def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialChain]:
     """Return the two arms; hand, payload and set are the first's, and an arm file's as well."""
-    from ..validation.source import is_urdf, read_pair
+    from ..arm.arm_file import is_urdf
+    from ..validation.source import read_pair
 
     if is_urdf(arguments.arm):
         arguments.refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,7 @@ from ..arm import ArmDescription, Convention, LinkInertia
 from ..errors import InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, joint_twist, rigid_transform
 from ..typing import Array
+from ..urdf.source import described
 
 BASE = -1
 # |omega| = 1 and omega . v = 0 to this: far above rounding, far below a typing error.
@@ -199,11 +201,9 @@ def _pose(pose: ArrayLike, what: str) -> Array:
         raise TreeError(f'{what} is not placed by a pose. {error}') from error
 
 
-def as_tree(description: ArmDescription | BodyTree) -> BodyTree:
+def as_tree(robot: ArmDescription | BodyTree | str | Path) -> BodyTree:
     """Return an arm's tree of bodies, or the tree itself."""
-    if isinstance(description, BodyTree):
-        return description
-    return BodyTree.from_description(description)
+    return robot if isinstance(robot, BodyTree) else BodyTree.from_description(described(robot))
 
 
 def joint_twists(description: ArmDescription) -> Array:

@@ -9,6 +9,7 @@ T = 1/2 dq^T M dq with M = sum of m J_P^T J_P + J_O^T R I R^T J_O (Busellato 202
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from .model import (
 )
 from ..arm import ArmDescription, Convention, JointKind
 from ..typing import Array
+from ..urdf.source import described
 
 
 class Geometry(NamedTuple):
@@ -65,9 +67,11 @@ class LagrangianModel(EquationOfMotionModel):
 
     """
 
-    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
+    def __init__(
+        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
+    ) -> None:
+        description = self.description = described(description)
         require_centers_of_mass(description)
-        self.description = description
         self._gravity = gravity_vector(gravity)
         # Whether joint j moves link l, as [l, j].
         self._moved = np.tril(np.ones((description.n, description.n), dtype=bool))

@@ -11,6 +11,7 @@ All methods also take a stack of states: arrays of shape (..., n).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from .model import (
 )
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
 from ..typing import Array
+from ..urdf.source import described
 
 
 class JointPlace(NamedTuple):
@@ -174,8 +176,10 @@ class NewtonEulerModel:
 
     """
 
-    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
-        self.description = description
+    def __init__(
+        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
+    ) -> None:
+        description = self.description = described(description)
         self._gravity = gravity_vector(gravity)
         self._base = np.asarray(description.base, dtype=float)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import functools
 import inspect
+from pathlib import Path
 import threading
 from typing import Any, Concatenate, ParamSpec
 
@@ -28,6 +29,7 @@ from .model import (
 )
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
 from ..typing import Array
+from ..urdf.source import described
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
 _TO_PINOCCHIO = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)
@@ -152,8 +154,10 @@ class PinocchioModel:
 
     """
 
-    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
-        self.description = description
+    def __init__(
+        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
+    ) -> None:
+        description = self.description = described(description)
         self.model = build_pinocchio(description)
         self.model.gravity.linear = gravity_vector(gravity)
         self._own = threading.local()

@@ -14,6 +14,8 @@ eq. 4.29 and 4.30). All methods also take a stack of states: arrays of shape (..
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -31,6 +33,7 @@ from .model import (
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..spatial import adjoint, adjoint_inverse, bracket, exp6, inverse_transform, joint_twist, rpy
 from ..typing import Array
+from ..urdf.source import described
 
 
 class ExponentialsModel(EquationOfMotionModel):
@@ -58,9 +61,11 @@ class ExponentialsModel(EquationOfMotionModel):
 
     """
 
-    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
+    def __init__(
+        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
+    ) -> None:
+        description = self.description = described(description)
         require_centers_of_mass(description)
-        self.description = description
         self.space_twists, self.zero_transforms = _zero_configuration(description)
         self._gravity = gravity_vector(gravity)
         self._masses = np.array([link.mass for link in description.links])

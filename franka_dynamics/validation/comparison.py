@@ -94,30 +94,13 @@ class Comparison:
         }
 
 
-def compare(
+def compare_described(
     first: ArmDescription,
     second: ArmDescription | SerialChain,
-    *,
     gravity: ArrayLike = GRAVITY,
     second_gravity: ArrayLike | None = None,
 ) -> Comparison:
-    """
-    Name every number in which a second arm departs from a first.
-
-    Parameters
-    ----------
-    first, second : ArmDescription, or SerialChain of a URDF as the second
-        Of equally many joints, which are paired from base to tip by where their axes lie: in
-        either convention, in frames of any choice. `source.read_pair` reads files.
-    gravity, second_gravity : array_like, shape (3,)
-        Gravity that each is used with [m/s^2]; the second's is the first's if not given.
-
-    Raises
-    ------
-    DescriptionError
-        If the numbers of joints differ.
-
-    """
+    """Compare two arms as `source.compare` does, by their descriptions."""
     if first.n != len(second.joints):
         raise DescriptionError(
             f'{_name(first)} has {first.n} joints and {_name(second)} has {len(second.joints)}; '

@@ -7,20 +7,55 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from .comparison import nearest_reading, TEXT
+from numpy.typing import ArrayLike
+
+from .comparison import compare_described, Comparison, nearest_reading, TEXT
 from .published_inertials import identify, known_sets
-from ..arm import ArmDescription, load
+from ..arm import ArmDescription
+from ..arm.arm_file import is_urdf
+from ..dynamics.model import GRAVITY
 from ..errors import UnknownArmError
 from ..urdf.document import parse_urdf, read_urdf
-from ..urdf.importer import detect_arm, import_urdf
+from ..urdf.importer import detect_arm
 from ..urdf.serial_chain import read_chain, SerialChain
+from ..urdf.source import described
 
-_SUFFIXES = ('.urdf', '.xml', '.xacro')
 
+def compare(
+    first: str | Path | ArmDescription,
+    second: str | Path | ArmDescription | SerialChain,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    second_gravity: ArrayLike | None = None,
+) -> Comparison:
+    """
+    Name every number that differs between two arms, and what it does to joint torques.
 
-def is_urdf(source: object) -> bool:
-    """Return whether what was given is the name of a URDF or a xacro file."""
-    return isinstance(source, (str, Path)) and str(source).endswith(_SUFFIXES)
+    Parameters
+    ----------
+    first, second : str, Path or ArmDescription; the second also a URDF's SerialChain
+        A shipped arm's name, the path of an arm file, URDF or xacro file, or a description. Both
+        need equally many joints, which are paired from base to tip.
+    gravity, second_gravity : array_like, shape (3,)
+        Gravity that each is used with [m/s^2]; the second's is the first's if not given.
+
+    Returns
+    -------
+    Comparison
+        Its `differences`, the largest effect on torque first; `passed` if no torque depends on
+        any.
+
+    Raises
+    ------
+    DescriptionError
+        If an arm cannot be read, or the numbers of joints differ.
+    UrdfError
+        If a URDF cannot be read, or which of its joints are the arm is not clear.
+
+    """
+    if isinstance(second, SerialChain):
+        return compare_described(described(first), second, gravity, second_gravity)
+    return compare_described(*read_pair(first, second), gravity, second_gravity)
 
 
 def read_pair(
@@ -58,23 +93,15 @@ def read_pair(
         if is_urdf(first):
             # What no URDF holds (friction, rotors) is the arm's.
             return read_pair(second, first, prefix=prefix)
-        return _loaded(first), _loaded(second)
+        return described(first), described(second)
     if first is not None:
-        first = _loaded(first)
+        first = described(first)
     document = parse_urdf(read_urdf(Path(f'{second}')), f'{second}')
     reference, names = detect_arm(document, arm=first, prefix=prefix)
     chain = read_chain(document, names)
     if first is None:
         reference = _with_nearest_inertials(reference, chain, inertial_set, hand)
     return reference.with_joint_names(names), chain
-
-
-def _loaded(arm: str | Path | ArmDescription) -> ArmDescription:
-    if isinstance(arm, ArmDescription):
-        return arm
-    if is_urdf(arm):
-        return import_urdf(read_urdf(Path(arm)), source=str(arm)).description
-    return load(arm)
 
 
 def _with_nearest_inertials(

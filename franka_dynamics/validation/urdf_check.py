@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .alignment import STATED_LIMITS
-from .comparison import alike, compare, Comparison, nearest_reading, TEXT
+from .comparison import alike, compare_described, Comparison, nearest_reading, TEXT
 from .pinocchio_urdf import reading_differences
 from .published_inertials import identify, known_sets, Match, NearestSet
 from .torque_effect import Difference, effect_between
@@ -159,7 +159,7 @@ def model_from_urdf(
     if massless_hand:
         nearest = identify(links, known_sets(reference, _HAND_OF_FRANKA), reference.name)
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
-    found = compare(known, chain, gravity=gravity)
+    found = compare_described(known, chain, gravity)
     geometry = tuple(one for one in found.differences if one in found.geometry)
     if differences := tuple(one for one in geometry if not _rounded(one)):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
@@ -216,7 +216,7 @@ def _different(
         cause = f'the URDF has a hand ({", ".join(massless_hand)}), but its mass is missing'
         different = [replace(one, cause=cause, certain=False) for one in different]
     if not all(one.has_effect for one in different):
-        tilted = compare(found.first, chain, gravity=_TILTED).links
+        tilted = compare_described(found.first, chain, _TILTED).links
         effects = {(one.place, one.parameter): one.torque_effect for one in tilted}
         different = [
             one

@@ -11,7 +11,7 @@ from franka_dynamics.arm import available_hands, load
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.xacro_writer import physical_sets, SHIPPED
-from franka_dynamics.validation.comparison import compare
+from franka_dynamics.validation.source import compare
 
 xacro = pytest.importorskip('xacro')
 ROUNDING = 1e-14  # kg m^2

@@ -1,0 +1,100 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An arm by whatever describes it: a shipped name, an arm file, a URDF or a xacro file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from .document import read_urdf
+from .importer import import_urdf
+from ..arm import arm_file
+from ..arm.arm_file import AS_LISTED, is_urdf, with_hand
+from ..arm.description import ArmDescription
+from ..errors import DescriptionError
+
+
+def load(
+    arm: str | Path,
+    inertial_set: str | None = None,
+    *,
+    hand: str = AS_LISTED,
+    prefix: str = '',
+    repair: str | None = None,
+) -> ArmDescription:
+    """
+    Load an arm by its shipped name, from an arm file, or from a URDF or xacro file.
+
+    Parameters
+    ----------
+    arm : str or Path
+        'fer', 'fr3', ...; 'panda' is the fer with its joints named panda_joint1 ... Or the path
+        of an arm file (.yaml), of a URDF (.urdf, .xml) or of a xacro file (.xacro), which is
+        expanded with its default arguments. A URDF must hold one serial arm, or one whose joints
+        have the prefix; `import_urdf` has more choices.
+    inertial_set : str, optional
+        Which of the file's inertial sets to use; its `default_set` if not given. Not of a URDF,
+        which has one set.
+    hand : str
+        'as_listed' keeps the hand that the set was published with (if any), 'none' takes it off,
+        and a hand's name, or the path of a hand file, puts that hand on in its place. What a URDF
+        has behind its last joint stays.
+    prefix : str
+        What stands in front of every joint name, verbatim: put there for a shipped arm or an arm
+        file, found there in a URDF.
+    repair : str, optional
+        'nearest_within_rounding' replaces links that no real body could be by the nearest ones
+        that are, within the rounding that the set states. Not of a URDF, which states none.
+
+    Returns
+    -------
+    ArmDescription
+        Of a URDF, its `notes` say what was read leniently.
+
+    Raises
+    ------
+    UnknownArmError
+        If there is no such arm, set or hand; the message lists those there are.
+    DescriptionError
+        If the file cannot be read or contradicts itself; the message names file and field.
+    InertiaError
+        If the repair asked for is impossible.
+    MissingDependencyError
+        If a repair is asked for and cvxpy is not installed.
+
+    """
+    if not is_urdf(arm):
+        return arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
+    for name, value in (('inertial_set', inertial_set), ('repair', repair)):
+        if value is not None:
+            raise DescriptionError(
+                f'{arm} is a URDF, which has one inertial set and states no rounding; leave '
+                f'{name} out, or write it as an arm file (franka-dynamics arm import).'
+            )
+    read = import_urdf(read_urdf(Path(arm)), source=str(arm), prefix=prefix)
+    names = [prefix + name for name in read.description.joint_names]
+    description = replace(
+        read.description.with_joint_names(names), file=str(arm), notes=read.notes
+    )
+    return with_hand(description, hand)
+
+
+def described(arm: ArmDescription | str | Path) -> ArmDescription:
+    """
+    Return an arm's description, loaded if its name or file is given.
+
+    Raises
+    ------
+    DescriptionError
+        If it is something else, or `load` refuses it.
+
+    """
+    if isinstance(arm, ArmDescription):
+        return arm
+    if isinstance(arm, (str, Path)):
+        return load(arm)
+    raise DescriptionError(
+        f'An arm is an ArmDescription (franka_dynamics.load returns one), the name of a shipped '
+        f'arm or the path of a file; got a {type(arm).__name__}.'
+    )
