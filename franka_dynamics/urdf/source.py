@@ -74,9 +74,7 @@ def load(
             )
     read = import_urdf(read_urdf(Path(arm)), source=str(arm), prefix=prefix)
     names = [prefix + name for name in read.description.joint_names]
-    description = replace(
-        read.description.with_joint_names(names), file=str(arm), notes=read.notes
-    )
+    description = replace(read.description.with_joint_names(names), notes=read.notes)
     return with_hand(description, hand)
 
 
