@@ -4,32 +4,37 @@
 The feedforward node beside franka_ros2's bringup, which must be running.
 
 Loads one controller into franka_ros2's controller manager and connects the node to it: at the full
-rate, target fci (no gravity is commanded; the robot adds its own). When the node ends, however it
-does, the controller is deactivated. See docs/howto/franka_ros2.md.
+rate, target fci (no gravity is commanded; the robot adds its own). The node deactivates and
+unloads its controller when it ends; if it was killed, the launch file does. See
+docs/howto/franka_ros2.md.
 """
 
+from pathlib import Path
+import tempfile
+
 from launch.actions import Shutdown
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.actions import Node
-from launch_ros.substitutions import FindPackageShare
+from launch.substitutions import LaunchConfiguration
 
 from franka_dynamics.ros.launch_parts import (
     after,
     argument,
+    controllers_file,
     launch_description,
     own_node,
+    removal_at_shutdown,
     require_packages,
     spawner,
     target_file,
     text,
+    unloading,
 )
 
 EFFORT, TRAJECTORY = 'effort_controller', 'feedforward_trajectory_controller'
+PACKAGES = {EFFORT: 'forward_command_controller', TRAJECTORY: 'joint_trajectory_controller'}
 
 
 def generate_launch_description():
     """Return the arguments, and what they make of controller and node."""
-    share = FindPackageShare('franka_dynamics')
     arguments = [
         argument('robot_type', 'fr3', 'fr3, fr3v2, fr3v2_1 or an arm file of one of them.'),
         argument(
@@ -48,8 +53,9 @@ def generate_launch_description():
         ),
         argument(
             'controllers_file',
-            PathJoinSubstitution([share, 'config', 'franka_ros2_controllers.yaml']),
-            'Joint names and gains of the controllers.',
+            '',
+            'Joint names and gains of the controllers. If empty, config/'
+            'franka_ros2_controllers.yaml of this package with the joint names of the arm.',
         ),
         argument(
             'joint_states_topic',
@@ -67,30 +73,43 @@ def generate_launch_description():
 
 
 def everything(context):
-    """Return the controller, and the node that starts once it is active."""
+    """Return what unloads an old controller, then the new one, then the node."""
+    from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
-    own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
-    require_file('controllers_file', LaunchConfiguration('controllers_file').perform(context))
-    require_fr3(LaunchConfiguration('robot_type').perform(context))
-    require_packages(['controller_manager'], 'franka_ros2', 'docs/howto/franka_ros2.md')
-    namespace = LaunchConfiguration('namespace').perform(context).strip('/')
-    # Whatever ended the node, its controller would hold the last command for ever.
-    deactivation = Node(
-        package='controller_manager',
-        executable='unspawner',
-        output='screen',
-        on_exit=Shutdown(reason='the feedforward node has ended'),
-        arguments=[
-            LaunchConfiguration('controller'),
-            '--controller-manager',
-            f'/{namespace}/controller_manager' if namespace else '/controller_manager',
-        ],
+    robot_type, arm_prefix, namespace, controller, file, params_file = (
+        LaunchConfiguration(name).perform(context)
+        for name in (
+            'robot_type',
+            'arm_prefix',
+            'namespace',
+            'controller',
+            'controllers_file',
+            'params_file',
+        )
     )
+    own_file = given_file('params_file', params_file)
+    if file:
+        require_file('controllers_file', file)
+    arm = load(robot_type, prefix=arm_prefix)
+    require_fr3(robot_type, load(robot_type).joint_names[0])
+    require_packages(
+        ['controller_manager', PACKAGES[controller]],
+        'franka_ros2',
+        'docs/howto/franka_ros2.md',
+    )
+    folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_franka_ros2_'))
+    file = file or controllers_file('franka_ros2_controllers.yaml', arm.joint_names, folder)
+    manager = f'/{namespace.strip("/")}/controller_manager'.replace('//', '/')
     feedforward = own_node(
         'feedforward',
-        namespace=LaunchConfiguration('namespace'),
-        on_exit=[deactivation],
+        namespace=namespace,
+        # Does nothing where the node has unloaded its controller itself.
+        on_exit=[
+            unloading(
+                manager, controller, on_exit=Shutdown(reason='the feedforward node has ended')
+            )
+        ],
         parameters=[
             target_file('fci'),
             *own_file,
@@ -98,6 +117,7 @@ def everything(context):
                 'robot_type': text('robot_type'),
                 'arm_prefix': text('arm_prefix'),
                 'target': 'fci',
+                'controller': controller,
             },
         ],
         remappings=[
@@ -106,20 +126,20 @@ def everything(context):
             ('~/feedforward_trajectory', f'{TRAJECTORY}/joint_trajectory'),
         ],
     )
-    active = spawner(
-        LaunchConfiguration('controller'),
-        '--param-file',
-        LaunchConfiguration('controllers_file'),
-        namespace=LaunchConfiguration('namespace'),
-    )
-    return [after(active, feedforward), active]
+    # controller_manager neither configures a controller that is still active nor gives new
+    # parameters to one that is still loaded.
+    left_over = unloading(manager, controller)
+    active = spawner(controller, '--param-file', file, namespace=namespace)
+    return [
+        removal_at_shutdown(folder),
+        after(left_over, active),
+        after(active, feedforward),
+        left_over,
+    ]
 
 
-def require_fr3(robot_type):
+def require_fr3(robot_type, joint):
     """Refuse a FER: libfranka from 0.10 on, which franka_ros2 needs, does not speak to it."""
-    from franka_dynamics.arm import load
-
-    joint = load(robot_type).joint_names[0]
     if joint.startswith(('fer_', 'panda_')):
         raise RuntimeError(
             f'robot_type:={robot_type} is a FER (its first joint is {joint}), and franka_ros2 '

@@ -27,6 +27,7 @@ from franka_dynamics.ros.launch_parts import (
     after,
     argument,
     arm_arguments,
+    controllers_file,
     launch_description,
     own_node,
     parameters_argument,
@@ -127,8 +128,7 @@ def everything(context):
 def ros2_control_way(description, gazebo, folder, arm, feedforward):
     """Spawn the arm, then the broadcaster, then the effort controller, each after the last."""
     start = gazebo.start_of(description)
-    controllers = folder / 'controllers.yaml'
-    controllers.write_text(gazebo.controllers_text(description.joint_names), encoding='utf-8')
+    controllers = controllers_file('gazebo_controllers.yaml', description.joint_names, folder)
     publisher = robot_state_publisher(
         {
             **arm,
@@ -147,7 +147,7 @@ def ros2_control_way(description, gazebo, folder, arm, feedforward):
     )
     # The broadcaster has all it needs from gz_ros2_control's own parameter file.
     broadcaster = spawner('joint_state_broadcaster')
-    effort = spawner('effort_controller', '--param-file', str(controllers))
+    effort = spawner('effort_controller', '--param-file', controllers)
     return [publisher, spawn, feedforward, after(spawn, broadcaster), after(broadcaster, effort)]
 
 

@@ -17,6 +17,7 @@ from franka_dynamics.ros.launch_parts import (
     after,
     argument,
     arm_arguments,
+    controllers_file,
     launch_description,
     parameters_argument,
     removal_at_shutdown,
@@ -58,7 +59,7 @@ def everything(context):
     from franka_dynamics.arm import load
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.ros.parameter_files import given_file
-    from franka_dynamics.simulation.gazebo import controllers_text, numbers, start_of
+    from franka_dynamics.simulation.gazebo import numbers, start_of
     from franka_dynamics.urdf.writer import write_mjcf
 
     robot_type, hand, headless, params_file = (
@@ -69,13 +70,13 @@ def everything(context):
     require_packages(PACKAGES, 'mujoco_ros2_control.launch.py', 'docs/howto/gazebo.md')
     description = load(robot_type, hand=hand)
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_mujoco_'))
-    model, controllers = folder / 'arm.xml', folder / 'controllers.yaml'
+    model = folder / 'arm.xml'
     tool_shapes = () if hand == 'none' else load_hand_shapes()
     model.write_text(
         write_mjcf(description, shapes=load_shapes(description.name), tool_shapes=tool_shapes),
         encoding='utf-8',
     )
-    controllers.write_text(controllers_text(description.joint_names), encoding='utf-8')
+    controllers = controllers_file('gazebo_controllers.yaml', description.joint_names, folder)
     # The first effort command holds the arm: the physics runs before any controller does. With an
     # initial_keyframe mujoco_ros2_control would not take these values.
     start = start_of(description)
@@ -96,10 +97,10 @@ def everything(context):
         executable='ros2_control_node',
         output='screen',
         on_exit=Shutdown(reason='MuJoCo has ended'),
-        parameters=[{'use_sim_time': True}, str(controllers)],
+        parameters=[{'use_sim_time': True}, controllers],
     )
-    broadcaster = spawner('joint_state_broadcaster', '--param-file', str(controllers))
-    effort = spawner('effort_controller', '--param-file', str(controllers))
+    broadcaster = spawner('joint_state_broadcaster', '--param-file', controllers)
+    effort = spawner('effort_controller', '--param-file', controllers)
     arm = {'robot_type': robot_type, 'hand': hand, 'use_sim_time': True}
     feedforward = simulated_feedforward(
         [target_file('mujoco'), *own_file], {**arm, 'target': 'mujoco'}

@@ -15,6 +15,7 @@ PACKAGES = {
     'forward_command_controller': (),
     'gz_ros2_control': (),
     'joint_state_broadcaster': (),
+    'joint_trajectory_controller': (),
     'mujoco_ros2_control': ('ros2_control_node',),
     'robot_state_publisher': ('robot_state_publisher',),
     'ros_gz_bridge': ('parameter_bridge',),

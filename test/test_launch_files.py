@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import franka_dynamics
+from franka_dynamics.arm import load
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
@@ -202,18 +203,30 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
 
 
 @pytest.mark.parametrize('controller', ['effort_controller', 'feedforward_trajectory_controller'])
-def test_franka_ros2_ends_with_its_controller_and_deactivates_it(launched, controller):
-    given = {'controller': controller, 'namespace': '/left'}
-    # Without its controller nothing is started.
-    assert set(launched('franka_ros2', returncode=1, **given)) == {'spawner'}
+@pytest.mark.parametrize(('robot_type', 'prefix'), [('fr3', ''), ('fr3v2', 'left_')])
+def test_franka_ros2_loads_a_controller_of_the_arm_and_unloads_it(
+    launched, tmp_path, controller, robot_type, prefix
+):
+    given = {'controller': controller, 'robot_type': robot_type, 'arm_prefix': prefix}
+    given['namespace'] = '/left'
+    unload = ['franka_dynamics.ros.controller_unloading', '/left/controller_manager', controller]
+    # An old controller that cannot be unloaded starts nothing.
+    (first,) = launched('franka_ros2', returncode=1, **given).values()
+    assert first.command[2:] == unload
     processes = launched('franka_ros2', **given)
-    assert processes['spawner'].command[1] == controller
-    (deactivation,) = processes['feedforward_node'].on_exit
-    words = [
-        ''.join(getattr(part, 'text', controller) for part in word)
-        for word in deactivation.cmd[1:4]
-    ]
-    assert words == [controller, '--controller-manager', '/left/controller_manager']
+    assert set(processes) == {first.executable, 'spawner', 'feedforward_node'}
+    spawner = processes['spawner'].command
+    assert spawner[1] == controller
+    file = Path(spawner[spawner.index('--param-file') + 1])
+    own = yaml.safe_load(file.read_text('utf-8'))[f'/**/{controller}']['ros__parameters']
+    joints = [f'{prefix}{name}' for name in load(robot_type).joint_names]
+    assert own['joints'] == joints
+    assert list(own.get('gains', joints)) == joints
+    node = processes['feedforward_node']
+    has(node, controller=controller, robot_type=robot_type, arm_prefix=prefix)
+    # What launch starts after the node, however it ended.
+    (after,) = node.on_exit
+    assert [''.join(part.text for part in word) for word in after.cmd[2:]] == unload
 
 
 @pytest.mark.parametrize('robot_type', ['panda', 'own'])
@@ -231,7 +244,7 @@ def test_franka_ros2_is_not_launched_for_a_fer(robot_type, launched, tmp_path):
     [
         ('gazebo', 'ros-jazzy-ros-gz-sim ros-jazzy-ros-gz-bridge'),
         ('mujoco_ros2_control', 'ros-jazzy-mujoco-ros2-control ros-jazzy-controller-manager'),
-        ('franka_ros2', 'ros-jazzy-controller-manager'),
+        ('franka_ros2', 'ros-jazzy-controller-manager ros-jazzy-forward-command-controller'),
     ],
 )
 def test_missing_gazebo_or_controllers_name_the_apt_line(name, packages, monkeypatch, tmp_path):

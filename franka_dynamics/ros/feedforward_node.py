@@ -20,6 +20,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from .controller_unloading import require_messages, unload
 from .feedforward_cycle import FeedforwardCycle
 from .model_source import make_controller, resolve_model, ResolvedModel
 from .node_process import run_lifecycle_node
@@ -118,6 +119,8 @@ class FeedforwardNode(LifecycleNode):
 
     def _configure(self) -> None:
         parameters = values(self, table(NODE_NAME))
+        if parameters['controller']:
+            require_messages()
         model = self._model = resolve_model(self, parameters, self.should_stop)
         controller = make_controller(self, parameters, model)
         cycle = FeedforwardCycle(self, controller, parameters, self._lock)
@@ -200,7 +203,19 @@ class FeedforwardNode(LifecycleNode):
         self._finalized = True
         self._end_activation('shut down')
         self._release()
+        self._unload_controller()
         return TransitionCallbackReturn.SUCCESS
+
+    def _unload_controller(self) -> None:
+        """Deactivate and unload the controller that took the torques, if the node knows it."""
+        controller = self.get_parameter('controller').value
+        if not controller:
+            return
+        try:
+            manager = self.resolve_service_name('controller_manager')
+            self.get_logger().info(f'{unload(manager, controller)}')
+        except FrankaDynamicsError as error:
+            self.get_logger().error(f'{error}')
 
     def shut_down(self) -> None:
         """Go through the shutdown transition unless that has happened already."""

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 import os
 from pathlib import Path
+import re
 import shutil
 import sys
 from typing import Any
@@ -198,6 +199,19 @@ def simulated_feedforward(files: Sequence[str], given: Mapping[str, Any]) -> Any
     )
 
 
+def controllers_file(name: str, joint_names: Sequence[str], folder: Path) -> str:
+    """Write a file of config/ into a folder, an arm's joint names for fr3_joint1..7 in it."""
+    from ..resources import share_directory
+
+    template = (share_directory() / 'config' / name).read_text(encoding='utf-8')
+    path = folder / 'controllers.yaml'
+    path.write_text(
+        re.sub(r'fr3_joint(\d)', lambda found: joint_names[int(found[1]) - 1], template),
+        encoding='utf-8',
+    )
+    return str(path)
+
+
 def removal_at_shutdown(folder: Path) -> Any:
     """Return the action that removes a folder of generated files when the launch ends."""
     from launch.actions import RegisterEventHandler
@@ -205,6 +219,16 @@ def removal_at_shutdown(folder: Path) -> Any:
 
     return RegisterEventHandler(
         OnShutdown(on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True))
+    )
+
+
+def unloading(manager: str, controller: str, **given: Any) -> Any:
+    """Return the process that deactivates and unloads a controller if it is loaded."""
+    from launch.actions import ExecuteProcess
+
+    module = f'{PACKAGE}.ros.controller_unloading'
+    return ExecuteProcess(
+        cmd=[sys.executable, '-m', module, manager, controller], output='screen', **given
     )
 
 

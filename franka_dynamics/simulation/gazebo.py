@@ -17,13 +17,11 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-import yaml
 
 from ..arm import ArmDescription, Joint, JointKind
 from ..arm.shapes import Shape
 from ..control.default_gains import home_pose
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..resources import share_directory
 from ..urdf.writer import write_urdf
 
 WORLD, MODEL = 'franka', 'franka'  # the names in config/gazebo_world.sdf and of the spawned arm
@@ -120,14 +118,6 @@ def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
         rows.append((*force, 'gz.msgs.Double', 'ROS_TO_GZ'))
     names = ('ros_topic_name', 'gz_topic_name', 'ros_type_name', 'gz_type_name', 'direction')
     return [dict(zip(names, row)) for row in rows]
-
-
-def controllers_text(joint_names: Sequence[str]) -> str:
-    """Return config/gazebo_controllers.yaml with an arm's joint names in it."""
-    path = share_directory() / 'config' / 'gazebo_controllers.yaml'
-    table = yaml.safe_load(path.read_text(encoding='utf-8'))
-    table['effort_controller']['ros__parameters']['joints'] = list(joint_names)
-    return str(yaml.safe_dump(table))
 
 
 def numbers(values: ArrayLike) -> str:

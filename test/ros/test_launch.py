@@ -1,11 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Launch files under ROS's own launch, with the processes that they start.
-
-Of ros2_control there are stand-ins: a controller that holds the last command, as forward
-controllers do, and a spawner and an unspawner that activate and deactivate it by a service.
-"""
+"""Launch files under ROS's own launch, with the processes that they start."""
 
 from concurrent.futures import ThreadPoolExecutor
 import os
@@ -20,8 +15,6 @@ import pytest
 pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
 
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
@@ -29,12 +22,11 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
-from .conftest import COMMAND, TIMEOUT_S
+from .conftest import TIMEOUT_S
 from ..launching import ament_prefix, PACKAGES
 
 # A hiccup of a busy machine moves the last joint of a bare fr3 by a radian, and it comes back.
 TOLERANCE_RAD = 0.1
-SWITCH = 'effort_controller/activate'
 LAUNCH = """
 import sys
 from launch import LaunchDescription, LaunchService
@@ -51,18 +43,7 @@ import sys
 from franka_dynamics.ros.{name} import main
 sys.exit(main())
 """
-SPAWNER = """
-import sys
-import rclpy
-from std_srvs.srv import SetBool
-rclpy.init(args=sys.argv)
-node = rclpy.create_node('switch')
-client = node.create_client(SetBool, '{switch}')
-client.wait_for_service()
-print('arguments:', rclpy.utilities.remove_ros_args(sys.argv)[1:], flush=True)
-future = client.call_async(SetBool.Request(data={active}))
-rclpy.spin_until_future_complete(node, future)
-"""
+NODE_STARTED = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
 PARAMETERS = """
 /**:
   ros__parameters:
@@ -76,14 +57,10 @@ PARAMETERS = """
 def launched(tmp_path):
     """Return a function that launches a file of ours; what it starts ends with the test."""
     ours = PACKAGES['franka_dynamics']
-    texts = {name: NODE.format(name=name) for name in ours} | {
-        name: SPAWNER.format(switch=SWITCH, active=active)
-        for name, active in (('spawner', True), ('unspawner', False))
-    }
     prefix = ament_prefix(
-        tmp_path,
-        {'franka_dynamics': ours, 'controller_manager': ('spawner', 'unspawner')},
-        {name: f'#!{sys.executable}\n{text}' for name, text in texts.items()},
+        tmp_path / 'prefix',
+        {'franka_dynamics': ours, 'forward_command_controller': ()},
+        {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in ours},
     )
     log = tmp_path / 'launch.log'
     running = []
@@ -98,7 +75,7 @@ def launched(tmp_path):
                     stderr=output,
                     env={
                         **os.environ,
-                        'AMENT_PREFIX_PATH': str(prefix),
+                        'AMENT_PREFIX_PATH': os.pathsep.join([str(prefix), sys.prefix]),
                         'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
                     },
                 )
@@ -112,50 +89,60 @@ def launched(tmp_path):
             process.wait(TIMEOUT_S)
 
 
-class HoldingController:
-    """Holds the last command for as long as it is active, and writes zeros afterwards."""
+@pytest.fixture
+def manager(probe):
+    """Return a controller manager that answers while the probe spins."""
+    pytest.importorskip('controller_manager', reason="controller_manager's spawner is missing")
+    from .controller_manager_stand_in import ControllerManager
 
-    def __init__(self, probe):
-        self.torque, self.switched = np.zeros(7), []
-        self._active = False
-        probe.create_subscription(Float64MultiArray, COMMAND, self._on_command, 1)
-        probe.create_service(SetBool, SWITCH, self._on_switch)
-
-    def _on_command(self, message):
-        if self._active:
-            self.torque = np.array(message.data)
-
-    def _on_switch(self, request, answer):
-        self._active = answer.success = request.data
-        self.switched.append((request.data, self.torque.copy()))
-        self.torque = np.zeros(7)
-        return answer
+    one = ControllerManager(probe._own_context)
+    probe._own_executor.add_node(one.node)
+    yield one
+    one.node.destroy_node()
 
 
-def test_a_killed_node_then_its_controller_is_deactivated(probe, make_arm, launched, tmp_path):
+def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
+    probe, make_arm, launched, tmp_path, manager
+):
     parameters = tmp_path / 'own.yaml'
     parameters.write_text(PARAMETERS)
     fr3 = load('fr3')
     arm = make_arm(fr3.joint_names, fr3.home, 'franka/joint_states')
-    controller = HoldingController(probe)
-    launch, log = launched('franka_ros2', f'params_file:={parameters}')
-    arm.until(
-        lambda: np.abs(controller.torque).max() > 10.0,
-        'a torque',
-    )
-    assert [active for active, _ in controller.switched] == [True]
-    started = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
-    os.kill(int(re.search(started, log.read_text())[1]), signal.SIGKILL)
-    probe.until(lambda: len(controller.switched) > 1, 'deactivation')
-    active, torque = controller.switched[-1]
-    assert not active
-    # Held since the node was killed: a forward controller has no time-out.
-    assert np.abs(torque).max() > 10.0
-    assert (
-        "arguments: ['effort_controller', '--controller-manager', '/controller_manager']"
-        in log.read_text()
-    )
+
+    def start():
+        launch, log = launched('franka_ros2', f'params_file:={parameters}')
+        arm.until(
+            lambda: (
+                re.search(NODE_STARTED, log.read_text()) and np.abs(manager.torque).max() > 10.0
+            ),
+            'a torque',
+        )
+        assert manager.states == {'effort_controller': 'active'}
+        return launch, int(re.search(NODE_STARTED, log.read_text())[1])
+
+    # Ctrl-C: the node brings its torque to zero and unloads its controller.
+    launch, _ = start()
+    launch.send_signal(signal.SIGINT)
     probe.until(lambda: launch.poll() is not None, 'the end of the launch')
+    assert manager.states == {}
+    state, name, torque = manager.events[-2]
+    assert (state, name) == ('inactive', 'effort_controller')
+    np.testing.assert_allclose(torque, 0.0, rtol=0.0, atol=0.0)
+    # A node that is killed leaves its torque to the controller; the launch file unloads it.
+    launch, node = start()
+    os.kill(node, signal.SIGKILL)
+    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
+    assert manager.states == {}
+    # Both killed: the controller stays, and the next start unloads it first.
+    launch, node = start()
+    for one in (launch.pid, node):
+        os.kill(one, signal.SIGKILL)
+    launch.wait()
+    assert manager.states == {'effort_controller': 'active'}
+    launch, _ = start()
+    launch.send_signal(signal.SIGINT)
+    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
+    assert manager.states == {}
 
 
 def test_arguments_win_over_a_dump_of_the_running_node(probe, launched, tmp_path):

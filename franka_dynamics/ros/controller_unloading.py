@@ -1,0 +1,104 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Deactivate and unload a controller of ros2_control, whoever left it active.
+
+The node does so at its orderly end. franka_ros2.launch.py runs this module before it loads the
+controller, because controller_manager configures no controller that is still active, and after a
+node that was killed: `python3 -m franka_dynamics.ros.controller_unloading MANAGER CONTROLLER`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from builtin_interfaces.msg import Duration
+
+from .node_client import NodeClient
+from ..errors import FrankaDynamicsError, SettingsError
+
+_PATIENCE_S = 2.0  # launch kills a node 10 s after Ctrl-C
+_START_PATIENCE_S = 30.0  # franka_ros2 may be starting at the same time
+
+
+def require_messages() -> None:
+    """
+    Refuse to name a controller where controller_manager's messages are missing.
+
+    Raises
+    ------
+    SettingsError
+        If controller_manager_msgs is not installed.
+
+    """
+    try:
+        import controller_manager_msgs.srv  # noqa: F401
+    except ImportError as error:
+        raise SettingsError(
+            'to unload a controller takes controller_manager_msgs: sudo apt install '
+            'ros-$ROS_DISTRO-controller-manager-msgs.'
+        ) from error
+
+
+def unload(manager: str, controller: str, patience: float = _PATIENCE_S) -> str:
+    """
+    Deactivate and unload a controller if it is loaded.
+
+    Parameters
+    ----------
+    manager : str
+        The controller manager's node name, such as /left/controller_manager.
+    controller : str
+        The controller's name.
+    patience : float
+        How long to look for the controller manager [s].
+
+    Returns
+    -------
+    str
+        What happened, in a sentence.
+
+    Raises
+    ------
+    NodeClientError
+        If the controller manager does not answer.
+    FrankaDynamicsError
+        If the controller is still loaded afterwards.
+
+    """
+    from controller_manager_msgs.srv import ListControllers, SwitchController, UnloadController
+
+    with NodeClient(manager, patience=patience) as client:
+        loaded = client.ask(ListControllers, 'list_controllers', ListControllers.Request())
+        if controller not in (one.name for one in loaded.controller):
+            return f'{controller} was not loaded'
+        switch = SwitchController.Request(
+            deactivate_controllers=[controller],
+            strictness=SwitchController.Request.BEST_EFFORT,
+            timeout=Duration(sec=round(_PATIENCE_S)),
+        )
+        client.ask(SwitchController, 'switch_controller', switch)
+        # It refuses a controller that is still active.
+        request = UnloadController.Request(name=controller)
+        if not client.ask(UnloadController, 'unload_controller', request).ok:
+            raise FrankaDynamicsError(
+                f'{manager} did not unload {controller}, which may still be active: '
+                f'ros2 run controller_manager unspawner {controller} -c {manager}.'
+            )
+    return f'{controller} was deactivated and unloaded'
+
+
+def main() -> int:
+    """Unload the controller that the command line names; return a process exit status."""
+    manager, controller = sys.argv[1:]
+    try:
+        require_messages()
+        print(f'{unload(manager, controller, _START_PATIENCE_S)}.')
+    except FrankaDynamicsError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
