@@ -34,7 +34,9 @@ myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 4
 exclude_patterns = ['_build']
 html_theme = 'alabaster'
-html_theme_options = {'page_width': '1100px', 'fixed_sidebar': True}
+# Wide enough for the title, which would break in the middle of the word.
+html_theme_options = {'page_width': '1180px', 'sidebar_width': '280px', 'fixed_sidebar': True}
+highlight_language = 'text'  # of code that names no language
 html_title = f'{project} {release}'
 napoleon_google_docstring = False
 autodoc_typehints = 'none'  # docstrings give shapes and units, which types do not
