@@ -35,7 +35,7 @@ myst_heading_anchors = 4
 exclude_patterns = ['_build']
 html_theme = 'alabaster'
 # Wide enough for the title, which would break in the middle of the word.
-html_theme_options = {'page_width': '1180px', 'sidebar_width': '280px', 'fixed_sidebar': True}
+html_theme_options = {'page_width': '1220px', 'sidebar_width': '320px', 'fixed_sidebar': True}
 highlight_language = 'text'  # of code that names no language
 html_title = f'{project} {release}'
 napoleon_google_docstring = False
