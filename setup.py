@@ -39,6 +39,8 @@ def shared_files():
     entries = [
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
+        # Named by colcon.pkg: a workspace's setup.bash puts the commands on PATH.
+        (f'share/{NAME}/hook', ['resource/commands.dsv']),
     ]
     for folder in SHARED_FOLDERS:
         by_parent = {}

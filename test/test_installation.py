@@ -98,6 +98,16 @@ def test_an_installed_verb_uses_the_installed_files(installed):
     assert printed == (SOURCE / 'config/feedforward/default.yaml').read_text(encoding='utf-8')
 
 
+def test_what_colcon_built_is_on_the_path(colcon):
+    pytest.importorskip('colcon_metadata', reason='requirements/test.txt is not installed')
+    prefix, environment = colcon
+    lines = succeed(
+        ['bash', '-c', 'command -v franka-dynamics && franka-dynamics --help'], env=environment
+    )
+    assert Path(lines.splitlines()[0]) == prefix / 'lib/franka_dynamics/franka-dynamics'
+    assert 'usage: franka-dynamics' in lines
+
+
 def test_nodes_that_colcon_built_give_the_arm_its_gravity_torque(colcon):
     # Given a simulated arm and the node, both started from where the installation put them.
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
