@@ -77,8 +77,11 @@ class Record(Topics, ArmOptions):
             def go_on(progress: Progress) -> bool:
                 nonlocal player
                 show(f'recording {bag}: {progress}; Ctrl-C ends')
-                if self.motion is not None and player is None and progress.states:
-                    player = _playing(self.motion, self.node)
+                if self.motion is not None and player is None:
+                    if progress.of_arm:
+                        player = _playing(self.motion, self.node)
+                    elif progress.states and progress.seconds > _DISCOVERY_S:
+                        return False  # another arm's: nothing is moved, and _judge says so
                 if player is not None and player.poll() is not None:
                     return False
                 return unasked() and not self._long_enough(progress)

@@ -107,6 +107,7 @@ class Progress:
     seconds: float = 0.0
     span: float = 0.0  # between the first and the newest stamp [s]
     states: int = 0
+    of_arm: bool = False  # whether one of them had the arm's joints
     rate: float = 0.0
     problems: list[str] = field(default_factory=list)
 
@@ -129,6 +130,11 @@ class _Watch:
         self._newest: bytes | None = None
         self._heard = 0.0
         self.span = 0.0
+
+    @property
+    def has_read(self) -> bool:
+        """Whether a state of the arm has come."""
+        return self._first is not None
 
     def look(self, newest: bytes | None) -> None:
         if newest is None or newest is self._newest:
@@ -216,7 +222,7 @@ def record(
             looked = now
             watch.look(recorder.newest.get(topic))
             progress.seconds, progress.span = now - began, watch.span
-            progress.states = recorder.counts[topic]
+            progress.states, progress.of_arm = recorder.counts[topic], watch.has_read
             first = recorder.first[topic]
             if first is not None and progress.states > 1:
                 progress.rate = (progress.states - 1) / max(1e-3, time.time() - first)

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 import shlex
+import subprocess
 import time
 
 import pytest
@@ -42,6 +43,28 @@ def test_the_time_that_starting_takes_is_not_recorded(progress, goes_on, monkeyp
     monkeypatch.setattr(recording_session, 'record', record)
     assert main(['bag', 'record', '--output', str(tmp_path / 'bag'), '--duration', '4']) == 1
     assert answers == [goes_on]
+
+
+@pytest.mark.parametrize('of_arm', [True, False])
+def test_nothing_moves_while_the_states_are_of_another_arm(of_arm, monkeypatch, tmp_path):
+    from franka_dynamics.cli import bag_record
+    from franka_dynamics.ros import recording_session
+
+    progress = recording_session.Progress(seconds=5.5, states=5000, of_arm=of_arm)
+    played = []
+
+    def record(*arguments):
+        assert arguments[-1](progress) is of_arm
+        return progress
+
+    def playing(*arguments):
+        played.append(arguments)
+        return subprocess.Popen(['sleep', '60'], stdout=subprocess.PIPE, text=True)
+
+    monkeypatch.setattr(recording_session, 'record', record)
+    monkeypatch.setattr(bag_record, '_playing', playing)
+    assert main(['bag', 'record', '--with', 'fr3', '--output', str(tmp_path / 'bag')]) == 1
+    assert len(played) == of_arm
 
 
 def test_the_next_command_names_the_arm_as_it_was_given(simulate, monkeypatch, tmp_path, capsys):
