@@ -8,12 +8,12 @@ from pathlib import Path
 
 from .bodies import HandFile
 from .inertia import LinkInertia
-from .payload import MOST_CARRIED_KG
+from .payload import MOST_CARRIED_KG, read_desk_file
 from .typed_file import read_typed
 from ..errors import DescriptionError, UnknownArmError
 from ..resources import share_directory
 
-_FILE_ENDINGS = ('.yaml', '.yml')
+_FILE_ENDINGS = ('.yaml', '.yml', '.json')
 NO_HAND = 'none'
 
 
@@ -29,7 +29,8 @@ def load_hand(name: str) -> LinkInertia:
     Parameters
     ----------
     name : str
-        A shipped hand, or the path of a file of the same form.
+        A shipped hand, the path of a file of the same form, or that of Desk's end-effector file
+        (.json).
 
     Raises
     ------
@@ -38,6 +39,8 @@ def load_hand(name: str) -> LinkInertia:
     DescriptionError
         If the file cannot be read or contradicts itself; the message names file and field. Or if
         it is of more than MOST_CARRIED_KG.
+    InertiaError
+        If no real body has the numbers of a Desk file.
 
     """
     path = hand_file(name)
@@ -51,6 +54,8 @@ def load_hand(name: str) -> LinkInertia:
             f'{NO_HAND!r} takes the hand off, and a hand of your own is given by the path of its '
             'YAML file.'
         )
+    if path.suffix == '.json':
+        return read_desk_file(path)
     hand = read_typed(path, HandFile, 'a hand file starts with name, source, bodies').hand
     if hand.mass > MOST_CARRIED_KG:
         raise DescriptionError(

@@ -14,7 +14,7 @@ import numpy as np
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .strict_yaml import decimal
-from .typed_file import decode, of_length, read_typed
+from .typed_file import decode, FieldError, of_length, read_typed, Vector
 from ..errors import DescriptionError, InertiaError
 from ..typing import Array
 
@@ -43,6 +43,26 @@ class _Section:
         at = ('ros__parameters', 'payload')
         ten = decode(Annotated[Array, of_length(10)], self.ros__parameters.get('payload'), at)
         object.__setattr__(self, 'payload', ten)
+
+
+@dataclass(frozen=True, eq=False)
+class _DeskFile:
+    """What of Desk's end-effector file counts here; its inertia is by columns."""
+
+    mass: float
+    center: Vector = field(metadata={'key': 'centerOfMass'})
+    inertia: Annotated[Array, of_length(9)]
+
+    def __post_init__(self) -> None:
+        """Refuse a tensor that is not symmetric."""
+        tensor = self.inertia.reshape(3, 3)
+        if not np.array_equal(tensor, tensor.T):
+            raise FieldError(('inertia',), f'is not symmetric: {self.inertia.tolist()}')
+
+    def body(self) -> LinkInertia:
+        """Return the end effector about the flange's origin, in the flange frame."""
+        six = six_from_tensor(self.inertia.reshape(3, 3))
+        return payload_body(np.concatenate(([self.mass], self.center, six)))
 
 
 def payload_array(inertia: LinkInertia) -> Array:
@@ -121,7 +141,8 @@ def read_payload(given: str) -> LinkInertia:
     given : str
         Mass [kg] and centre of mass x, y, z [m], and for more than a point mass the inertia
         about it xx, xy, xz, yy, yz, zz [kg m^2], separated by commas, in the flange frame; or
-        the path of a parameter file as `payload_parameter_file` writes it.
+        the path of a parameter file (.yaml) as `payload_parameter_file` writes it, or of Desk's
+        end-effector file (.json).
 
     Returns
     -------
@@ -136,6 +157,8 @@ def read_payload(given: str) -> LinkInertia:
         If the file cannot be read or holds no payload.
 
     """
+    if given.endswith('.json'):
+        return read_desk_file(Path(given).expanduser())
     if given.endswith(('.yaml', '.yml')):
         sections = read_typed(Path(given).expanduser(), dict[str, _Section], _FORM)
         if len(sections) != 1:
@@ -154,7 +177,8 @@ def read_payload(given: str) -> LinkInertia:
         raise InertiaError(
             f'The payload {given[:80]!r} is not understood; give mass,x,y,z (a point mass [kg, '
             'm]), ten numbers with the inertia about the centre of mass xx,xy,xz,yy,yz,zz '
-            '[kg m^2] as well, or a .yaml file of `payload-from-mesh` or `identify payload`.'
+            '[kg m^2] as well, a .yaml file of `payload-from-mesh` or `identify payload`, or '
+            "Desk's end-effector file (.json)."
         )
     if numbers[0] == 0.0:
         raise InertiaError(f'The payload {given[:80]!r} has no mass; leave it out for none.')
@@ -162,6 +186,53 @@ def read_payload(given: str) -> LinkInertia:
         return payload_body(np.append(numbers, np.zeros(10 - len(numbers))))
     except InertiaError as error:
         raise InertiaError(f'{given[:80]}: {error}') from error
+
+
+def read_desk_file(path: Path) -> LinkInertia:
+    """
+    Return the end effector of Franka's `endeffector-config.json`, which `desk_json` writes.
+
+    Its mass, centerOfMass and inertia count; name, colour and tool frame have no part in dynamics.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    LinkInertia
+        About the flange's origin, in the flange frame.
+
+    Raises
+    ------
+    DescriptionError
+        If the file cannot be read, or lacks a field; the sentence names it.
+    InertiaError
+        If no real body has these numbers, or none that an arm carries.
+
+    """
+    try:
+        content = json.loads(path.read_text(encoding='utf-8'))
+        known = {'mass', 'centerOfMass', 'inertia'}
+        taken = {key: value for key, value in dict(content).items() if key in known}
+        file: _DeskFile = decode(_DeskFile, taken)
+    except OSError as error:
+        raise DescriptionError(f'{path} cannot be read: {error.strerror}.') from error
+    except FieldError as error:
+        named = '.'.join(f'{key}' for key in error.keys)
+        raise DescriptionError(f'{path}: {named} {error.problem}.') from error
+    except (ValueError, TypeError) as error:
+        raise DescriptionError(
+            f'{path} is no JSON object ({error}); an end effector of Desk starts with {{ and has '
+            'mass, centerOfMass and inertia.'
+        ) from error
+    if file.mass == 0.0:
+        raise InertiaError(f'{path}: mass is 0; leave the file out for no end effector.')
+    try:
+        return file.body()
+    except InertiaError as error:
+        raise InertiaError(f'{path}: {error}') from error
 
 
 def payload_parameter_file(payload: Array, comment: str) -> str:

@@ -39,8 +39,8 @@ class NamedArm(Action):
     )
     payload: str | None = option(
         'what else the flange carries, in the flange frame: mass,x,y,z or ten numbers separated '
-        'by commas (with the inertia about the centre of mass), or a .yaml file of '
-        '`payload-from-mesh` or `identify payload`',
+        'by commas (with the inertia about the centre of mass), a .yaml file of '
+        "`payload-from-mesh` or `identify payload`, or Desk's end-effector file (.json)",
         'NUMBERS|FILE',
         default=None,
     )
@@ -76,8 +76,8 @@ class ArmOptions(NamedArm):
 
     heading: ClassVar[str] = 'the arm'
     hand: str = option(
-        'a shipped hand (franka_hand, ...), the path of a hand file, none, or as_listed: the '
-        'hand the inertial set was published with',
+        "a shipped hand (franka_hand, ...), the path of a hand file or of Desk's end-effector "
+        'file (.json), none, or as_listed: the hand the inertial set was published with',
         'HAND',
         default=AS_LISTED,
     )

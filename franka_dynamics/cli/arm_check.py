@@ -22,11 +22,12 @@ class Check(ArmOptions):
     states: int = option('random states within the limits', 'N', least=1, default=1000)
     seed: int = option('of the states', 'N', default=0)
     gravity: tuple[float, float, float] = gravity_option('space')
+    all: bool = option('print the tables of every pair and quantity as well', default=False)
     json: Path | None = json_option()
     report: Path | None = file_option('write a page with tables and pictures')
 
     def run(self) -> int:
-        """Print the tables and the verdict; exit 1 on a mismatch."""
+        """Print the verdict, and the tables if asked for; exit 1 on a mismatch."""
         from ..files import write_text
         from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
         from ..validation.agreement import AGREEMENT, compare_formulations
@@ -36,16 +37,18 @@ class Check(ArmOptions):
             agreement = compare_formulations(
                 description, gravity=self.gravity, count=self.states, seed=self.seed
             )
-        say(f'{self.title(description)}: {agreement.states} states, seed {agreement.seed}')
-        say_each(description.repairs, 'note')
-        show(*agreement_tables(agreement))
-        say_each(description.inconsistencies(), 'warning')
-        for sentence in agreement.findings:
-            say(sentence, style='red')
         say(
-            f'largest difference of any two {agreement.largest:.1e}, tolerance {AGREEMENT:.0e}',
+            f'{self.title(description)}: largest difference of any two formulations '
+            f'{agreement.largest:.1e}, tolerance {AGREEMENT:.0e} ({agreement.states} states, seed '
+            f'{agreement.seed})',
             'pass' if agreement.passed else 'MISMATCH',
         )
+        for sentence in agreement.findings:
+            say(sentence, style='red')
+        say_each((*description.notes, *description.repairs), 'note')
+        say_each(description.inconsistencies(), 'warning')
+        if self.all:
+            show(*agreement_tables(agreement))
         if self.json:
             write_json(self.json, agreement_as_data(agreement))
         if self.report:

@@ -44,7 +44,7 @@ class Show(ArmOptions):
         if self.json != PRINTED:
             say(self.title(description))
             say(f'source: {description.source}')
-            say_each(description.repairs, 'note')
+            say_each((*description.notes, *description.repairs), 'note')
             say_each(description.inconsistencies(), 'warning')
             show(*arm_tables(description, rows, q))
             say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')

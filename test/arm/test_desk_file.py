@@ -3,10 +3,14 @@
 """Franka's end-effector file has the fields that Franka's documentation lists, by columns."""
 
 import json
+import re
 
 import numpy as np
+import pytest
 
-from franka_dynamics.arm.payload import desk_json
+from franka_dynamics.arm import LinkInertia, load, load_hand
+from franka_dynamics.arm.payload import desk_json, payload_array, read_payload
+from franka_dynamics.errors import FrankaDynamicsError
 
 # "inertia" is by columns; a tensor that is no diagonal shows whether it is symmetric.
 SIX = (2e-3, 1e-4, -2e-4, 3e-3, 3e-4, 4e-3)
@@ -27,3 +31,72 @@ def test_the_file_has_frankas_own_examples_fields_types_and_numbers():
         'centerOfMass': [0, 0, 0.057],
         'transformation': [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
     }
+
+
+@pytest.fixture
+def desk_file(tmp_path):
+    """Return a function: the path of Franka's own example with some fields changed."""
+
+    def write(**changes):
+        # github.com/frankaemika/external_gripper_example, a Robotiq 2F-85.
+        content = {
+            'id': 'robotiq',
+            'name': 'Robotiq',
+            'color': '#808080',
+            'mass': 0.9,
+            'centerOfMass': [0, 0, 0.057],
+            'transformation': [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
+            'inertia': [0.002, 1e-4, 0, 1e-4, 0.003, 0, 0, 0, 0.004],
+            **changes,
+        }
+        path = tmp_path / 'endeffector-config.json'
+        path.write_text(json.dumps({k: v for k, v in content.items() if v is not None}))
+        return str(path)
+
+    return write
+
+
+def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
+    expected = LinkInertia.from_center_of_mass(
+        0.9, (0, 0, 0.057), [[0.002, 1e-4, 0], [1e-4, 0.003, 0], [0, 0, 0.004]]
+    )
+    path = desk_file()
+    assert load_hand(path) == read_payload(path) == expected
+    bare, carrying = load('fr3', hand='none'), load('fr3', hand=path)
+    assert carrying.links[-1] == bare.with_payload(expected).links[-1]
+    assert carrying.hand == path
+    # Desk is content with a point mass and with nothing but these three fields.
+    point = desk_file(inertia=[0] * 9, id=None, name=None, color=None, transformation=None)
+    assert load_hand(point) == LinkInertia.from_center_of_mass(0.9, (0, 0, 0.057), [0] * 6)
+
+
+def test_what_we_write_for_desk_is_read_back(tmp_path):
+    ten = np.array([0.65, 0.01, -0.02, 0.08, *SIX])
+    path = tmp_path / 'mine.json'
+    path.write_text(desk_json(ten, 'mine'))
+    np.testing.assert_allclose(payload_array(read_payload(str(path))), ten, rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'sentence'),
+    [
+        ({'mass': None}, 'mass is missing'),
+        ({'mass': '0.9'}, "mass must be a number or an angle such as '-pi/2', not '0.9'"),
+        ({'mass': 900}, 'Are these grams'),
+        ({'centerOfMass': [0, 0]}, 'centerOfMass must be a list of 3 numbers'),
+        ({'inertia': [1, 2, 3, 4, 5, 6, 7, 8, 9]}, 'inertia is not symmetric'),
+        ({'inertia': [0.9, 0, 0, 0, 0.1, 0, 0, 0, 0.1]}, 'belongs to no real body'),
+    ],
+)
+def test_a_file_at_fault_is_refused_by_file_and_field(changes, sentence, desk_file):
+    path = desk_file(**changes)
+    for read in (load_hand, read_payload):
+        with pytest.raises(FrankaDynamicsError, match=re.escape(sentence)) as raised:
+            read(path)
+        assert path in str(raised.value)
+
+
+def test_a_file_that_is_no_json_is_refused(tmp_path):
+    (tmp_path / 'x.json').write_text('mass: 1')
+    with pytest.raises(FrankaDynamicsError, match=r'x\.json.*no JSON'):
+        load_hand(str(tmp_path / 'x.json'))

@@ -9,8 +9,10 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.validation import crosscheck
 
 
@@ -26,6 +28,24 @@ def test_a_faulty_formulation_is_named_and_exits_with_1(answered, monkeypatch):
         'Lagrange: frames, twists and wrenches of all links agree; the difference arises '
         'where it assembles gravity, inverse_dynamics, forward_dynamics.'
     ) in out
+
+
+def test_the_verdict_comes_first_and_tables_are_asked_for(capsys):
+    assert main('arm check --arm rpr --states 5'.split()) == 0
+    brief = capsys.readouterr().out
+    assert brief.startswith('pass: rpr, set ') and brief.count('\n') == 1
+    assert main('arm check --arm rpr --states 5 --all'.split()) == 0
+    whole = capsys.readouterr().out
+    assert whole.startswith(brief) and 'coriolis_matrix' in whole
+
+
+def test_a_urdf_is_checked_as_an_arm_file_is(tmp_path, answered):
+    path = tmp_path / 'arm.urdf'
+    text = write_urdf(load('fr3')).replace('xyz="0 0 1"', 'xyz="0 0 2"', 1)
+    path.write_text(text, encoding='utf-8')
+    status, said = answered('arm', 'check', '--states', '5', '--arm', path)
+    assert status == 0 and said.startswith('pass: fr3, set imported')
+    assert 'note: joint' in said and 'axis of length 2' in said
 
 
 def test_json_and_html_page_hold_the_figures_of_the_check(tmp_path, answered):
