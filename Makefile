@@ -38,7 +38,7 @@ COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
 	[ $$n -lt 5 ] || [ $$n = $$last ] || echo "  $$n packages unpacked"; done) & trap "kill $$!" EXIT;
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo docs fuzz gazebo-check sbom soak test test-libraries test-long test-numpy1 lint setup clean
+.PHONY: help demo docs fuzz gazebo-check receivers sbom soak test test-libraries test-long test-numpy1 lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -49,6 +49,7 @@ help:
 	@echo 'make test-libraries  PyTorch and JAX in an environment of their own, and their tests (gigabytes)'
 	@echo 'make fuzz         a hundred times the bytes and requests without sense that make test sends'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
+	@echo 'make receivers    senders killed, stopped, beside others: what the simulated arm does with their torque'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
 	@echo 'make sbom         what this depends on, with versions and licences, in sbom.json (CycloneDX)'
@@ -139,6 +140,9 @@ docs: $(VENV)/docs-ready
 fuzz: setup
 	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_fuzz_bytes.py \
 		test/ros/test_hostile_requests.py
+
+receivers: setup
+	@$(BIN)/python benchmarks/receivers.py
 
 soak: setup
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS)

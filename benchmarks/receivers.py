@@ -1,0 +1,301 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the receiver of torques does when its sender dies, stands still, or is not alone.
+
+    python benchmarks/receivers.py [--events kill stop-0.5] [--targets mujoco fci]
+
+Over DDS: a simulated arm and a feedforward node that moves it with gains. The arm waits for each
+torque at most 20 ms, and no longer once ten did not come, so that a busy machine is no silent
+sender; it logs the torque it applies in each of its steps. For every event the table has the
+largest step between two of them, how long the last torque of a silent sender was applied to a
+moving arm, how long it took the node to notice somebody else, and where arm and receiver ended.
+Exit status 0 if no step was larger than 1 N m, no torque stayed for longer than the time-out and
+5 ms, nobody else went unnoticed for longer than 0.1 s, and no arm moved at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import deque
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+import numpy as np
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
+from franka_dynamics.ros.messages import request_message
+from franka_dynamics.ros.node_group import default_signals, ros_value, use_isolated_network
+from franka_dynamics.simulation.step_log import read_steps
+
+FER = load('fer')
+GAINS = {'kp': [60.0] * 4 + [15.0, 15.0, 10.0], 'kd': [6.0] * 4 + [1.0, 1.0, 0.5]}
+STALLS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+PAUSED, RIVALS = tuple(f'stop-{stall:g}' for stall in STALLS_S), ('relay', 'rival', 'states')
+EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', *RIVALS)
+_MOST_STEP, _MOST_HELD_S, _MOST_NOTICE_S = 1.0 + 1e-6, COMMAND_TIMEOUT_S + 0.005, 0.1
+_AT_REST = 0.05  # [rad/s]
+_TIMEOUT_S, _MOVING_S, _AFTER_S, _RIVAL_S = 60.0, 1.5, 2.5, 0.3
+
+
+class Result(NamedTuple):
+    """Of one event: torques [N m], times [s], a speed [rad/s], and what the receiver said."""
+
+    step: float
+    held: float
+    noticed: float | None
+    speed: float
+    said: list[str]
+
+    @property
+    def bad(self) -> bool:
+        """Whether it is not as it should be."""
+        return (
+            self.step > _MOST_STEP
+            or self.held > _MOST_HELD_S
+            or (self.noticed is not None and not self.noticed <= _MOST_NOTICE_S)
+            or self.speed > _AT_REST
+        )
+
+
+class Bench:
+    """The processes of one event, and a ROS node beside them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._running = folder, dict[str, subprocess.Popen[bytes]]()
+        use_isolated_network()
+        self._context = Context()
+        rclpy.init(context=self._context)
+        self.node = rclpy.create_node('bench', context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+
+    def start(self, name: str, module: str, *renamed: str, **parameters) -> None:
+        """Start a node; NAME.log gets its output."""
+        words = [f'{key.replace("__", ".")}:={ros_value(one)}' for key, one in parameters.items()]
+        command = [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args']
+        for option, texts in (('-p', words), ('-r', renamed)):
+            command += [part for text in texts for part in (option, text)]
+        with (self.folder / f'{name}.log').open('wb') as log:
+            self._running[name] = subprocess.Popen(
+                command, stdout=log, stderr=log, preexec_fn=default_signals
+            )
+
+    def feedforward(self, target: str, name: str = 'feedforward') -> None:
+        """Start a node that commands the arm, even while another one does."""
+        command = f'~/command:={COMMAND_TOPIC}'
+        self.start(
+            name,
+            'feedforward_node',
+            f'__node:={name}',
+            command,
+            target=target,
+            held_until_commanded=True,
+            listen_before_activation=0.0,
+            crosscheck_states=10,
+            use_sim_time=True,
+            state_timeout=0.3,
+            **GAINS,
+        )
+
+    def log(self, name: str) -> str:
+        """Return what a node has said."""
+        path = self.folder / f'{name}.log'
+        return path.read_text(errors='replace') if path.exists() else ''
+
+    def send(self, name: str, number: int) -> None:
+        """Send a signal."""
+        self._running[name].send_signal(number)
+
+    def spin(self, seconds: float, each: Callable[[], None] = lambda: None) -> None:
+        """Take messages for some time, and call something every millisecond."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=1e-3)
+            each()
+
+    def until(self, done: Callable[[], bool], what: str) -> None:
+        """Take messages until something is true."""
+        end = time.monotonic() + _TIMEOUT_S
+        while not done():
+            self.spin(0.01)
+            if time.monotonic() > end:
+                raise TimeoutError(f'never happened: {what}; logs are in {self.folder}')
+
+    def close(self) -> None:
+        """End all: the arm last and in order, so that its log is complete."""
+        for name in reversed(self._running):
+            self.send(name, signal.SIGCONT)
+            self.send(name, signal.SIGINT)
+            try:
+                self._running[name].wait(10.0)
+            except subprocess.TimeoutExpired:
+                self.send(name, signal.SIGKILL)
+        self._executor.shutdown()
+        self._context.try_shutdown()
+
+
+def run(event: str, target: str, folder: Path) -> Result:
+    """Have a node move an arm, do what the event says, and look at every step of the arm."""
+    steps, bench = folder / 'steps.bin', Bench(folder)
+    try:
+        bench.start(
+            'simulator',
+            'simulator_node',
+            gravity_compensation=target == 'fci',
+            brake_release_after=0.1,
+            step_log=str(steps),
+            pacing='lockstep',
+            lockstep_rate=1000.0,
+            lockstep_timeout=0.02,
+            publish_clock=True,
+        )
+        bench.feedforward(target)
+        reference = bench.node.create_publisher(JointTrajectory, 'feedforward/reference', 10)
+        bench.until(lambda: 'the brakes are open' in bench.log('simulator'), 'brakes open')
+        bench.until(lambda: reference.get_subscription_count() > 0, 'the node')
+        reference.publish(request_message(multisine(FER, 20.0, 0.4)))
+        bench.spin(_MOVING_S)
+        began = time.time()
+        happen(bench, event, target)
+        bench.spin(_AFTER_S)
+        if event in PAUSED:  # or the motion would go on
+            bench.send('feedforward', signal.SIGINT)
+            bench.spin(_AFTER_S)
+    finally:
+        bench.close()
+    return result(bench, steps, target, began if event in ('two-nodes', *RIVALS) else None)
+
+
+def happen(bench: Bench, event: str, target: str) -> None:
+    """Do to the node, or beside it, what an event says."""
+    if event == 'int':
+        bench.send('feedforward', signal.SIGINT)
+    elif event in ('kill', 'kill-restart'):
+        bench.send('feedforward', signal.SIGKILL)
+        if event == 'kill-restart':
+            bench.feedforward(target, 'restarted')
+            bench.until(lambda: 'following' in bench.log('simulator').split('braking')[-1], 'new')
+    elif event in PAUSED:
+        bench.send('feedforward', signal.SIGSTOP)
+        bench.spin(float(event.removeprefix('stop-')))
+        bench.send('feedforward', signal.SIGCONT)
+    elif event == 'two-nodes':
+        bench.feedforward(target, 'second')
+        bench.until(lambda: '[second]: commanding' in bench.log('second'), 'the second commands')
+    else:
+        speak(bench, event)
+
+
+def speak(bench: Bench, event: str) -> None:
+    """Publish on the node's topics for a while, as somebody else would."""
+    if event == 'states':
+        publisher = bench.node.create_publisher(JointState, 'joint_states', 1)
+
+        def pass_on(state: JointState) -> None:
+            if state.header.frame_id != 'second':
+                state.header.frame_id = 'second'
+                publisher.publish(state)
+
+        bench.until(lambda: publisher.get_subscription_count() > 0, 'the node')
+        bench.node.create_subscription(JointState, 'joint_states', pass_on, QoSProfile(depth=10))
+        bench.spin(_RIVAL_S)
+        return
+    publisher = bench.node.create_publisher(Float64MultiArray, COMMAND_TOPIC, 1)
+    bench.until(lambda: publisher.get_subscription_count() > 0, 'the arm')
+    if event == 'rival':
+        bench.spin(_RIVAL_S, lambda: publisher.publish(Float64MultiArray(data=[10.0] * FER.n)))
+        return
+    heard, repeated = deque[tuple[float, Float64MultiArray]](), set[bytes]()
+
+    def hear(message: Float64MultiArray) -> None:
+        if bytes(serialize_message(message)) not in repeated:
+            heard.append((time.monotonic() + 0.05, message))
+
+    def repeat() -> None:
+        while heard and heard[0][0] < time.monotonic():
+            message = heard.popleft()[1]
+            repeated.add(bytes(serialize_message(message)))
+            publisher.publish(message)
+
+    bench.node.create_subscription(Float64MultiArray, COMMAND_TOPIC, hear, QoSProfile(depth=100))
+    bench.spin(_RIVAL_S, repeat)
+
+
+def result(bench: Bench, steps: Path, target: str, rival_since: float | None) -> Result:
+    """Read the arm's steps and the logs."""
+    log = read_steps(steps, FER.joint_names)
+    applied = log.effort
+    if target == 'fci':  # what the robot adds by itself is measured as well
+        applied = applied - NewtonEulerModel(FER).gravity(log.q)
+    still = ~np.diff(applied, axis=0).any(axis=1)
+    moving = np.abs(log.dq[1:]).max(axis=1) > _AT_REST
+    runs = [sum(1 for _ in run) for same, run in groupby(still & moving) if same]
+    noticed = None
+    if rival_since is not None:
+        told = re.search(
+            r'\[([\d.]+)\] \[feedforward\]: .*(somebody else commands|nodes publish)',
+            bench.log('feedforward'),
+        )
+        second = re.search(r'\[([\d.]+)\] \[second\]: commanding', bench.log('second'))
+        since = float(second[1]) if second else rival_since
+        noticed = float(told[1]) - since if told else np.inf
+    return Result(
+        float(np.abs(np.diff(applied, axis=0)).max()),
+        1e-3 * max(runs, default=0),
+        noticed,
+        float(np.abs(log.dq[-100:]).max()),
+        re.findall(
+            r'\[simulator\]: (following|braking|carrying|released)', bench.log('simulator')
+        ),
+    )
+
+
+def main() -> int:
+    """Print a row for each event; return whether all are as they should be."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--events', nargs='+', choices=EVENTS, default=EVENTS)
+    parser.add_argument(
+        '--targets', nargs='+', choices=('mujoco', 'fci'), default=['mujoco', 'fci']
+    )
+    arguments = parser.parse_args()
+    print('target  event         largest step  held    noticed  speed at the end  receiver')
+    bad = 0
+    for target in arguments.targets:
+        for event in arguments.events:
+            with tempfile.TemporaryDirectory() as folder:
+                found = run(event, target, Path(folder))
+            noticed = '-' if found.noticed is None else f'{1e3 * found.noticed:.0f} ms'
+            print(
+                f'{target:7} {event:13} {found.step:8.3f} N m {1e3 * found.held:5.0f} ms '
+                f'{noticed:>8} {found.speed:9.4f} rad/s    {", ".join(found.said)}'
+                f'{"   <- BAD" if found.bad else ""}',
+                flush=True,
+            )
+            bad += found.bad
+    print(f'{bad} of {len(arguments.targets) * len(arguments.events)} are not as they should be')
+    return 1 if bad else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
