@@ -54,7 +54,7 @@ STALLS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 PAUSED, RIVALS = tuple(f'stop-{stall:g}' for stall in STALLS_S), ('relay', 'rival', 'states')
 EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', *RIVALS)
 _MOST_STEP, _MOST_HELD_S, _MOST_NOTICE_S = 1.0 + 1e-6, COMMAND_TIMEOUT_S + 0.005, 0.1
-_AT_REST = 0.05  # [rad/s]
+_AT_REST, _ROUNDING = 0.05, 1e-9  # [rad/s, N m]
 _TIMEOUT_S, _MOVING_S, _AFTER_S, _RIVAL_S = 60.0, 1.5, 2.5, 0.3
 
 
@@ -246,15 +246,17 @@ def result(bench: Bench, steps: Path, target: str, rival_since: float | None) ->
     """Read the arm's steps and the logs."""
     log = read_steps(steps, FER.joint_names)
     applied = log.effort
-    if target == 'fci':  # what the robot adds by itself is measured as well
-        applied = applied - NewtonEulerModel(FER).gravity(log.q)
-    still = ~np.diff(applied, axis=0).any(axis=1)
+    if (
+        target == 'fci'
+    ):  # what the robot adds by itself is measured as well, from the first step on
+        applied = applied - NewtonEulerModel(FER).gravity(log.q) * applied.any(axis=1)[:, None]
+    still = np.abs(np.diff(applied, axis=0)).max(axis=1) < _ROUNDING
     moving = np.abs(log.dq[1:]).max(axis=1) > _AT_REST
     runs = [sum(1 for _ in run) for same, run in groupby(still & moving) if same]
     noticed = None
     if rival_since is not None:
         told = re.search(
-            r'\[([\d.]+)\] \[feedforward\]: .*(somebody else commands|nodes publish)',
+            r'\[([\d.]+)\] \[feedforward\]: .*(somebody else commands|a second node publishes)',
             bench.log('feedforward'),
         )
         second = re.search(r'\[([\d.]+)\] \[second\]: commanding', bench.log('second'))

@@ -17,7 +17,7 @@ from .external_watch import ExternalWatch
 from .messages import effort_message, JointReading, trajectory_message
 from .node_settings import made_of
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .rivals import CommandWatch, StateWatch
+from .rivals import CommandWatch, publisher_names
 from .serialized import command_bytes, JointStateReader
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
@@ -30,6 +30,7 @@ from ..control.limits import LONGEST_STEP_S
 from ..control.planning import follow_request
 from ..control.possible_motion import Condition
 from ..control.reference import Trajectory
+from ..control.rivals import PublisherCounts
 from ..control.trajectory_goal import with_torques
 from ..errors import JointStateError, ReferenceRefusedError
 from ..typing import Array
@@ -103,7 +104,6 @@ class FeedforwardCycle:
         self.command_watch = CommandWatch(
             node, node.watch_group, self._command_publisher.topic_name
         )
-        self._state_watch = StateWatch(node, node.watch_group)
         self._missing_states = MissingStates(node)
         self._diagnostics = FeedforwardDiagnostics(
             node, controller, self._latency, self.command_watch, self._external
@@ -134,7 +134,7 @@ class FeedforwardCycle:
         self._diagnostics.times.note_change()
         self.controller.reset()
         self.controller.enable()
-        self._state_watch.begin(topic)
+        self._state_topic, self._state_senders = topic, PublisherCounts()
         self._missing_states.begin(topic, time.monotonic())
         self._refresh_subscribers()
         self._state_log.activated(topic)
@@ -150,7 +150,6 @@ class FeedforwardCycle:
         """Wait until the last commands have arrived; then anybody else may command."""
         self._command_publisher.wait_for_all_acked(timeout)
         self.command_watch.close()
-        self._state_watch.close()
 
     def destroy(self) -> None:
         """Take the topics down."""
@@ -164,9 +163,20 @@ class FeedforwardCycle:
         ):
             self._node.destroy_lifecycle_publisher(publisher)
 
-    def on_joint_state(self, data: bytes) -> None:
-        """Answer a serialized joint state with a command, where there is to be one."""
+    def on_joint_state(self, data: bytes, number: int | None = None) -> None:
+        """
+        Answer a serialized joint state with a command, where there is to be one.
+
+        `number` is the one that its publisher gave it, if it is known.
+        """
         began = time.perf_counter()
+        if number is not None and self._state_senders.add(number):
+            self._stop_for_another(
+                f'a second node publishes {self._state_topic}; states of two arms, or of one '
+                'twice, cannot be told apart. Stop or remap the other one, then activate this '
+                'node again',
+                self._state_topic,
+            )
         now, self._last_arrival = self._now(), time.monotonic()
         try:
             reading = self._reader.read(data)
@@ -188,6 +198,15 @@ class FeedforwardCycle:
             self.publish_command(cycle.command)
             self._latency.add(time.perf_counter() - began)
         self._after_cycle(cycle, reading)
+
+    def _stop_for_another(self, reason: str, topic: str) -> None:
+        """Stop because somebody else publishes on a topic of ours, and name who may it be."""
+        if not self.controller.conflict:
+            names = ', '.join(publisher_names(self._node, topic))
+            with self._lock:
+                self.controller.inhibit(
+                    f'{reason} (publishers listed: {names})', ClearedBy.ACTIVATION
+                )
 
     def _age(self, stamp: float, now: float) -> float | None:
         """
@@ -343,10 +362,9 @@ class FeedforwardCycle:
     def _run_housekeeping(self) -> None:
         self._refresh_subscribers()
         now = time.monotonic()
-        rival = self.command_watch.check() or self._state_watch.check()
-        if rival and not self.controller.conflict:
-            with self._lock:
-                self.controller.inhibit(rival, ClearedBy.ACTIVATION)
+        rival = self.command_watch.check()
+        if rival:
+            self._stop_for_another(rival, self.command_watch.topic)
         missing = self._missing_states.check(
             self.controller.supervisor.condition is Condition.WAITING, now
         )

@@ -22,6 +22,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .controller_unloading import require_messages, unload
 from .feedforward_cycle import FeedforwardCycle
+from .messages import with_number
 from .model_source import make_controller, resolve_model, ResolvedModel
 from .node_process import run_lifecycle_node
 from .node_settings import ROBOT_DESCRIPTION, settings_from
@@ -152,7 +153,7 @@ class FeedforwardNode(LifecycleNode):
             self.create_subscription(
                 JointState,
                 'joint_states',
-                self.cycle.on_joint_state,
+                with_number(self.cycle.on_joint_state),
                 STATE_QOS,
                 raw=True,
                 callback_group=self._cycle_group,
