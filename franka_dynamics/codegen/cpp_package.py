@@ -40,6 +40,7 @@ _PLACES = {
     'controllers.yaml': 'config/controllers.yaml',
     'CMakeLists.txt': 'CMakeLists.txt',
     'package.xml': 'package.xml',
+    'colcon.pkg': 'colcon.pkg',
     'README.md': 'README.md',
 }
 
