@@ -59,7 +59,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .dynamics.derivatives import Linearization as Linearization
     from .dynamics.derivatives import linearize as linearize
     from .dynamics.derivatives import TreeMotion as TreeMotion
-    from .dynamics.lagrangian import LagrangianModel as LagrangianModel
     from .dynamics.model import DynamicsModel as DynamicsModel
     from .dynamics.model import GRAVITY as GRAVITY
     from .dynamics.newton_euler import NewtonEulerModel as NewtonEulerModel
@@ -99,11 +98,10 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .urdf.source import load as load
     from .urdf.writer import write_mjcf as write_mjcf
     from .urdf.writer import write_urdf as write_urdf
-    from .validation.agreement import Agreement as Agreement
-    from .validation.agreement import compare_formulations as compare_formulations
     from .validation.comparison import Comparison as Comparison
+    from .validation.crosscheck import Agreement as Agreement
+    from .validation.crosscheck import compare_formulations as compare_formulations
     from .validation.crosscheck import crosscheck as crosscheck
-    from .validation.crosscheck import CrosscheckReport as CrosscheckReport
     from .validation.source import compare as compare
     from .validation.torque_effect import Difference as Difference
     from .validation.torque_effect import JointEffect as JointEffect

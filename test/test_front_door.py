@@ -85,7 +85,7 @@ def test_load_says_what_a_urdf_was_read_with(files):
         fd.load(files / 'arm.urdf', 'gaz2019')
 
 
-@pytest.mark.parametrize('model', ['Model', 'NewtonEulerModel', 'LagrangianModel', 'BatchModel'])
+@pytest.mark.parametrize('model', ['Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel'])
 def test_a_model_takes_a_name_or_a_file_and_refuses_the_rest(model, files):
     make, home = getattr(fd, model), fd.load('fr3').home
     expected = fd.Model(fd.load('fr3')).gravity(home)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..arm.sampling import JointStates
 
 _SHOWN = 10
+# Of the largest torque: what two codes differ by is rounding below it.
+_SAME_TORQUE = 1e-11
 _ARRAYS = ('q', 'dq', 'ddq', 'tau')
 
 
@@ -39,7 +41,6 @@ class Explain(ArmOptions):
 
     def run(self) -> int:
         """Print the best candidates in order; 1 if the torques are not the arm's."""
-        from ..validation.agreement import AGREEMENT
         from ..validation.fault_search import search_faults
 
         arm = self.load_arm()
@@ -60,7 +61,7 @@ class Explain(ArmOptions):
             say(f'Small changes of these are one to torque: {", ".join(group)}.')
         if self.json:
             write_json(self.json, asdict(verdict))
-        return 0 if verdict.difference <= AGREEMENT * max(1.0, np.abs(torque).max()) else 1
+        return 0 if verdict.difference <= _SAME_TORQUE * max(1.0, np.abs(torque).max()) else 1
 
 
 def _read(path: Path) -> tuple[JointStates, Array]:

@@ -36,7 +36,7 @@ from ..control.settings import Settings
 from ..control.supervision import SupervisionLimits
 from ..errors import DescriptionError, SettingsError, UrdfError
 from ..urdf.document import read_urdf
-from ..validation.crosscheck import crosscheck, CrosscheckReport, TOLERANCE
+from ..validation.crosscheck import Agreement, crosscheck, TOLERANCE
 from ..validation.urdf_check import model_from_urdf
 
 _SLICE_S = 1.0  # between looks at whether to go on waiting
@@ -98,7 +98,7 @@ def checked_controller(
     parameters: dict[str, Any],
     *,
     held_until_commanded: bool = False,
-) -> tuple[FeedforwardController, CrosscheckReport]:
+) -> tuple[FeedforwardController, Agreement]:
     """
     Return a controller whose model agrees with the independent one, and by how much.
 

@@ -96,7 +96,7 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])
 def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
     # Fixed gains took 4.4 of FR3's seventh joint's velocity away in a step; above 2 is unstable.
-    from franka_dynamics.dynamics.lagrangian import LagrangianModel
+    from ..dynamics.lagrangian import LagrangianModel
 
     description = load(arm)
     kp, kd = weak_gains(description, 100.0)

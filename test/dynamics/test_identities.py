@@ -7,11 +7,11 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import random_arm, sample_states
-from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
+from .lagrangian import LagrangianModel
 from ..agreement import assert_near
 
 STEP = 1e-5  # [rad, m, s], of the central differences: their error is step^2 and eps/step

@@ -17,11 +17,11 @@ import yaml
 
 from franka_dynamics.arm import Convention, JointKind, load
 from franka_dynamics.arm.sampling import random_arm, sample_states
-from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
+from .lagrangian import LagrangianModel
 from ..agreement import assert_near
 
 mujoco = pytest.importorskip('mujoco')

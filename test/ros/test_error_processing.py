@@ -108,7 +108,7 @@ def test_two_models_that_differ_then_no_node_starts(monkeypatch):
     node = RecordingNode(context=context)
     try:
         assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
-        assert 'The two models of fer' in node.refusal
+        assert 'The models of fer' in node.refusal
     finally:
         node.destroy_node()
         context.try_shutdown()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The check before every start passes for what is right and names what is wrong."""
+"""The comparison of formulations: its figures, its verdict, and what it names."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import CrosscheckError
-from franka_dynamics.validation.crosscheck import compare, crosscheck, CrosscheckReport, TOLERANCE
+from franka_dynamics.validation.crosscheck import compare_formulations, crosscheck, TOLERANCE
 
 EVERY_SET = [(arm, inertial_set) for arm in ('fer', 'fr3') for inertial_set in available_sets(arm)]
 
@@ -24,6 +24,38 @@ def test_given_a_shipped_set_when_crosschecked_then_it_passes(arm, inertial_set)
     assert report.passed
     assert 0.0 < report.largest < TOLERANCE
     assert report.states == 50
+
+
+@pytest.mark.parametrize('factor', [1e-4, 30.0, 1e4])
+def test_masses_of_any_size_pass_both_comparisons(factor):
+    arm = load('fer').map_links(
+        lambda link: replace(
+            link,
+            mass=factor * link.mass,
+            first_moment=factor * link.first_moment,
+            inertia=factor * link.inertia,
+        )
+    )
+    assert crosscheck(arm, count=50).passed
+    assert compare_formulations(arm, count=50).passed
+
+
+def test_the_reported_figures_are_the_largest_differences():
+    arm = load('fer')
+    agreement = compare_formulations(arm, count=15, seed=2)
+    states = sample_states(arm, 15, 2)
+    expected = PinocchioModel(arm).inverse_dynamics(*states)
+    apart = np.abs(NewtonEulerModel(arm).inverse_dynamics(*states) - expected)
+    size = np.maximum(1.0, np.abs(expected).max(axis=1))
+    found = agreement.differences['inverse_dynamics']['Newton-Euler']
+    assert found == (apart.max(axis=1) / size).max()
+    assert agreement.formulations == ('Newton-Euler', 'exponentials')
+
+
+def compared(arm, other, **options):
+    """Compare the backend of an arm with another model."""
+    models = {'Pinocchio': PinocchioModel(arm), 'other': other}
+    return compare_formulations(arm, count=20, seed=5, models=models, **options)
 
 
 @pytest.mark.parametrize(
@@ -46,41 +78,44 @@ def test_given_a_shipped_set_when_crosschecked_then_it_passes(arm, inertial_set)
 )
 def test_two_arms_that_differ_show_it_in_the_quantity_changed(quantity, change):
     arm = load('fer')
-    states = sample_states(arm, 20, 5)
-    same = compare(PinocchioModel(arm), NewtonEulerModel(arm), states)
-    other = compare(PinocchioModel(arm), NewtonEulerModel(change(arm)), states)
-    assert same[quantity] <= TOLERANCE < other[quantity]
+    differs = compared(arm, NewtonEulerModel(change(arm))).differences[quantity]['other']
+    assert differs > TOLERANCE
 
 
-def test_a_wrong_coriolis_differs_in_coriolis_alone():
+def test_a_wrong_wrench_behind_right_torques_fails_alone():
+    class Faulty(NewtonEulerModel):
+        def joint_wrenches(self, q, dq, ddq):
+            wrenches = super().joint_wrenches(q, dq, ddq)
+            wrenches[..., 4, 0] += 1e-6
+            return wrenches
+
+    (finding,) = compared(load('fer'), Faulty(load('fer'))).findings
+    assert finding.startswith('other differs from Pinocchio in joint_wrenches (')
+    assert ', ' not in finding
+
+
+def test_a_mismatch_raises_with_the_quantity_and_its_size():
     class Faulty(NewtonEulerModel):
         def coriolis(self, q, dq):
-            return 1.01 * super().coriolis(q, dq)
+            return super().coriolis(q, dq) + 1e-3
 
-    arm = load('fr3')
-    differences = compare(PinocchioModel(arm), Faulty(arm), sample_states(arm, 20, 6))
-    beyond = {name for name, value in differences.items() if value > TOLERANCE}
-    assert beyond == {'coriolis'}
-
-
-def report(**differences):
-    return CrosscheckReport(load('fer'), 300, differences)
-
-
-def test_a_mismatch_raises_with_the_worst_quantity_and_its_size():
-    failed = report(gravity=1e-3, coriolis=2e-2, frames=1e-16)
+    failed = compared(load('fer'), Faulty(load('fer')))
     assert not failed.passed
     with pytest.raises(
         CrosscheckError,
-        match=r'fer \(gaz2019, hand none\) differ by 0.02 in '
-        r'coriolis \(tolerance 1e-12, 300 states\)',
+        match=r'fer \(gaz2019, hand none\) disagree \(tolerance 1e-12, 20 states\)\. other '
+        r'differs from Pinocchio in coriolis \(',
     ):
         failed.require()
 
 
-def test_given_a_nan_when_required_then_it_fails_and_is_named():
-    failed = report(gravity=float('nan'), coriolis=2e-2)
+def test_a_formulation_that_returns_nan_fails_and_is_named():
+    class Faulty(NewtonEulerModel):
+        def gravity(self, q):
+            return np.full(np.shape(q), np.nan)
+
+    failed = compared(load('fer'), Faulty(load('fer')))
     assert not failed.passed
     assert np.isnan(failed.largest)
-    with pytest.raises(CrosscheckError, match='differ by nan in gravity'):
+    with pytest.raises(CrosscheckError, match=r'other differs .* in gravity \(nan\)'):
         failed.require()

@@ -11,18 +11,20 @@ import pytest
 
 from franka_dynamics.arm import Convention, DHRow, LinkInertia, load
 from franka_dynamics.arm.sampling import random_arm, sample_states
-from franka_dynamics.dynamics.lagrangian import LagrangianModel
 from franka_dynamics.dynamics.model import FLANGE, REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.spatial import rpy
-from franka_dynamics.validation.agreement import AGREEMENT, compare_formulations
+from franka_dynamics.validation.crosscheck import compare_formulations, FORMULATIONS, TOLERANCE
 
 from ..agreement import assert_near
+from ..dynamics.lagrangian import LagrangianModel
 
 STATES = 4
+# Of max(1, |value|), entry by entry; measured 8e-13 on 1,000 random arms.
+RTOL = 1e-11
 OWN = (NewtonEulerModel, ExponentialsModel, LagrangianModel)
 
 
@@ -38,11 +40,13 @@ def random_case(seed):
 
 
 @pytest.mark.parametrize('seed', range(12))
-def test_all_formulations_agree_on_any_arm_in_every_quantity_and_link(seed):
+def test_all_formulations_agree_on_any_arm_in_every_quantity(seed):
     arm, gravity, _ = random_case(seed)
-    agreement = compare_formulations(arm, gravity=gravity, count=STATES, seed=seed)
-    assert agreement.passed and agreement.findings == ()
-    assert 0.0 < agreement.largest <= AGREEMENT
+    every = {**FORMULATIONS, 'Lagrange': LagrangianModel}
+    models = {name: make(arm, gravity) for name, make in every.items()}
+    agreement = compare_formulations(arm, gravity=gravity, count=STATES, seed=seed, models=models)
+    agreement.require()
+    assert 0.0 < agreement.largest <= TOLERANCE
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_jacobians_of_any_frame_of_any_arm_are_pinocchios(reference_frame, seed)
         expected = np.array([backend.jacobian(q, frame, reference_frame) for q in states.q])
         for model in models:
             actual = model.jacobian(states.q, frame, reference_frame)
-            assert_near(actual, expected, AGREEMENT, type(model).__name__)
+            assert_near(actual, expected, RTOL, type(model).__name__)
 
 
 def assert_same_acceleration(model, backend, states, wrench):
@@ -83,8 +87,8 @@ def assert_same_acceleration(model, backend, states, wrench):
     actual = model.forward_dynamics(states.q, states.dq, tau, wrench=wrench)
     expected = one_by_one(backend, 'forward_dynamics', states.q, states.dq, tau, wrench=wrench)
     answered = np.einsum('sij,sj->si', mass, actual)
-    assert_near(answered, np.einsum('sij,sj->si', mass, expected), AGREEMENT)
-    assert_near(answered, np.einsum('sij,sj->si', mass, states.ddq), AGREEMENT)
+    assert_near(answered, np.einsum('sij,sj->si', mass, expected), RTOL)
+    assert_near(answered, np.einsum('sij,sj->si', mass, states.ddq), RTOL)
 
 
 @pytest.mark.parametrize('own', OWN)
@@ -95,7 +99,7 @@ def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
     backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
     actual = model.inverse_dynamics(*states, wrench=wrench)
     assert np.abs(actual - model.inverse_dynamics(*states)).max() > 1e-3
-    assert_near(actual, one_by_one(backend, 'inverse_dynamics', *states, wrench=wrench), AGREEMENT)
+    assert_near(actual, one_by_one(backend, 'inverse_dynamics', *states, wrench=wrench), RTOL)
     assert_same_acceleration(model, backend, states, wrench)
 
 
@@ -143,10 +147,9 @@ def test_the_other_formulations_run_without_pinocchio():
         "import sys; sys.modules['pinocchio'] = None\n"
         'from franka_dynamics.arm import load\n'
         'from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel\n'
-        'from franka_dynamics.dynamics.lagrangian import LagrangianModel\n'
         'from franka_dynamics.dynamics.newton_euler import NewtonEulerModel\n'
         "arm = load('fer')\n"
-        'for model in (ExponentialsModel, LagrangianModel, NewtonEulerModel):\n'
+        'for model in (ExponentialsModel, NewtonEulerModel):\n'
         '    model(arm).gravity(arm.home)\n'
     )
     subprocess.run([sys.executable, '-c', code], check=True)

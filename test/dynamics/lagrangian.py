@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Lagrangian dynamics: energies of centres of mass, Christoffel symbols, gravity from a potential.
+Lagrangian dynamics, for tests alone: energies, Christoffel symbols, gravity from a potential.
 
 T = 1/2 dq^T M dq with M = sum of m J_P^T J_P + J_O^T R I R^T J_O (Busellato 2023, sections 2 and
 3, corrected). All methods also take a stack of states: arrays of shape (..., n).
@@ -9,13 +9,13 @@ T = 1/2 dq^T M dq with M = sum of m J_P^T J_P + J_O^T R I R^T J_O (Busellato 202
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .model import (
+from franka_dynamics.arm import ArmDescription, Convention, JointKind
+from franka_dynamics.dynamics.model import (
     EquationOfMotionModel,
     FLANGE,
     frame_index,
@@ -27,9 +27,7 @@ from .model import (
     symmetric,
     total_mass,
 )
-from ..arm import ArmDescription, Convention, JointKind
-from ..typing import Array
-from ..urdf.source import described
+from franka_dynamics.typing import Array
 
 
 class Geometry(NamedTuple):
@@ -67,11 +65,9 @@ class LagrangianModel(EquationOfMotionModel):
 
     """
 
-    def __init__(
-        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
-    ) -> None:
-        description = self.description = described(description)
+    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
         require_centers_of_mass(description)
+        self.description = description
         self._gravity = gravity_vector(gravity)
         # Whether joint j moves link l, as [l, j].
         self._moved = np.tril(np.ones((description.n, description.n), dtype=bool))
