@@ -148,7 +148,7 @@ def compare_formulations(
     count: int = 300,
     seed: int = 0,
     models: Mapping[str, DynamicsModel] | None = None,
-    quantities: Sequence[ComparedQuantity] = QUANTITIES,
+    quantities: Sequence[str] = (),
 ) -> Agreement:
     """
     Compare formulations of an arm with the first of them on random states within its limits.
@@ -163,8 +163,8 @@ def compare_formulations(
         How many random states, and from which seed.
     models : mapping, optional
         What to compare, by name, in place of the package's formulations; at least two.
-    quantities : sequence of ComparedQuantity
-        In what.
+    quantities : sequence of str
+        In what, by the names in QUANTITIES; in all of them if none is given.
 
     Returns
     -------
@@ -183,7 +183,9 @@ def compare_formulations(
     states = sample_states(description, count, seed)
     (reference, runs), *others = models.items()
     differences = {}
-    for quantity in quantities:
+    for quantity in QUANTITIES:
+        if quantities and quantity.name not in quantities:
+            continue
         expected = _rows(runs, quantity, states, runs)
         size = np.maximum(1.0, np.abs(expected).max(axis=1, keepdims=True))
         differences[quantity.name] = {
@@ -229,7 +231,7 @@ def crosscheck(
             name: FORMULATIONS[name](description, gravity)
             for name in ('Pinocchio', 'Newton-Euler')
         },
-        quantities=[quantity for quantity in QUANTITIES if quantity.name in _OF_THE_NODE],
+        quantities=_OF_THE_NODE,
     )
 
 
