@@ -91,12 +91,15 @@ class FeedforwardCycle:
         self._terms = TermPublishers(
             node, controller, frame, parameters['reference_frame'], self._external
         )
-        self._command_publisher, self._feedforward_publisher, self._trajectory_publisher = (
-            node.create_lifecycle_publisher(
-                kind, topic, PUBLISHER_QOS, qos_overriding_options=qos_overriding_options()
-            )
+        self._command_publisher = node.create_lifecycle_publisher(
+            Float64MultiArray,
+            '~/command',
+            PUBLISHER_QOS,
+            qos_overriding_options=qos_overriding_options(),
+        )
+        self._feedforward_publisher, self._trajectory_publisher = (
+            node.create_lifecycle_publisher(kind, topic, PUBLISHER_QOS)
             for kind, topic in (
-                (Float64MultiArray, '~/command'),
                 (JointState, '~/feedforward'),
                 (JointTrajectory, '~/feedforward_trajectory'),
             )

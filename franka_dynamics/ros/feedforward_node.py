@@ -148,7 +148,6 @@ class FeedforwardNode(LifecycleNode):
         return result
 
     def _open_activation(self) -> None:
-        options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
         self._subscriptions_of_activation = [
             self.create_subscription(
                 JointState,
@@ -157,7 +156,7 @@ class FeedforwardNode(LifecycleNode):
                 STATE_QOS,
                 raw=True,
                 callback_group=self._cycle_group,
-                **options,
+                qos_overriding_options=qos_overriding_options(),
             ),
             self.create_subscription(
                 JointTrajectory,
@@ -165,7 +164,6 @@ class FeedforwardNode(LifecycleNode):
                 self.cycle.on_reference,
                 REFERENCE_QOS,
                 raw=True,
-                **options,
             ),
         ]
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
@@ -175,7 +173,6 @@ class FeedforwardNode(LifecycleNode):
                     ROBOT_DESCRIPTION,
                     self._on_robot_description,
                     DESCRIPTION_QOS,
-                    **options,
                 )
             )
         self.cycle.begin(self._subscriptions_of_activation[0].topic_name)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quality of service of every topic of ours."""
 
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 # Reliable, because a best-effort publisher never reaches a default subscriber; depth 1, because
@@ -27,5 +27,9 @@ DESCRIPTION_QOS = QoSProfile(
 
 
 def qos_overriding_options() -> QoSOverridingOptions:
-    """Return options by which a parameter file may override history, depth and reliability."""
-    return QoSOverridingOptions.with_default_policies()
+    """
+    Return options by which a parameter file may override depth and reliability.
+
+    Of joint states and commands, which others send and receive. rclpy makes each a parameter.
+    """
+    return QoSOverridingOptions((QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY))

@@ -86,8 +86,12 @@ class SimulatorNode(Node):
         # Stamps advance with the physics, and where that falls behind the clock they do as well.
         now = self.get_clock().now().nanoseconds * 1e-9
         self._epoch = 0.0 if parameters['publish_clock'] else now
-        options: dict[str, Any] = {'qos_overriding_options': qos_overriding_options()}
-        self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS, **options)
+        self._states = self.create_publisher(
+            JointState,
+            'joint_states',
+            PUBLISHER_QOS,
+            qos_overriding_options=qos_overriding_options(),
+        )
         self._clock_publisher = (
             self.create_publisher(Clock, '/clock', PUBLISHER_QOS)
             if parameters['publish_clock']

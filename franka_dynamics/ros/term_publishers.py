@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 
 from .external_watch import ExternalWatch
 from .messages import effort_message
-from .qos import PUBLISHER_QOS, qos_overriding_options
+from .qos import PUBLISHER_QOS
 from ..control.cycle_result import Cycle
 from ..control.feedforward import FeedforwardController
 from ..dynamics.model import frame_index
@@ -92,12 +92,7 @@ class TermPublishers:
         }
         self._publishers = [
             (
-                node.create_lifecycle_publisher(
-                    kind,
-                    f'~/{name}',
-                    PUBLISHER_QOS,
-                    qos_overriding_options=qos_overriding_options(),
-                ),
+                node.create_lifecycle_publisher(kind, f'~/{name}', PUBLISHER_QOS),
                 make,
             )
             for name, (kind, make) in terms.items()
