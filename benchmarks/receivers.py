@@ -134,7 +134,7 @@ class Bench:
             self._executor.spin_once(timeout_sec=1e-3)
             each()
 
-    def until(self, done: Callable[[], bool], what: str) -> None:
+    def until(self, done: Callable[[], object], what: str) -> None:
         """Take messages until something is true."""
         end = time.monotonic() + _TIMEOUT_S
         while not done():
@@ -179,7 +179,7 @@ def run(event: str, target: str, folder: Path) -> Result:
         began = time.time()
         happen(bench, event, target)
         bench.spin(_AFTER_S)
-        if event in PAUSED:  # or the motion would go on
+        if event in (*PAUSED, 'two-nodes'):  # or the motion may go on
             bench.send('feedforward', signal.SIGINT)
             bench.spin(_AFTER_S)
     finally:
@@ -202,7 +202,10 @@ def happen(bench: Bench, event: str, target: str) -> None:
         bench.send('feedforward', signal.SIGCONT)
     elif event == 'two-nodes':
         bench.feedforward(target, 'second')
-        bench.until(lambda: '[second]: commanding' in bench.log('second'), 'the second commands')
+        bench.until(
+            lambda: re.search(r'\[second\]: (commanding|held off)', bench.log('second')),
+            'the second commands, or finds that it must not',
+        )
     else:
         speak(bench, event)
 
@@ -245,13 +248,11 @@ def speak(bench: Bench, event: str) -> None:
 def result(bench: Bench, steps: Path, target: str, rival_since: float | None) -> Result:
     """Read the arm's steps and the logs."""
     log = read_steps(steps, FER.joint_names)
-    applied = log.effort
-    if (
-        target == 'fci'
-    ):  # what the robot adds by itself is measured as well, from the first step on
-        applied = applied - NewtonEulerModel(FER).gravity(log.q) * applied.any(axis=1)[:, None]
+    applied = log.effort[1:]
+    if target == 'fci':  # what the robot adds by itself is measured as well
+        applied = applied - NewtonEulerModel(FER).gravity(log.q[:-1])
     still = np.abs(np.diff(applied, axis=0)).max(axis=1) < _ROUNDING
-    moving = np.abs(log.dq[1:]).max(axis=1) > _AT_REST
+    moving = np.abs(log.dq[2:]).max(axis=1) > _AT_REST
     runs = [sum(1 for _ in run) for same, run in groupby(still & moving) if same]
     noticed = None
     if rival_since is not None:
@@ -260,15 +261,17 @@ def result(bench: Bench, steps: Path, target: str, rival_since: float | None) ->
             bench.log('feedforward'),
         )
         second = re.search(r'\[([\d.]+)\] \[second\]: commanding', bench.log('second'))
-        since = float(second[1]) if second else rival_since
-        noticed = float(told[1]) - since if told else np.inf
+        if second:
+            rival_since = float(second[1])
+        if second or not bench.log('second'):  # one that found the first was silent
+            noticed = float(told[1]) - rival_since if told else np.inf
     return Result(
         float(np.abs(np.diff(applied, axis=0)).max()),
         1e-3 * max(runs, default=0),
         noticed,
         float(np.abs(log.dq[-100:]).max()),
         re.findall(
-            r'\[simulator\]: (following|braking|carrying|released)', bench.log('simulator')
+            r'\[simulator\]: .*?(following|braking|holding|stopped)', bench.log('simulator')
         ),
     )
 

@@ -194,7 +194,7 @@ def direct_way(description, gazebo, folder, arm, feedforward):
     done = []
 
     def when_holding(event):
-        if b'holding the arm' not in event.text or done:
+        if b'every force topic has a listener' not in event.text or done:
             return []
         done.append(True)
         return [unpause]

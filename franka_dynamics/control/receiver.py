@@ -35,7 +35,7 @@ class ReceiverState(str, Enum):
     FOLLOWING = 'following'
     BRAKING = 'braking'  # the sender has fallen silent, and the arm still moves
     HOLDING = 'holding'  # the receiver carries the arm at rest until a sender comes
-    RELEASED = 'released'  # the torque has gone to zero, or goes there
+    STOPPED = 'stopped'  # the arm carries itself: the torque goes to zero and stays there
 
 
 class TorqueReceiver:
@@ -150,7 +150,7 @@ class TorqueReceiver:
         terms = self._terms
         brake = self._braking.torque(stamp, q, dq, terms)
         if brake is None and not self._holds:
-            self.state, self._given = ReceiverState.RELEASED, np.zeros(len(q))
+            self.state, self._given = ReceiverState.STOPPED, np.zeros(len(q))
             return self._given
         torque = terms.gravity_left_to_us(q, terms.gravity(q)) + terms.coriolis(q, dq)
         if brake is not None:

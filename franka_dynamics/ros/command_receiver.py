@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from std_msgs.msg import Float64MultiArray, String
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from std_msgs.msg import Float64MultiArray
 
+from .diagnostics import OK, WARN
 from .messages import with_number
 from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, qos_overriding_options
 from .rivals import publisher_names
@@ -17,18 +19,20 @@ from ..errors import CommandRefusedError
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
+# As the generated C++ controller says them, on a topic of the same name.
 _SENTENCES = {
-    ReceiverState.WAITING: 'no torque has come yet',
+    ReceiverState.WAITING: 'waiting for a first command',
     ReceiverState.FOLLOWING: 'following',
-    ReceiverState.BRAKING: 'braking: no torque has come for more than {timeout:g} s',
-    ReceiverState.HOLDING: 'carrying the arm at rest until torques come',
-    ReceiverState.RELEASED: 'released: the arm is at rest, the torque goes to zero',
+    ReceiverState.BRAKING: 'no torque comes any more: braking by the model',
+    ReceiverState.HOLDING: 'holding the arm until a command comes',
+    ReceiverState.STOPPED: 'stopped',
 }
+_USUAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
 
 
 class CommandReceiver:
     """
-    Hands the torques of a topic to a TorqueReceiver, and publishes its state on `~/receiver`.
+    Hands the torques of a topic to a TorqueReceiver, and publishes its state on `~/status`.
 
     Parameters
     ----------
@@ -36,18 +40,21 @@ class CommandReceiver:
         Of the arm.
     receiver : TorqueReceiver
         Of the same arm.
+    arm : str
+        Its name.
     on_followed : callable
         Called after each torque that is followed.
 
     """
 
     def __init__(
-        self, node: Any, receiver: TorqueReceiver, on_followed: Callable[[], None]
+        self, node: Any, receiver: TorqueReceiver, arm: str, on_followed: Callable[[], None]
     ) -> None:
         self._node, self._receiver, self._on_followed = node, receiver, on_followed
+        self._arm = arm
         self.refused = 0
         self._told: ReceiverState | None = None
-        self._publisher = node.create_publisher(String, '~/receiver', DESCRIPTION_QOS)
+        self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = node.create_subscription(
             Float64MultiArray,
             COMMAND_TOPIC,
@@ -60,7 +67,7 @@ class CommandReceiver:
     @property
     def sentence(self) -> str:
         """What the receiver does and why."""
-        return _SENTENCES[self._receiver.state].format(timeout=self._receiver.timeout)
+        return _SENTENCES[self._receiver.state]
 
     def note(self) -> bool:
         """Tell a change of state; return whether there was one."""
@@ -68,13 +75,29 @@ class CommandReceiver:
         if state is self._told:
             return False
         self._told = state
-        self._publisher.publish(String(data=f'{state.value}: {self.sentence}'))
-        log = self._node.get_logger()
+        level, log = OK, self._node.get_logger()
         # rclpy refuses one call with two severities.
-        if state is ReceiverState.BRAKING:
-            log.warning(self.sentence)
-        else:
+        if state in _USUAL:
             log.info(self.sentence)
+        else:
+            level = WARN
+            log.warning(self.sentence)
+        self._publisher.publish(
+            DiagnosticStatus(
+                level=level,
+                name=self._node.get_fully_qualified_name(),
+                message=self.sentence,
+                hardware_id=self._arm,
+                values=[
+                    KeyValue(key=key, value=str(value))
+                    for key, value in (
+                        ('time-outs', self._receiver.timeouts),
+                        ('refused: other publisher', self._receiver.foreign),
+                        ('refused: wrong size or not finite', self.refused),
+                    )
+                ],
+            )
+        )
         return True
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:

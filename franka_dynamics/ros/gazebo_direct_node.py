@@ -36,7 +36,7 @@ from ..errors import JointStateError
 from ..parameter_schema import specs
 from ..simulation.gazebo import start_of
 
-HOLDING = 'holding the arm: every force topic has a listener'
+HOLDING = 'every force topic has a listener'
 # Times that the holding torque is sent before it is said to be there: discovery on Gazebo's side
 # of the bridge is not seen from here.
 _SENT_BEFORE_HOLDING = 200
@@ -58,7 +58,7 @@ class GazeboDirectNode(Node):
             COMMAND_TIMEOUT_S,
             holding=start.torque,
         )
-        self._commands = CommandReceiver(self, self._receiver, self._apply)
+        self._commands = CommandReceiver(self, self._receiver, description.name, self._apply)
         self._reader = JointStateReader(self._names)
         self._latest = 0.0, start.position, np.zeros(description.n)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)

@@ -98,7 +98,7 @@ class SimulatorNode(Node):
             else None
         )
         self._diagnostics = StatusPublisher(self, self._names[0])
-        self._commands = CommandReceiver(self, self._receiver, self._on_followed)
+        self._commands = CommandReceiver(self, self._receiver, description.name, self._on_followed)
         self._fresh = False
         self._published_at = 0.0
         self._latency = Durations(1 << 16)
