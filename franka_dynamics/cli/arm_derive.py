@@ -20,8 +20,7 @@ class Derive(ArmOptions):
     """Write an arm's kinematics or equations of motion in letters."""
 
     kinematics: bool = option(
-        'T_i, r_i, omega_i, xi_i, J_i, J_mi of every frame, instead of M, C and g (rpr: its '
-        'kinematics are part of the report)',
+        'T_i, r_i, omega_i, xi_i, J_i, J_mi of every frame, instead of M, C and g',
         default=False,
     )
     reference_frame: str = option(
@@ -30,7 +29,9 @@ class Derive(ArmOptions):
         default='LOCAL_WORLD_ALIGNED',
     )
     steps: bool = option(
-        'the whole derivation step by step, from the rows to M, C and g', default=False
+        'the whole derivation step by step, from the rows to M, C and g; of an RPR arm that of '
+        'Busellato 2023, in its letters',
+        default=False,
     )
     format: str = option(
         'text that assigns as Python does, a LaTeX document, or one HTML page with MathML, which '
@@ -54,13 +55,13 @@ class Derive(ArmOptions):
         else:
             self.refuse('anything but --kinematics, whose Jacobians it is of', 'reference_frame')
         arm = self.load_arm()
-        rpr = _is_rpr(arm)
-        if rpr:
-            self.refuse('the equations of an RPR arm, whose masses are letters', *MASS_OPTIONS)
+        report = self.steps and _is_rpr(arm)
+        if report:
+            self.refuse('--steps of an RPR arm, whose masses are letters', *MASS_OPTIONS)
         with terminal(stderr=True).status('deriving ...'):
             if self.kinematics:
                 sections = derivations.kinematics(arm, self.reference_frame)
-            elif rpr:
+            elif report:
                 sections = derivations.rpr_report()
             elif self.steps:
                 sections = derivations.step_by_step(arm)

@@ -65,7 +65,7 @@ def kinematics(
                 if np.array_equal(description.base, np.eye(4))
                 else 'All in frame {0}: to be in {S}, multiply T_i by the pose of the base.',
             ),
-            numbers({str(letter): value for letter, value in chain.values.items()}),
+            letters(description),
         )
     ]
     for i in range(1, chain.n + 2):
@@ -85,6 +85,19 @@ def kinematics(
             )
         )
     return sections
+
+
+def letters(description: ArmDescription) -> tuple[Formula, ...]:
+    """Return the lengths' numbers, and sine and cosine of each joint that turns."""
+    chain = chain_of(description)
+    turns = [
+        Formula(f'{letter}{i}', function(position(i)))
+        for i, joint in enumerate(description.joints, 1)
+        if joint.kind is JointKind.REVOLUTE
+        for letter, function in (('s', sp.sin), ('c', sp.cos))
+    ]
+    values = {str(letter): value for letter, value in chain.values.items()}
+    return (*numbers(values), *turns)
 
 
 _OF_MOTION = {Quantity.MASS_MATRIX: 'M', Quantity.CORIOLIS_MATRIX: 'C', Quantity.GRAVITY: 'g'}
@@ -172,7 +185,10 @@ def step_by_step(description: ArmDescription) -> list[Section]:
         Section(
             'transforms',
             ('A_i is the pose of frame i in frame i - 1; T_i = A_1 ... A_i.',),
-            tuple(Formula(f'A_{i}', forms.step(i)) for i in range(1, flange + 1)),
+            (
+                *letters(description),
+                *(Formula(f'A_{i}', forms.step(i)) for i in range(1, flange + 1)),
+            ),
         ),
         *kinematics(description),
         Section(
@@ -207,28 +223,35 @@ def rpr_report() -> list[Section]:
 
 
 def _rpr_kinematics() -> list[Section]:
-    p, w = sp.symbols('px py pz', real=True), sp.Symbol('w', real=True)
+    p, (w, c) = sp.symbols('px py pz', real=True), sp.symbols('w c', real=True)
     height = (p[2] - rpr.D0) / rpr.A3
     return [
         Section(
             '1.2 direct kinematics',
-            ('S_i, C_i are the sine and cosine of theta_i, D = d2bar + d2; w = D + a3 C3.',),
-            tuple(Formula(f'T_b{i}', pose) for i, pose in enumerate(rpr.poses()) if i)
-            + (Formula('p_3', rpr.poses()[3][:3, 3]),),
+            ('S_i, C_i are the sine and cosine of theta_i = q_i, D = d2bar + d2, d2 = q2.',),
+            (
+                *(
+                    Formula(str(letter), function(position(i)))
+                    for i, pair in ((1, (rpr.S1, rpr.C1)), (3, (rpr.S3, rpr.C3)))
+                    for letter, function in zip(pair, (sp.sin, sp.cos))
+                ),
+                Formula('D', sp.Symbol('d2bar', real=True) + position(2)),
+                *(Formula(f'T_b{i}', pose) for i, pose in enumerate(rpr.poses()) if i),
+                Formula('p_3', rpr.poses()[3][:3, 3]),
+            ),
         ),
         Section(
             '1.3 inverse kinematics',
             (
-                'Exactly four branches: the roots w and C3 take either sign. Out of reach if',
-                'px^2 + py^2 < a1^2 or |pz - d0| > a3.',
+                'Exactly four branches: the roots w = D + a3 C3 and c = C3 take either sign.',
+                'Out of reach if px^2 + py^2 < a1^2 or |pz - d0| > a3.',
             ),
             (
-                Formula('S3', height),
-                Formula('C3', sp.sqrt(1 - height**2)),
+                Formula('c', sp.sqrt(1 - height**2)),
                 Formula('w', sp.sqrt(p[0] ** 2 + p[1] ** 2 - rpr.A1**2)),
-                Formula('theta3', sp.atan2(rpr.S3, rpr.C3)),
+                Formula('theta3', sp.atan2(height, c)),
                 Formula('theta1', sp.atan2(w * p[0] + rpr.A1 * p[1], rpr.A1 * p[0] - w * p[1])),
-                Formula('d2', w - rpr.A3 * rpr.C3 - sp.Symbol('d2bar', real=True)),
+                Formula('d2', w - rpr.A3 * c - sp.Symbol('d2bar', real=True)),
             ),
         ),
         Section(
@@ -263,15 +286,16 @@ def _rpr_dynamics() -> list[Section]:
             ),
             (
                 *(Formula(f'p_l{i + 1}', center) for i, center in enumerate(centers)),
-                *(Formula(f'I_l{i + 1}', tensor) for i, tensor in enumerate(tensors)),
                 Formula('I2x', rpr.BOX_A2_ALONG_Z),
+                *(Formula(f'I_l{i + 1}', tensor) for i, tensor in enumerate(tensors)),
                 Formula('I2x_printed', rpr.BOX_AS_PRINTED),
             ),
         ),
         Section(
             '2.1 and 2.2 energies',
-            ('v_i are the joint velocities.',),
+            ('v_i are the joint velocities dq_i.',),
             (
+                *(Formula(str(v), sp.Symbol(f'dq{i}')) for i, v in enumerate(rpr.RATES, 1)),
                 *(
                     Formula(f'B{i + 1}{j + 1}', forms.inertia[i, j])
                     for i in range(3)

@@ -119,7 +119,7 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'codegen --package core',
         'arm base-parameters --arm scemi --letters --json figures.json',
         'arm derive --arm scemi --kinematics --payload 1,0,0,0',
-        'arm derive --arm rpr --payload 1,0,0,0.1',
+        'arm derive --arm rpr --steps --payload 1,0,0,0.1',
         'arm derive --steps --kinematics',
         'arm derive --kinematics --reference-frame X',
         'arm derive --reference-frame LOCAL',

@@ -38,7 +38,7 @@ def letters(q, dq, wrench):
     names |= {'S1': math.sin(q[0]), 'C1': math.cos(q[0])}
     names |= {'S3': math.sin(q[2]), 'C3': math.cos(q[2])}
     for i in range(3):
-        names[f'v{i + 1}'] = dq[i]
+        names |= {f'q{i + 1}': q[i], f'dq{i + 1}': dq[i]}
         names |= {f'Fv{i + 1}': ARM.friction.viscous[i], f'Fs{i + 1}': ARM.friction.coulomb[i]}
     names |= dict(zip(('hx', 'hy', 'hz', 'hnx', 'hny', 'hnz'), wrench))
     names |= dict(zip(('px', 'py', 'pz'), MODEL.frames(q)[2][:3, 3]))
@@ -61,7 +61,9 @@ def report_lines():
 def written(lines, q, dq, wrench):
     """Return what the report's lines assign at a state, run in their order."""
     names = letters(q, dq, wrench)
-    names |= {name: getattr(math, name) for name in ('sqrt', 'atan2')} | {'sign': np.sign}
+    names |= {name: getattr(math, name) for name in ('sin', 'cos', 'sqrt', 'atan2')} | {
+        'sign': np.sign
+    }
     found = {}
     for name, text, is_number in lines:
         own = dict(names)
