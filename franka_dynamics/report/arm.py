@@ -51,7 +51,7 @@ def inertia_rows(
     """
     Return the links' inertia in their own frames or, at a pose q, in the axes of {S}.
 
-    The latter as in Exp[licit], corrected.
+    The axes of {S} are those of Exp[licit], equation 4, as corrected in the errata.
     """
     found: Sequence[tuple[Any, ...]]
     if q is None:
@@ -80,8 +80,8 @@ def arm_tables(
     """
     Return the rows of Denavit and Hartenberg, origins, centres of mass and inertia.
 
-    `q` is the pose for inertia in the axes of {S}; None where the frames are the links' own, and
-    there are no origins.
+    With a pose `q` inertias are in the axes of {S}. With None they are in the links' own frames,
+    and the table of origins is left out.
     """
     place = "in the links' own frames" if q is None else 'in {S}'
     tables = [
@@ -122,12 +122,12 @@ def arm_tables(
 
 
 def _clean(values: NDArray[np.float64]) -> list[float]:
-    """Return numbers without the rounding of rotations, which would print as 1e-18."""
+    """Return numbers with rounding errors of rotations set to zero; they would print as 1e-18."""
     return [float(value) for value in np.round(values, 12) + 0.0]
 
 
 def _dh_texts(row: dict[str, Any]) -> list[str]:
-    """Return a row's cells; the coordinate stands beside its offset."""
+    """Return the table cells of a DH row; the joint coordinate is written beside its offset."""
     cells = {key: f'{row[key]:g}' for key in ('a', 'd')}
     cells |= {key: _angle(row[key]) for key in ('alpha', 'theta')}
     moving = {'revolute': 'theta', 'prismatic': 'd'}.get(row['kind'])
@@ -138,7 +138,7 @@ def _dh_texts(row: dict[str, Any]) -> list[str]:
 
 
 def _angle(value: float) -> str:
-    """Return an angle as a fraction of pi where it is a simple one."""
+    """Return an angle as text: as a fraction of pi if that is a simple one, else as a number."""
     part = Fraction(value / np.pi).limit_denominator(4)
     if not part or float(part) * np.pi != value or part.denominator == 3:
         return f'{value:g}'
@@ -151,7 +151,7 @@ def as_json(
     rows: list[InertiaRow],
     q: NDArray[np.float64] | None,
 ) -> dict[str, Any]:
-    """Return the tables as plain data; `q` is None where the frames are the links' own."""
+    """Return the tables as plain data; with `q` None in the links' own frames."""
     data: dict[str, Any] = {
         'arm': description.name,
         'file': description.file,

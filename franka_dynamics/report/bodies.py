@@ -14,12 +14,12 @@ from ..arm import LinkInertia
 from ..mesh.mesh import TriangleMesh
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
-_MOST_FACES = 20000  # matplotlib sorts every triangle; more of them show no more
+_MOST_FACES = 20000  # more triangles show nothing more, and matplotlib sorts all of them
 
 
 def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """
-    Return the homogeneous ellipsoid that moves like the body.
+    Return the homogeneous ellipsoid with the mass and the inertia of a body.
 
     A solid ellipsoid of mass m and half axes a, b, c has the principal moments
     m (b^2 + c^2) / 5, ...; solved for the half axes.

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a demonstration shows: its table, its JSON and its pictures."""
+"""The report of `franka-dynamics demo`: its table, its JSON and its pictures."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..typing import Array
 from ..validation.crosscheck import TOLERANCE
 
 DRIFT_BOUND_RAD = 1e-3
-# The feedforward is to leave less than a third of the error that the same weak PD has without
-# it; a run on an idle machine leaves a small fraction of that.
+# With feedforward the tracking error must be less than a third of that of the same weak PD without
+# it. On an idle machine it is less than a hundredth.
 TRACKING_BOUND = 1.0 / 3.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what, how much, and whether it is good (None: only reported)."""
+    """One line of the table: a figure, its value, whether its bound is kept (None: no bound)."""
 
     name: str
     value: float
@@ -39,9 +39,9 @@ class Row:
 @dataclass(frozen=True)
 class DemoReport:
     """
-    All lines of the table, sentences on what went wrong, and whether the arm was lost.
+    All lines of the table, the nodes' error messages, and whether the simulated arm failed.
 
-    `caption` says on what machine it was.
+    `caption` describes the machine and the pacing of the run.
     """
 
     rows: tuple[Row, ...]
@@ -51,7 +51,7 @@ class DemoReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every line that decides is good and the simulated arm was not lost."""
+        """Whether every bound is kept and the simulated arm did not fail."""
         return not self.lost and all(row.good is not False for row in self.rows)
 
     def table(self, title: str) -> Table:
@@ -75,15 +75,15 @@ def demo_report(
     Parameters
     ----------
     figures : DemoFigures
-        From its steps.
+        Errors and torques, computed from the simulation steps.
     rates : DemoRates
-        How fast it went.
+        Rates and latencies of the run.
     residual : float
-        Largest of the node's cross-check [N m].
+        Largest torque difference of the node's cross-check [N m].
     errors : tuple of str
-        What either node reported as an error while it ran; the verdict quotes it.
+        Errors that the two nodes reported during the run; the verdict quotes them.
     lost : bool
-        Whether the simulated arm is among those.
+        Whether the simulated arm was one of the nodes that reported an error.
 
     """
     feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
@@ -120,8 +120,8 @@ def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: P
     write_text(path, json_text(content))
 
 
-# A model identified from a recording of the plant itself is to leave less than this of the error
-# that the published one leaves; nine drawn plants left 9 to 55 %.
+# Bound on the tracking error with the identified model, relative to that with the published model.
+# Nine randomly drawn plants had 9 to 55 %.
 IDENTIFIED_BOUND = 2.0 / 3.0
 
 
@@ -132,8 +132,8 @@ def second_act_report(columns: Mapping[str, Array]) -> DemoReport:
     Parameters
     ----------
     columns : mapping of str to ndarray, shape (k, n)
-        What is desired minus what is by controller [rad]: PD with gravity, the published model,
-        and the identified one, in this order.
+        Desired minus measured position of each controller [rad]: PD with gravity, the published
+        model, and the identified model, in this order.
 
     """
     rms = {name: float(np.sqrt(np.mean(error**2))) for name, error in columns.items()}
@@ -145,7 +145,7 @@ def second_act_report(columns: Mapping[str, Array]) -> DemoReport:
 def _draw_errors(
     axes: Any, errors: Mapping[str, tuple[Array, Array]], title: str, colours: Sequence[str]
 ) -> None:
-    """Draw errors over time (k,) [s] as rms over joints, (k, n) [rad], one a colour."""
+    """Draw errors (k, n) [rad], as rms over the joints, over time (k,) [s], one colour each."""
     for (name, (time, error)), colour in zip(errors.items(), colours):
         axes.plot(
             time,
@@ -202,7 +202,7 @@ def _bounded(name: str, value: float, bound: float, unit: str) -> Row:
 
 
 def _tracking(name: str, value: float, bound: float | None = None) -> Row:
-    """Return a line on an error [rad]; where there is a bound, whether it is kept."""
+    """Return the line of a tracking error [rad] and, if there is a bound, whether it is kept."""
     row = Row(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
     if bound is None:
         return row
@@ -210,5 +210,5 @@ def _tracking(name: str, value: float, bound: float | None = None) -> Row:
 
 
 def _within(value: float, bound: float) -> bool:
-    """Return whether a figure keeps its bound; one that is no number does not."""
+    """Return whether a value keeps its bound; NaN does not."""
     return math.isfinite(value) and value <= bound

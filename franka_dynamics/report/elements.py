@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What reports share: rounded numbers, pieces of an HTML page, and the looks of plots."""
+"""Parts that all reports use: rounded numbers, pieces of an HTML page, the style of plots."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from ..typing import Array
 if TYPE_CHECKING:
     from ..recordings.preprocessing import Motion
 
-_DIGITS = 2  # of a deviation
+_DIGITS = 2  # significant digits of a standard deviation
 _MOST_PLACES = 12
 
 
 def rounded(value: float, deviation: float) -> tuple[str, str]:
     """
-    Return a number and its standard deviation as texts that end at the same decimal place.
+    Return a number and its standard deviation as strings with the same number of decimals.
 
-    The deviation keeps two significant digits, and no digit of the number stands behind them. A
-    deviation that is zero or not finite rounds nothing: the number keeps four digits.
+    The deviation keeps two significant digits, and the number is rounded to the same decimal
+    place. If the deviation is zero or not finite, the number keeps four significant digits.
     """
     if not (math.isfinite(value) and math.isfinite(deviation) and deviation > 0.0):
         return f'{value:.4g}', f'{deviation:.2g}'
-    # By way of its text, because rounding may carry into another place: 0.0996 is 0.10.
+    # The deviation is rounded first, because rounding may add a digit: 0.0996 becomes 0.10.
     exponent = int(f'{deviation:.{_DIGITS - 1}e}'.partition('e')[2])
     places = _DIGITS - 1 - exponent
     if places > _MOST_PLACES:
@@ -47,7 +47,7 @@ def rounded(value: float, deviation: float) -> tuple[str, str]:
 
 
 def plus_minus(value: float, deviation: float) -> str:
-    """Return a number and its standard deviation as one text: 1.234 ± 0.056."""
+    """Return a number and its standard deviation as one string: 1.234 ± 0.056."""
     return ' ± '.join(rounded(value, deviation))
 
 
@@ -61,7 +61,7 @@ def save(figure: Any, path: str | Path) -> None:
 
 
 def figure_of_size(size: tuple[float, float]) -> Any:
-    """Return an empty figure, width and height [in], that belongs to no window system."""
+    """Return an empty figure of a width and height [in], which needs no window system."""
     with needing('Plots need matplotlib', 'replay'):
         from matplotlib.figure import Figure
     return Figure(figsize=size, layout='constrained')
@@ -76,7 +76,7 @@ def torque_figure(
     motion: Motion, predicted: Array, label: str, joint_names: Sequence[str], title: str
 ) -> Any:
     """
-    Return every joint's measured torque beside a predicted one, and what is left.
+    Return a figure of every joint's measured torque, predicted torque and their difference.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def torque_figure(
     predicted : ndarray, shape (samples, n)
         Torque of a model [N m].
     label : str
-        Which one it is.
+        Name of the model, for the legend.
     joint_names : sequence of str
         Titles of the rows.
     title : str
@@ -107,7 +107,7 @@ def torque_figure(
             left.plot(time, broken(values, motion.piece), **style)
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
         right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
-        # Above the axes: within them it would cover some residual or other.
+        # The legend is above the axes, where it covers no curve.
         right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
         left.set_ylabel(f'{name}\n[N m]', fontsize=8)
         for axis in (left, right):
@@ -142,7 +142,7 @@ td.bad { background: #f8d7da; padding: .2rem .7rem }
 
 
 def page(title: str, parts: Iterable[str | Table]) -> str:
-    """Return a whole page; `parts` are HTML or tables, the title is text."""
+    """Return a whole HTML page; `parts` are pieces of HTML or tables, the title is plain text."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
         f'<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n'

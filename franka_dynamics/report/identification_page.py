@@ -29,14 +29,14 @@ from ..recordings.preprocessing import Motion
 
 
 def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
-    """Return measured and identified torque [N m] and what is left of one recording."""
+    """Return a figure of measured and identified torque and their difference [N m]."""
     predicted = result.model.torque(motion, result.consistent.theta)
     scaled = replace(motion, effort=motion.effort * result.effort_scale)
     return torque_figure(scaled, predicted, 'identified', result.start.joint_names, name)
 
 
 def parameter_figure(result: Identification) -> Any:
-    """Return bars of what changed from the start, and of friction, with 3-sigma error bars."""
+    """Return bars of the parameters' changes and of friction, with 3-sigma error bars."""
     names, b = result.model.names, len(result.model.base)
     start = np.concatenate([result.model.base.values(result.start), np.zeros(len(names) - b)])
     moment = [name.startswith('m') for name in names[:b]]
@@ -81,9 +81,10 @@ def identification_page(result: Identification, motions: Iterable[Motion] = ()) 
     Parameters
     ----------
     result : Identification
-        What was found.
+        The result of `identify`.
     motions : iterable of Motion
-        The bags' samples in the order of the result's; asked for one by one, none is kept.
+        The samples of the bags, in the order of the result's bags. They are read one by one, and
+        none is kept in memory.
 
     """
     fit = result.fit

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One table, for a terminal and an HTML page alike; and figures as JSON has them."""
+"""A table for both a terminal and an HTML page; and values converted for JSON."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
 
 _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
-_LEAST_LABEL = 12  # characters that labels keep before a table goes on below
-_BOXED, _BARE = 3, 1  # spacing of a column: a blank on each side and a line, or one blank
+_LEAST_LABEL = 12  # characters to which labels are narrowed before columns are continued below
+_BOXED, _BARE = 3, 1  # width beside a column's text: a blank on each side and a line, or one blank
 
 
 class Head(NamedTuple):
     """
-    A column's name, the unit of its numbers and how they are shown.
+    A column's name, the unit of its numbers and their format.
 
-    `form` is a format specification such as '.3f'; without one numbers are shown as they are.
+    `form` is a format specification such as '.3f'; if it is empty, numbers are shown as str()
+    writes them.
     """
 
     name: str
@@ -39,7 +40,7 @@ class Head(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The name with the unit behind it."""
+        """The name, followed by the unit."""
         return f'{self.name} [{self.unit}]' if self.unit else self.name
 
 
@@ -58,12 +59,12 @@ class Table:
     Parameters
     ----------
     title : str
-        What the numbers are.
+        Says what the numbers are.
     heads : sequence of Head or str
-        One a column; a text is a Head without unit and form.
+        One per column; a string is a Head without unit and form.
     rows : sequence of sequences
-        Texts, numbers, None where there is nothing, or a Cell of these. A text in a column of
-        numbers, such as '1.2 ± 0.1', counts as a number.
+        Strings, numbers, None for an empty cell, or a Cell of these. A string that begins like a
+        number, such as '1.2 ± 0.1', is aligned as a number.
 
     """
 
@@ -101,8 +102,8 @@ class Table:
         """
         Yield the table for rich.
 
-        Where there is no room, labels are folded, then lines left out, then columns continued
-        below; a number is never shortened.
+        If the terminal is too narrow, labels are folded first, then the lines between columns are
+        left out, then columns are continued below. A number is never shortened.
         """
         texts = self.texts()
         boxed, bare = (self._blocks(texts, options.max_width, gap) for gap in (_BOXED, _BARE))
@@ -114,7 +115,7 @@ class Table:
         return [Head(head) if isinstance(head, str) else head for head in self.heads]
 
     def _labels(self, texts: Sequence[Sequence[str]]) -> list[bool]:
-        """Return which columns hold words: the first one, and every one without a number."""
+        """Return which columns hold words: the first column, and every column without a number."""
         return [
             column == 0 or not any(_numeric(_value(row[column]), column) for row in self.rows)
             for column in range(len(self.heads))
@@ -144,7 +145,7 @@ class Table:
         from rich.text import Text
 
         labels, heads = self._labels(texts), self._heads()
-        # Text, so that a bracket in a name is no markup.
+        # As rich's Text, because in a plain string rich would read brackets as markup.
         shape: dict[str, Any] = {} if lines else {'box': None, 'padding': (0, _BARE, 0, 0)}
         table = RichTable(title=Text(title) if title else None, title_justify='left', **shape)
         for column in columns:
@@ -199,13 +200,13 @@ def plain(value: Any) -> Any:
     """
     Return a value in types that JSON has.
 
-    Fields of dataclasses and named tuples become keys, arrays lists, paths and members of an
-    enumeration texts, and a number that is not finite null.
+    Fields of dataclasses and named tuples become keys, arrays become lists, paths and members of
+    an enumeration become strings. NaN and infinities become null.
 
     Raises
     ------
     TypeError
-        If there is no such type for it.
+        If the value has another type.
 
     """
     if is_dataclass(value) and not isinstance(value, type):
@@ -232,5 +233,5 @@ def plain(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as the text of a JSON file; what it may hold is said by `plain`."""
+    """Return a value as the text of a JSON file; `plain` lists the types that it may contain."""
     return json.dumps(plain(value), indent=2, allow_nan=False) + '\n'

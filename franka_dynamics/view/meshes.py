@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is seen of an arm, as meshes: its own shapes, or those of a URDF."""
+"""The meshes that show an arm: its simple shapes, or the visual meshes of a URDF."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import FrankaDynamicsError
 from ..typing import Array
 
-_LONGEST = 300  # of a library's sentence
+_LONGEST = 300  # characters of a library's error message
 _PACKAGE = re.compile(r'package://([^/"\']+)/')
 
 
@@ -35,8 +35,8 @@ class LinkMesh:
     """
     A triangle mesh that moves with a joint.
 
-    `joint` counts from 1, 0 is what has no joint: the base, or a hand; `frame` says which of the
-    arm's frames it is fixed to, and `pose` (4, 4) how. Vertices (N, 3) [m], faces (M, 3).
+    `joint` counts from 1; 0 is the base or a hand. The mesh is fixed to the arm's frame number
+    `frame`, with pose `pose` (4, 4) in it. Vertices (N, 3) [m], faces (M, 3).
     """
 
     joint: int
@@ -48,7 +48,7 @@ class LinkMesh:
 
 @dataclass(frozen=True, eq=False)
 class ArmMeshes:
-    """An arm's meshes and, as a function of positions (n,), the frames they are fixed to."""
+    """An arm's meshes, and the function from positions (n,) to the frames that hold them."""
 
     meshes: tuple[LinkMesh, ...]
     frames: Callable[[Array], Sequence[Array]]
@@ -81,7 +81,8 @@ def _shape_mesh(joint: int, frame: int, shape: Shape) -> LinkMesh:
         mesh = creation.icosphere(radius=size[0])
     else:
         mesh = creation.capsule(radius=size[0], height=size[1])
-    # Shapes are about their middle; some versions of trimesh begin a capsule at its lower end.
+    # A Shape's origin is its centre; some versions of trimesh put a capsule's origin at its lower
+    # end.
     mesh.apply_translation(-mesh.bounds.mean(axis=0))
     return LinkMesh(joint, frame, shape.pose, np.asarray(mesh.vertices), np.asarray(mesh.faces))
 
@@ -99,12 +100,13 @@ def urdf_meshes(
     joint_names : sequence of str
         The arm's joints in it, from base to tip.
     folders : sequence of Path, optional
-        Where packages are, each in a folder of its name (default: where ROS looks for them).
+        Folders that contain the packages, each package in a folder of its name (default: the share
+        folders of AMENT_PREFIX_PATH).
 
     Raises
     ------
     MeshesError
-        If it is no URDF, lacks a joint, names no mesh, or a package is not installed.
+        If the text is no URDF, lacks a joint or names no mesh, or if a package is not installed.
 
     """
     import pinocchio as pin
@@ -170,6 +172,6 @@ def _triangles(geometry: Any) -> tuple[Array, NDArray[np.int64]]:
 
 
 def _short(error: Exception) -> str:
-    """Return what coal says of a file, without the place in its own sources."""
+    """Return the error message of the coal library, without the line of its own source code."""
     said = ' '.join(str(error).split()).rpartition('message: ')[2].partition(' Hint: ')[0]
     return said[:_LONGEST].rstrip('. ')

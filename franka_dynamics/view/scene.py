@@ -51,7 +51,7 @@ _STYLE = (
     '.fd td:first-child,.fd th:first-child{text-align:left}</style>'
 )
 _UNKNOWN = '–'
-# Shares from which a torque is near its limit, and at it.
+# Fractions of the torque limit from which a link is coloured as near the limit, and as at it.
 NEAR, FULL = 0.7, 0.99
 COLOURS = {'fine': (120, 160, 200), 'near': (230, 160, 40), 'full': (220, 50, 50)}
 
@@ -62,7 +62,7 @@ def colour_of(share: float) -> tuple[int, int, int]:
 
 
 def torque_table(state: ViewState, description: ArmDescription) -> str:
-    """Return the table; what is unknown is a dash."""
+    """Return the table of torques as HTML; an unknown value is a dash."""
     shares = share_of_limit(state, description)
     head = ''.join(f'<th>{escape(name)}</th>' for name in ('', 'q', *COLUMNS, 'limit'))
     rows = []
@@ -103,12 +103,13 @@ def _bar(share: float | None) -> str:
 _BASE_COLOUR, _CENTER_COLOUR = (150, 150, 150), (20, 20, 20)
 _EXTERNAL_COLOUR = (150, 40, 200)
 _AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
-_CENTER_RADIUS = 0.025  # [m] of 1 kg; volume goes with mass
+# [m], of a ball that stands for 1 kg; the ball's volume is proportional to the mass.
+_CENTER_RADIUS = 0.025
 _ARROW_PER_NM = 0.03  # [m]
 _SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]
-# A shorter arrow would be all head: less external torque than this has none [N m].
+# Smaller external torques are not drawn [N m]: their arrow would be shorter than its head.
 LEAST_TORQUE = _HEAD_LENGTH / _ARROW_PER_NM
-_OPACITY = 0.6  # of links, so that frames and centres of mass show through
+_OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
 class ArmScene:
@@ -184,12 +185,12 @@ class ArmScene:
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show meshes in place of the shapes; they take the colours of their joints."""
         self._draw('links', meshes)
-        # A hand whose mesh is not among them stays as it is.
+        # Where the meshes contain no hand, the hand's shapes stay.
         if sum(mesh.joint == self._description.n for mesh in meshes.meshes) > 1:
             self._draw('hand', replace(meshes, meshes=()))
 
     def _draw(self, what: str, meshes: ArmMeshes) -> None:
-        """Draw the links or the hand anew."""
+        """Replace the drawn links or the drawn hand."""
         for handle in self._drawn.pop(what, (meshes, []))[1]:
             handle.remove()
         poses = meshes.poses(np.zeros(self._description.n)) if meshes.meshes else []

@@ -31,8 +31,8 @@ from ..recordings.preprocessing import Motion
 from ..typing import Array
 
 WINDOW_S = 10.0
-_LAST = 1e6  # in the page, below what others add
-_PERIOD_S = 0.2  # between two pictures of a plot
+_LAST = 1e6  # order in the page: below everything else
+_PERIOD_S = 0.2  # [s] between two updates of the plot
 _COLOURS = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2')
 
 
@@ -71,7 +71,7 @@ class TorquePlot:
             )
 
     def add(self, state: ViewState) -> None:
-        """Take a state; one that is earlier than the last begins anew."""
+        """Add a state to the plot; a state earlier than the last one clears the plot first."""
         shares = share_of_limit(state, self._description)
         known = np.full(self._description.n, np.nan) if shares is None else 100.0 * shares
         if self._rows and state.time < self._rows[-1][0]:
@@ -97,7 +97,8 @@ class Window:
     description : ArmDescription
         The arm.
     host : str
-        Address to serve; anything but 127.0.0.1 lets others in, and nobody is asked who they are.
+        Address to serve. With anything but 127.0.0.1 others in the network can open the page;
+        there is no password.
     port : int
         Port; the next free one is taken if it is in use.
 
@@ -116,7 +117,7 @@ class Window:
         with needing('The live view needs viser', 'view'):
             import viser
         try:
-            # viser binds in a thread of its own, and would wait for that for ever.
+            # viser opens the port in a thread of its own, and would wait for ever if that fails.
             socket.create_server((host, 0)).close()
             self.server: Any = viser.ViserServer(
                 host=host, port=port, verbose=False, label=description.name
@@ -145,7 +146,7 @@ class Window:
         return f'http://{self.server.get_host()}:{self.server.get_port()}'
 
     def show(self, state: ViewState) -> None:
-        """Show a state, in one piece."""
+        """Show a state; browsers get all its parts in one message."""
         with self.server.atomic():
             self._scene.update(state)
             self._table.content = torque_table(state, self._description)
@@ -157,7 +158,7 @@ class Window:
             self._scene.show_meshes(meshes)
 
 
-PERIOD_S = 0.05  # between pictures
+PERIOD_S = 0.05  # [s] between two states shown
 
 
 class Playback:
@@ -167,7 +168,8 @@ class Playback:
     Parameters
     ----------
     description : ArmDescription
-        The arm; `external` is what it does not explain: friction, contact and model error.
+        The arm. The column `external` is the measured torque minus its model's: friction, contact
+        and model error.
     motion : Motion
         The prepared recording.
     gravity : sequence of float
@@ -206,7 +208,7 @@ class Playback:
 
 
 def play(window: Window, playback: Playback, go_on: Callable[[], bool]) -> None:
-    """Play in a loop, from wherever the slider is put, until told not to go on."""
+    """Play in a loop, from the position of the slider, until `go_on` returns false."""
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)
     slider = gui.add_slider(
