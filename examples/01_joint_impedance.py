@@ -3,10 +3,10 @@
 """
 Joint impedance control that takes the arm's dynamics from the feedforward node's topics.
 
-tau = K (q_d - q) + D (dq_d - dq) + M(q) ddq_d + C(q, dq) dq, for an arm that carries itself, as
-one behind FCI does. Elsewhere, subscribe to feedforward/gravity likewise. The gains are a FER's.
-Ctrl-C fades the torque out and ends it; `--plot FILE` then draws how
-far off it was.
+tau = K (q_d - q) + D (dq_d - dq) + M(q) ddq_d + C(q, dq) dq, for an arm that compensates its own
+gravity, as the real one does under FCI. For other arms add the topic feedforward/gravity. The
+gains suit a FER. Ctrl-C ramps the torque to zero and ends the program; `--plot FILE` then draws
+the tracking error.
 """
 
 import argparse
@@ -30,12 +30,14 @@ from franka_dynamics.ros.stamp_matcher import StampMatcher
 STIFFNESS = np.array([200.0, 200.0, 200.0, 200.0, 60.0, 60.0, 30.0])  # N m/rad
 DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad
 AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
-FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5  # rad/s; standing still before the motion [s]
-PATIENCE_S, REPORT_S = 2.0, 2.5  # until it says what it waits for; between two reports
+# Frequency of the motion [rad/s]; how long the arm stands still before it [s].
+FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
+# [s] until it says which topic it waits for; [s] between two reports.
+PATIENCE_S, REPORT_S = 2.0, 2.5
 
 
 class Controller(Node):
-    """Publishes torques of an arm's joints, and fades them out at the end."""
+    """Publishes torques of an arm's joints, and ramps them to zero at the end."""
 
     def __init__(self, name):
         super().__init__(name)
@@ -96,7 +98,7 @@ class JointImpedance(Controller):
 
 
 def smooth_wave(since):
-    """Return sin^3 and its derivatives a time [s] after the start; all three begin at zero."""
+    """Return sin^3 and its first two derivatives at a time [s]; all three start at zero."""
     s, c = (wave(FREQUENCY * max(since, 0.0)) for wave in (np.sin, np.cos))
     return s**3, FREQUENCY * 3.0 * s**2 * c, FREQUENCY**2 * (6.0 * s * c**2 - 3.0 * s**3)
 
@@ -112,7 +114,7 @@ def joint_order(names, joints):
 
 
 class Report:
-    """Prints how well a controller tracks: during the motion, and all of it at the end."""
+    """Prints the tracking error during the motion, and of the whole motion at its end."""
 
     def __init__(self, what, unit, topics):
         self.what, self.unit, self.topics = what, unit, ', '.join(topics)
@@ -125,7 +127,7 @@ class Report:
         return len(self._motion)
 
     def waiting(self):
-        """Say what is waited for, unless it has come."""
+        """Print the topics from which nothing has come yet."""
         if self._since is None:
             print(
                 f'waiting for {self.topics} with one stamp: do the arm and the feedforward node '
@@ -150,7 +152,7 @@ class Report:
             self._part.clear()
 
     def close(self, picture=None):
-        """Print the whole motion, and draw it; return the exit code: 1 where there was none."""
+        """Print and draw the whole motion's error; return the exit code, 1 without a motion."""
         if not self.count:
             print(f'no motion: not all of {self.topics} came with one stamp.', file=sys.stderr)
             return 1

@@ -5,9 +5,9 @@ Operational-space control with M, J and the flange's pose from the feedforward n
 
 F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and tau = J^T F + C dq,
 with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
-Motion and Force Control of Robot Manipulators"). For an arm that carries itself, and the node's
-parameters `frame` and `reference_frame` at their defaults. Ctrl-C fades the
-torque out and ends it; `--plot FILE` then draws how far off it was.
+Motion and Force Control of Robot Manipulators"). For an arm that compensates its own gravity, and
+a node whose parameters `frame` and `reference_frame` have their defaults. Ctrl-C ramps the torque
+to zero and ends the program; `--plot FILE` then draws the tracking error.
 """
 
 from importlib import import_module
@@ -19,7 +19,8 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.ros.stamp_matcher import StampMatcher
 
-shared = import_module('01_joint_impedance')  # a name that starts with a number
+# By import_module, because the name starts with a digit.
+shared = import_module('01_joint_impedance')
 
 STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
 DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad
@@ -40,12 +41,13 @@ def pose_arrays(pose):
 
 
 class OperationalSpace(shared.Controller):
-    """Leads the flange along a line from the pose of the first joint state, orientation held."""
+    """Moves the flange to and fro along a line from its first pose, without rotating it."""
 
     def __init__(self):
         super().__init__('operational_space')
         topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
-        # Without the terms it is the same impedance by kinematics alone.
+        # Without M and C dq: the same stiffness and damping, mapped to torques by the Jacobian
+        # alone.
         terms = self.declare_parameter('terms', True).value
         for name in ('jacobian', *(('mass_matrix', 'coriolis') if terms else ())):
             topics[name] = (JointState, f'feedforward/{name}')

@@ -1,15 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Guide an arm by hand: how much force that takes with gravity, payload and friction compensated.
+Guide an arm by hand: the force it takes, with gravity, payload and friction compensated.
 
 An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that
-was identified from a real FER is led by its flange along a line, to and fro, and let go. The
-controller has no stiffness. Friction is compensated at a reference velocity that follows the
-measured one, so that its safeguards hold: nothing below 0.005 rad/s, never more than what is
-certain of the friction. Run `python examples/03_hand_guiding.py`; it prints a table and writes
-`hand_guiding.png`. Behind FCI the robot compensates gravity, and its own friction as far as it
-does; friction is not commanded there.
+was identified from a real FER is pulled by its flange along a line, to and fro, and then let go.
+The controller has no stiffness. The reference velocity follows the measured velocity, and the
+friction torque of that velocity is added, with the controller's usual margins: none below 0.005
+rad/s, and each coefficient reduced by two standard deviations. Run `python
+examples/03_hand_guiding.py`; it prints a table and writes `hand_guiding.png`. A real arm under FCI
+compensates gravity and part of its friction itself; there the node commands no friction.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ NOTHING = (0.0,) * 10
 HAND_STIFFNESS, HAND_DAMPING = 1000.0, 60.0  # N/m, N s/m
 WRIST_STIFFNESS, WRIST_DAMPING = 30.0, 2.0  # N m/rad, N m s/rad: it keeps the flange's attitude
 WAY, CYCLE_S, CYCLES = np.array([0.10, 0.10, 0.05]), 4.0, 2  # m, s
-START_S, LET_GO_S = 1.0, 2.0  # at rest before, and let go afterwards
-SMOOTHING_S = 0.01  # of the velocity at which friction is compensated
+START_S, LET_GO_S = 1.0, 2.0  # [s] at rest before the motion; [s] after the hand has let go
+# Time constant of the low-pass filter of the velocity at which friction is compensated.
+SMOOTHING_S = 0.01
 
 ROWS = {
     'mujoco: gravity': ('mujoco', False, False),
@@ -82,7 +83,7 @@ class Run:
 
     @property
     def guided(self) -> np.ndarray:
-        """Which samples are of the guided motion."""
+        """Mask of the samples taken while the hand guides the arm."""
         return (self.time > START_S) & (self.time <= START_S + CYCLES * CYCLE_S)
 
     @property
@@ -97,13 +98,13 @@ class Run:
 
     @property
     def drift(self) -> float:
-        """How far the flange moves in the second second after it was let go [m]."""
+        """How far the flange moves between 1 s and 2 s after the hand let go [m]."""
         after = self.time > self.time[-1] - 1.0
         return float(np.linalg.norm(self.flange[-1] - self.flange[after][0]))
 
 
 def hand(time: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return way and velocity of the hand from its start, (3,) [m], [m/s]."""
+    """Return displacement (3,) [m] and velocity (3,) [m/s] of the hand from its start."""
     phase = 2.0 * np.pi / CYCLE_S
     since = min(max(time - START_S, 0.0), CYCLES * CYCLE_S)
     return (
@@ -121,7 +122,7 @@ class Follower:
         self._velocity = np.zeros(ARM.n)
 
     def update(self, stamp: float, q: np.ndarray, dq: np.ndarray, effort: np.ndarray) -> None:
-        """Take a state that the controller has taken."""
+        """Take a state after the controller took it."""
         interval = self._motion.add(stamp, q, dq, effort)
         if interval is None or self._controller.mode is not Mode.RUNNING:
             return

@@ -3,12 +3,12 @@
 """
 Move a spherical five-bar from point to point, then lower its motor torques by gradient.
 
-The mechanism of Kwon, section 3: two motors, one loop. First its motors' torques on a
-minimum-jerk motion, and how far the loop drifts open where the passive joints are integrated
-instead of solved for. Then a design: the vertices of a link's mesh change the link's inertia by
-(15) to (28), three joint axes change by (6), and the torques by Algorithm 1 and (14), so that one
-gradient serves them all. Run `python examples/05_five_bar.py`; it takes some ten seconds and
-writes `five_bar.png` and `five_bar_design.png`.
+The mechanism of Kwon, section 3: two motors, one loop. First the motors' torques on a minimum-jerk
+motion, and how far the loop opens if the passive joints are integrated instead of solved for. Then
+a design problem: the vertices of one link's mesh change its inertia, (15) to (28), and three joint
+axes can turn, (6). Algorithm 1 and (14) give the gradient of the torques by all of them at once.
+Run `python examples/05_five_bar.py`; it takes some ten seconds and writes `five_bar.png` and
+`five_bar_design.png`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from franka_dynamics.mesh.solid_check import find_defects
 from franka_dynamics.spatial import hat, joint_twist
 
 # Axes of the five-bar at q = 0 as (polar angle, azimuth) [deg]: motors 1 and 4, elbows 2 and 5,
-# and joint 3 between links 2 and 3. Kwon gives no dimensions; these are ours.
+# and joint 3 between links 2 and 3. Kwon gives no dimensions; these are this project's.
 JOINT_AXES = {
     1: (75.0, -140.0),
     2: (55.0, 140.0),
@@ -46,7 +46,7 @@ JOINT_AXES = {
 LINK_ENDS = {1: (1, 2), 2: (2, 3), 3: (3, 5), 4: (4, 5)}
 RADIUS, WIDTH, THICKNESS = 0.2, 0.02, 0.01  # m
 DENSITY = 2700.0  # kg/m^3
-LINK = 1  # number of the link that is shaped: link 2 of Kwon
+LINK = 1  # index of the link whose mesh changes: link 2 of Kwon
 AXES = (1, 2, 4)  # the passive joints: 2, 3 and 5 of Kwon
 VERTEX_REACH = 0.003  # m; the bar is 10 mm thick, so that opposite faces cannot meet
 AXIS_REACH = 0.15  # rad
@@ -166,7 +166,8 @@ def drift(chain: ClosedChain, times: np.ndarray, start: np.ndarray) -> np.ndarra
     """
     Return how far the loop opens, (N,) [rad], where dq_p = J_p dq_a is integrated.
 
-    By Runge and Kutta's rule of fourth order, from the positions of all joints at the start.
+    Integrated by the fourth-order Runge-Kutta method from the positions of all joints at the
+    start.
     """
 
     def place(time: float, passive: np.ndarray) -> np.ndarray:
@@ -248,7 +249,7 @@ class Objective:
 
     @property
     def meshes(self) -> tuple[TriangleMesh, ...]:
-        """The links before the change."""
+        """The links' meshes before optimisation."""
         return five_bar_meshes()
 
     @property
@@ -257,7 +258,7 @@ class Objective:
         return self.meshes[LINK].vertices.size + 3 * len(AXES)
 
     def mesh(self, u: np.ndarray) -> TriangleMesh:
-        """Return the shaped link."""
+        """Return the mesh of the changed link."""
         before = self.meshes[LINK]
         moved = u[: before.vertices.size].reshape(-1, 3) * VERTEX_REACH
         return TriangleMesh(before.vertices + moved, before.faces)
@@ -267,7 +268,7 @@ class Objective:
         return u[-3 * len(AXES) :].reshape(-1, 3) * AXIS_REACH
 
     def chain(self, u: np.ndarray) -> ClosedChain:
-        """Return the changed mechanism."""
+        """Return the mechanism with the changed link and axes."""
         inertias = [mesh_inertia(mesh, DENSITY) for mesh in self.meshes]
         inertias[LINK] = mesh_inertia(self.mesh(u), DENSITY)
         nominal = spherical_five_bar(inertias)
@@ -292,14 +293,15 @@ class Objective:
             by_parameters, in_parameter_order(vertex_derivatives(self.mesh(u), DENSITY)), 1
         )
         by_eta = np.einsum('ta,tajk->jk', weights, by.by_eta)[list(AXES), 3:]
-        # by_eta belongs to a further turn of the axis as it stands: exp(d eta) exp(turn).
+        # by_eta is the derivative by a further small rotation of the turned axis: exp(d eta)
+        # exp(turn).
         by_turns = [slope @ left_jacobian(turn) for slope, turn in zip(by_eta, self.turns(u))]
         return float((torques**2).sum() / self.samples), np.concatenate(
             (by_vertices.ravel() * VERTEX_REACH, np.ravel(by_turns) * AXIS_REACH)
         )
 
     def mass_and_gradient(self, u: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the shaped link's mass [kg] and its gradient by u."""
+        """Return the mass of the changed link [kg] and its gradient by u."""
         mesh = self.mesh(u)
         gradient = np.zeros(self.size)
         gradient[: mesh.vertices.size] = (
@@ -318,7 +320,7 @@ def left_jacobian(turn: np.ndarray) -> np.ndarray:
 
 
 def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
-    """Minimise within the bounds, the link no lighter than before, with scipy's SLSQP."""
+    """Minimise with scipy's SLSQP within the bounds; the link must not become lighter."""
     start = np.zeros(objective.size)
     mass, _ = objective.mass_and_gradient(start)
     scale = objective.value_and_gradient(start)[0]

@@ -27,11 +27,12 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.mujoco_model import build_mujoco, import_mujoco
 
 ARM = load('fer')
-ROLLOUTS, HORIZON, STEP = 2000, 30, 0.01  # of STEP seconds each
+# Number of sequences; steps in each; duration of a step [s].
+ROLLOUTS, HORIZON, STEP = 2000, 30, 0.01
 EVERY = 2  # steps between two plans
-TEMPERATURE = 0.05  # times the median excess over the best cost: what counts as worse
-NOISE = 8.0  # rad/s^2: the torques' noise accelerates every joint alike
-NEAR = 0.1  # m from the goal, from where on the noise becomes less
+TEMPERATURE = 0.05  # relative to the median excess of the costs over the best one
+NOISE = 8.0  # rad/s^2: the noise of the torques is scaled to accelerate every joint by this much
+NEAR = 0.1  # m from the goal; nearer than this the noise decreases
 SMOOTH = 0.98  # correlation of a torque's noise from step to step
 GOAL = np.array([0.45, 0.30, 0.35])  # m, in the base frame
 REACHED = 0.03  # m from the goal, at the end
@@ -50,13 +51,13 @@ class Run:
 
 
 class Planner:
-    """Keeps a sequence of torques and improves it from wherever the arm is."""
+    """Keeps a sequence of torques and improves it from the arm's present state."""
 
     def __init__(self, seed: int) -> None:
         self._model = BatchModel(ARM)
         self._backend = PinocchioModel(ARM)
         self._rng = np.random.default_rng(seed)
-        self._extra = np.zeros((HORIZON, ARM.n))  # beyond what holds the arm where it is
+        self._extra = np.zeros((HORIZON, ARM.n))  # torques in addition to gravity's [N m]
         self._limit = ARM.limit('effort')
         self._lower, self._upper = ARM.limit('lower'), ARM.limit('upper')
 
@@ -72,7 +73,7 @@ class Planner:
             torques[k] *= np.sqrt(1.0 - SMOOTH**2)
             torques[k] += SMOOTH * torques[k - 1]
         torques *= deviation
-        torques[:, 0] = 0.0  # the present plan takes part
+        torques[:, 0] = 0.0  # one of the sequences is the present plan, without noise
         torques += (hold + self._extra)[:, None]
         np.clip(torques, -self._limit, self._limit, out=torques)
         cost = self._rolled_out(q, dq, torques)
@@ -100,7 +101,7 @@ class Planner:
                 + 1e3 * np.einsum('ij->i', beyond)
             )
         cost += SPEED * np.einsum('ij,ij->i', velocity, velocity)
-        # A rollout that left the numbers is the worst of all.
+        # A rollout that diverged to NaN or infinity gets the largest cost.
         return np.where(np.isfinite(cost), cost, np.nanmax(np.where(np.isfinite(cost), cost, 0.0)))
 
 
@@ -113,7 +114,7 @@ def run(duration: float = 3.0, seed: int = 0) -> Run:
     data.qpos[:] = ARM.home
     planner, limiter = Planner(seed), TorqueLimiter(ARM.limit('effort'), ARM.limit('effort_rate'))
     frames = PinocchioModel(ARM)
-    planner.torques(ARM.home, np.zeros(ARM.n))  # compiles
+    planner.torques(ARM.home, np.zeros(ARM.n))  # the first call compiles
     command = frames.gravity(ARM.home)
     times, distances, torques, planning = [], [], [], []
     for _ in range(round(duration / (EVERY * STEP))):
@@ -131,7 +132,7 @@ def run(duration: float = 3.0, seed: int = 0) -> Run:
 
 
 def plot(found: Run, file: str) -> None:
-    """Draw the way to the goal and the torques' share of their limits."""
+    """Draw the distance to the goal and the torques relative to their limits."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 5.0), layout='constrained')
@@ -155,7 +156,7 @@ def plot(found: Run, file: str) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, print, draw; return 1 if the flange did not reach the goal."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--duration', type=float, default=3.0, help='of the run [s]')
+    parser.add_argument('--duration', type=float, default=3.0, help='duration of the run [s]')
     parser.add_argument('--plot', default='mppi_reach.png', metavar='FILE')
     arguments = parser.parse_args(argv)
     print(

@@ -8,11 +8,11 @@ torques from all three by the inverse dynamics. A sequence of convex programs (M
 "Successive convexification of non-convex optimal control problems") shortens the duration within
 the limits of position, velocity (the FR3's depends on position), acceleration, torque and torque
 rate, from rest to rest. Each program needs the derivatives of all torques, from
-`BatchModel.inverse_dynamics_derivatives`. The torques are then played to an arm in MuJoCo, which
-knows nothing of all this: as they are, and with the gains of an LQR along the motion, from
-`linearize`, to an arm whose load is not the planned one. Run `python
-examples/07_time_optimal_reach.py --arm fr3`. The torques include gravity, and nothing here looks
-at collisions.
+`BatchModel.inverse_dynamics_derivatives`. The torques are then sent to an arm in MuJoCo: first
+without feedback; then with a linear-quadratic regulator along the motion, designed with
+`linearize`, to an arm whose load differs from the planned one. Run `python
+examples/07_time_optimal_reach.py --arm fr3`. The torques include gravity. Collisions are not
+checked.
 """
 
 from __future__ import annotations
@@ -36,17 +36,22 @@ from franka_dynamics.simulation.mujoco_model import build_mujoco, import_mujoco
 
 START = np.array([-0.9, 0.3, -0.3, -1.6, -0.4, 1.9, 0.2])  # rad
 GOAL = np.array([0.9, -0.4, 0.5, -2.2, 0.6, 2.6, 1.2])
-LOAD_KG, LOAD_M = 2.0, 0.1  # a cube of 0.12 m, its centre so far beyond the flange, on its axis
-SHARE = 0.95  # of the limits of velocity, torque and rate is the plan's, the rest the feedback's
+# Mass of a cube of 0.12 m; distance of its centre from the flange, along the flange's axis.
+LOAD_KG, LOAD_M = 2.0, 0.1
+# Fraction of the velocity, torque and torque-rate limits for the plan; the rest is for feedback.
+SHARE = 0.95
 INTERVALS = 40  # between knots
-FIRST_DURATION = 2.5  # s, of the polynomial that the programs begin with
-LEAP = 0.2  # of the duration at most from program to program
-UNITS = (1.0, 1.0, 10.0)  # rad, rad/s, rad/s^2: what counts as alike in steps of the knots
-NEAR = (0.3, 0.6, 0.005)  # s, for steps of one unit everywhere: first, factor, least
-GAIN = 1e-3  # of the duration: a program that gains less is the last
-STRETCH = 1.0 + 1e-4  # until every limit is kept that the programs know in linear form alone
+FIRST_DURATION = 2.5  # s, duration of the polynomial with which the programs begin
+LEAP = 0.2  # largest relative change of the duration from one program to the next
+UNITS = (1.0, 1.0, 10.0)  # rad, rad/s, rad/s^2: scales of the steps of the knots
+# Trust region [s per unit step of all knots]: first value, factor, smallest value.
+NEAR = (0.3, 0.6, 0.005)
+GAIN = 1e-3  # relative gain in duration below which the programs end
+# Factor on the duration until the nonlinear limits are kept, which the programs linearise.
+STRETCH = 1.0 + 1e-4
 PHYSICS, CONTROL = 1e-4, 1e-3  # s
-ERRORS, TORQUE = (0.02, 0.4), 0.05  # LQR: rad and rad/s, and share of a limit, that cost one
+# LQR: position and velocity errors [rad, rad/s] and fraction of the torque limit with cost 1.
+ERRORS, TORQUE = (0.02, 0.4), 0.05
 
 
 def loaded_arm(name: str, mass: float = LOAD_KG) -> ArmDescription:
@@ -121,7 +126,7 @@ class Reach:
         return plan
 
     def used(self, plan: Plan) -> float:
-        """Return the largest share of any limit that a plan needs at its knots."""
+        """Return the largest fraction of any limit that a plan uses at its knots."""
         arm, (q, dq, ddq) = self.arm, plan.knots
         tau = self.model.inverse_dynamics(q, dq, ddq)
         rate = np.diff(tau, axis=0) * self.intervals / plan.duration
@@ -132,7 +137,7 @@ class Reach:
         return float(max(share.max() for share in shares))
 
     def _program(self, plan: Plan, near: float) -> Plan:
-        """Return the next plan: steps of knots and duration within linearised limits."""
+        """Return the next plan: the best steps of knots and duration within linearised limits."""
         import clarabel
 
         arm, n, K, T = self.arm, self.n, self.intervals, plan.duration
@@ -177,7 +182,8 @@ class Reach:
         for values, by, low, high in bounded:
             rows += [by, -by]
             room += [(high - values).reshape(-1), (values - low).reshape(-1)]
-        # Velocities and positions are integrals; the first knot stays, and the last one.
+        # Velocities are integrals of accelerations, positions of velocities; the first and the
+        # last knot do not change.
         h = T / K
         before, after = ([by[:-n] for by in at_knots], [by[n:] for by in at_knots])
         joined = sparse.vstack(
@@ -217,7 +223,7 @@ class Reach:
         self, q: np.ndarray, dq: np.ndarray, by_q: Any, by_dq: Any
     ) -> Iterator[tuple[Any, np.ndarray]]:
         """
-        Yield what the FR3's velocities have to keep towards the ends of its joints' ranges.
+        Yield the constraints that the FR3's position-dependent velocity limits set.
 
         (dq + offset)^2 <= 2 deceleration (upper - q), and its mirror image, linearised.
         """
@@ -268,8 +274,8 @@ def play(arm: ArmDescription, plan: Plan, gain: np.ndarray | None = None) -> Pla
     """
     Play a plan to an arm in MuJoCo, within the arm's limits of torque and torque rate.
 
-    With gains at 1 kHz, as a robot is controlled; without, every step of the physics has the
-    plan's torque, so that what is off at the end is one engine against the other.
+    With gains the torque changes at 1 kHz, as on a robot. Without gains every physics step gets
+    the plan's torque, so that the error at the end is the difference between the two engines.
     """
     mujoco = import_mujoco()
     count, held = round(plan.duration / CONTROL), 1 if gain is None else round(CONTROL / PHYSICS)
@@ -334,7 +340,7 @@ def main() -> None:
     parser.add_argument('--plot', default='time_optimal_reach.png', metavar='FILE')
     arguments = parser.parse_args()
     reach = Reach(loaded_arm(arguments.arm))
-    reach.solve(most=1)  # compiles
+    reach.solve(most=1)  # the first call compiles
     began = time.perf_counter()
     plan = reach.solve()
     print(

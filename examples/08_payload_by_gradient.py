@@ -4,9 +4,9 @@
 """
 A payload's mass and centre of mass from torques at rest, by gradients in JAX.
 
-The torques are Pinocchio's, of an arm that carries a load the fit is not told, with noise. The
-payload adds the derivative of its potential energy; JAX takes that derivative through the
-flange's pose, and the residual's by the four unknowns.
+Pinocchio computes the torques of an arm with a load that the fit does not know, and noise is
+added. In the fit the load adds the gradient of its potential energy, which JAX differentiates
+through the flange's pose; JAX also differentiates the residual by the four unknowns.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def fit(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     model = JaxModel(arm)
     own = model.gravity(q)
 
-    def energy(q, load):  # of the payload, m g (height of the flange + the lever's part of it)
+    def energy(q, load):  # of the payload: m g times the height of its centre of mass
         pose = model.flange_pose(q)
         moment = load[0] * pose[..., 2, 3] + pose[..., 2, :3] @ load[1:]
         return 9.81 * moment.sum()
@@ -58,7 +58,7 @@ def fit(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw(count: int, seed: int, path: str) -> None:
-    """Write what is found from fewer poses, with three deviations."""
+    """Draw the estimates from fewer poses, with three standard deviations."""
     from matplotlib.figure import Figure
 
     counts = np.unique(np.geomspace(3, count, 10).astype(int))
@@ -75,11 +75,13 @@ def draw(count: int, seed: int, path: str) -> None:
 
 
 def main() -> int:
-    """Print what was found beside what is there; 1 if it is off by more than five deviations."""
+    """Print estimates and true values; return 1 if one is off by more than five deviations."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
-    parser.add_argument('--poses', type=int, default=100, help='at rest (default: 100)')
+    parser.add_argument(
+        '--poses', type=int, default=100, help='poses at rest (default: 100)'
+    )
     parser.add_argument('--seed', type=int, default=0, help='of poses and noise (default: 0)')
-    parser.add_argument('--plot', help='picture of how few poses would do')
+    parser.add_argument('--plot', help='picture of the estimates by number of poses')
     arguments = parser.parse_args()
     found, spread = fit(arguments.poses, arguments.seed)
     for name, value, deviation, true in zip(NAMES, found, spread, LOAD):

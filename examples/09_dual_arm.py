@@ -3,8 +3,8 @@
 """
 Two FR3 arms on a torso that turns, as one tree: base parameters, regressor, code, batches.
 
-Everything is compared with Pinocchio, whose model of the same set-up is put together from the
-shipped URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.py`.
+Everything is compared with Pinocchio, whose model of the two arms is assembled from the shipped
+URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from franka_dynamics.identification.base_parameters import base_parameters
 from franka_dynamics.resources import share_directory
 
 GRAVITY = (0.0, 0.0, -9.81)
-# A waist of 25 kg that turns about the vertical; its moments are chosen here.
+# A waist of 25 kg that turns about the vertical axis; its moments of inertia are made up.
 WAIST = Box(size=(0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0).link()
 
 
@@ -52,7 +52,7 @@ def dual_arm() -> BodyTree:
 
 
 def pinocchio_dual_arm() -> pin.Model:
-    """Return the same from the shipped URDF; shares nothing with the tree but the poses."""
+    """Return the same arms from the shipped URDF; only the mounts' poses are shared code."""
     model = pin.Model()
     waist = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), 'waist')
     center = WAIST.center_of_mass
@@ -88,7 +88,7 @@ def reference_torques(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndar
 
 
 def draw(tree: BodyTree, path: str) -> None:
-    """Write the bodies' origins at a pose, joined as the tree has them, and the mass matrix."""
+    """Draw the bodies' origins at a pose, joined to their parents, and the mass matrix."""
     from matplotlib.figure import Figure
 
     q = np.concatenate(([0.4], *(load('fr3').home,) * 2))
@@ -113,7 +113,7 @@ def draw(tree: BodyTree, path: str) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Find, compare, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--plot', help='picture of the tree and of which joints move which')
+    parser.add_argument('--plot', help='picture of the tree and of its mass matrix')
     arguments = parser.parse_args(argv)
     print('two FR3 on a waist that turns, 15 joints; 200 random states', flush=True)
     tree = dual_arm()

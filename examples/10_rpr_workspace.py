@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Draw where the RPR arm's end effector can be, with how many postures, and its singularities.
+Draw the RPR arm's workspace: how many postures reach each point, and the singularities.
 
-The section holds for every direction, for theta1 turns all of it about the vertical axis. Run
+A section through the vertical axis shows all of it, because joint 1 turns about that axis. Run
 `python examples/10_rpr_workspace.py --plot rpr_workspace.png`.
 """
 
@@ -20,7 +20,7 @@ from franka_dynamics.rpr.kinematics import RprKinematics
 
 
 def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
-    """Return how many of the four branches keep the limits at each radius and height [m]."""
+    """Return how many of the four postures keep the limits at each radius and height [m]."""
     arm = load('rpr')
     kinematics = RprKinematics.from_description(arm)
     lower, upper = arm.limit('lower'), arm.limit('upper')

@@ -3,11 +3,11 @@
 """
 Let the RPR arm draw an ellipse in MuJoCo, by its closed-form kinematics and dynamics.
 
-Positions come from `RprKinematics.inverse_within` (of the postures within the limits the one
-nearest to the last), velocities and accelerations from the analytical Jacobian, torques from
-`RprDynamics`: computed torque, tau = B (ddq_d + Kd de + Kp e) + C dq + g. The arm is MuJoCo's,
-from the MJCF that `urdf.writer` writes, so that nothing of the closed form is in it; it has
-no friction. Run `python examples/11_rpr_tracking.py`.
+Positions come from `RprKinematics.inverse_within` (the posture within the limits that is nearest
+to the previous one), velocities and accelerations from the analytical Jacobian, torques from
+`RprDynamics`: computed torque, tau = B (ddq_d + Kd de + Kp e) + C dq + g. MuJoCo simulates the arm
+from the MJCF that `urdf.writer` writes, which does not use the closed form; it has no friction.
+Run `python examples/11_rpr_tracking.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ WIDTHS = np.array([0.15, 0.08, 0.12])  # m, of the ellipse, x and y together
 TURNS, DURATION = 2, 4.0  # s
 GAIN, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: errors decay as two equal poles at 20/s
 PERIOD, PARTS = 1e-3, 10  # s between two torques, and steps of the physics in it
-OFF = np.array([0.02, 0.01, -0.02])  # how far from the ellipse the arm begins [rad, m, rad]
+# The joints' offsets from the ellipse at the start [rad, m, rad].
+OFF = np.array([0.02, 0.01, -0.02])
 WAYS = ('computed torque', 'gravity and the same gains', 'torques alone, from the ellipse')
 
 
@@ -99,7 +100,7 @@ def follow(way: str, desired: Desired) -> Followed:
     for k in range(len(desired.times)):
         q, dq = data.qpos.copy(), data.qvel.copy()
         correction = GAIN * (desired.q[k] - q) + DAMPING * (desired.dq[k] - dq)
-        if alone:  # the middle of the cycle, for the torque is held over it
+        if alone:  # at the middle of the cycle, because the torque is held for the whole cycle
             n = min(k + 1, len(desired.times) - 1)
             middle = (0.5 * (each[k] + each[n]) for each in (desired.q, desired.dq, desired.ddq))
             tau = rpr.inverse_dynamics(*middle)
