@@ -1,18 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Inverse dynamics of many states of the Franka: ours and others', in interleaved rounds.
+Inverse dynamics of many states of a Franka arm: this package and others, in interleaved rounds.
 
     python benchmarks/batch.py [--largest 1e7] [--threads N] [--least]
 
 The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
-Each round calls every candidate for a while, one after the other, so that what disturbs the
-machine disturbs all; the table gives medians over the rounds, and ratios are medians of the
-rounds' ratios. The first call of a while wakes threads and fills caches and does not count. What
-other processes did meanwhile is measured, and said where it was more than a little. On a machine
-that others use, `--least` takes the shortest call of all instead: one in which nothing came
-between, which on one thread happens, and on all of them at once hardly ever does.
+Each round calls every candidate in turn, so that other work on the machine disturbs all alike. The
+table gives medians over the rounds; ratios are medians of the rounds' ratios. The first call in a
+turn wakes threads and fills caches and is not counted. The load by other processes is measured and
+printed if it is above 0.1 cores. On a shared machine `--least` takes the shortest call instead,
+which on one thread is usually undisturbed, on all threads hardly ever.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 from franka_dynamics.urdf.writer import write_urdf
 
-LOOPED = 10_000  # a Python loop costs the same per state however many there are
-TURN_SECONDS = 0.03  # of one candidate in a round; at least one call
-ROUNDS_SECONDS = 10.0  # of all rounds at one size; at least three rounds
-QUIET = 0.1  # cores that others may keep busy before the table says so
+LOOPED = 10_000  # states in a Python loop; its cost per state does not depend on their number
+TURN_SECONDS = 0.03  # [s] for a candidate in a round; at least one call
+ROUNDS_SECONDS = 10.0  # [s] for all rounds at one size; at least three rounds
+QUIET = 0.1  # cores kept busy by other processes above which the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
 OURS, FILLED, SINGLE = 'ours', 'ours, out=', 'ours, float32'
 FRAX = 'frax (JAX, jit and vmap)'
-# How many of q, dq and ddq the others of our methods take.
+# How many of q, dq and ddq each method takes.
 METHODS = {
     'mass_matrix': 1,
     'inverse_dynamics_derivatives': 3,
@@ -64,14 +63,14 @@ MUJOCO, ROLLOUT = 'loop of mj_inverse', 'MuJoCo rollout (forward)'
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something to time: a call, and how many of the N states it does."""
+    """A function to time, and the number of states that it computes."""
 
     call: Callable[[], object]
     states: int
 
 
 def candidates(states: JointStates, out: np.ndarray, threads: int) -> dict[str, Candidate]:
-    """Return what is compared, ready to be called on N states."""
+    """Return the candidates, ready to be called on N states."""
     description = load('fer')
     count = len(out)
     reference = PinocchioModel(description)
@@ -124,7 +123,7 @@ def has_frax() -> bool:
 
 
 def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
-    """Return frax's torques of these states, in float64, once they are ours."""
+    """Return frax's torques of these states in float64, after they are copied from the device."""
     import frax
     import jax
 
@@ -134,7 +133,7 @@ def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
         path = Path(folder) / 'fer.urdf'
         path.write_text(write_urdf(arm), encoding='utf-8')
         robot = frax.Robot(str(path))
-    # An arm that rests feels gravity as if its base accelerated the other way.
+    # Gravity enters as an upward acceleration of the base.
     upwards = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
     torques = jax.jit(jax.vmap(lambda q, dq, ddq: robot.rnea(q, dq, ddq, upwards, None)))
     given = [jax.numpy.asarray(array) for array in rows]
@@ -146,7 +145,7 @@ def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
 
 
 def nanoseconds(candidate: Candidate, least: bool = False) -> float:
-    """Return what one state takes, over calls in a row, or in the shortest of them."""
+    """Return nanoseconds per state, over successive calls, or of the shortest of them."""
     candidate.call()
     begun = [time.perf_counter()]
     while len(begun) < 2 or begun[-1] - begun[0] < TURN_SECONDS:
@@ -157,7 +156,7 @@ def nanoseconds(candidate: Candidate, least: bool = False) -> float:
 
 
 def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.ndarray], float]:
-    """Return nanoseconds per state of every round, and the cores that others kept busy."""
+    """Return nanoseconds per state of every round, and the cores busy with other processes."""
     start = time.perf_counter()
     for candidate in listed.values():
         nanoseconds(candidate)
@@ -177,8 +176,10 @@ def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.nda
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--largest', type=float, default=1e7, help='number of states to end at')
-    parser.add_argument('--threads', type=int, default=available_threads(), help='of all')
+    parser.add_argument('--largest', type=float, default=1e7, help='largest number of states')
+    parser.add_argument(
+        '--threads', type=int, default=available_threads(), help='threads of every candidate'
+    )
     parser.add_argument('--least', action='store_true', help='the shortest call, not the median')
     arguments = parser.parse_args()
     print(f'{machine()}, mujoco {mujoco.__version__}; {arguments.threads} threads.')

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`franka-dynamics demo` many times, a line each: what a machine makes of it, quiet or busy.
+Run `franka-dynamics demo` several times on a quiet or a busy machine; print a line for each run.
 
 python benchmarks/demo_runs.py --runs 10
 python benchmarks/demo_runs.py --runs 10 --busy 4 --no-realtime
@@ -58,8 +58,12 @@ def main() -> None:
     """Run and print; busy processes end with this one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--runs', type=int, default=10)
-    parser.add_argument('--busy', type=int, default=0, help='busy processes beside it')
-    parser.add_argument('--no-realtime', action='store_true', help='as without permission')
+    parser.add_argument(
+        '--busy', type=int, default=0, help='number of busy processes beside the demonstration'
+    )
+    parser.add_argument(
+        '--no-realtime', action='store_true', help='run without real-time scheduling'
+    )
     arguments, options = parser.parse_known_args()
     environment = {**os.environ, **({SWITCH: OFF} if arguments.no_realtime else {})}
     busy = [

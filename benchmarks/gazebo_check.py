@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What an arm in Gazebo does: hold, track, pause, reset, real-time factors.
+Measure an arm in Gazebo: hold, track, pause, reset, real-time factors.
 
 gazebo.launch.py is launched, where `gz` and `ros2` are installed. `make gazebo-check`.
 """
@@ -46,24 +46,25 @@ NOT_HERE = (
 )
 PROGRAMS = {'gz': 'gz.msgs', 'ign': 'ignition.msgs'}
 START_S, ANSWER_S, ATTEMPTS = 90.0, 30.0, 3
-PLANNED_S = 5.0  # until a reference is sent again
+PLANNED_S = 5.0  # [s] after which a reference that was not answered is sent again
 COMMAND = 'feedforward: Command'
 
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
-# Real time that simulated time stands for, and simulated time to come back in after a reset.
+# Duration of the pause in real time, and simulated time that the arm has to recover after a reset
+# [s].
 PAUSED_S, RECOVERY_S = 3.0, 8.0
-STILL_RAD = 1e-4  # that no joint moves in a fifth of a second
+STILL_RAD = 1e-4  # an arm stands still if no joint moves further in a fifth of a second
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One row of the table: a value, and what it may be at most (None: only reported)."""
+    """One row of the table: a value and its bound (None: no bound)."""
 
     name: str
     value: float
     unit: str
     most: float | None = None
-    reached: float | None = None  # the real-time factor meanwhile
+    reached: float | None = None  # the real-time factor during the check
 
     def __str__(self) -> str:
         reached = '' if self.reached is None else f' (reached {self.reached:.2f})'
@@ -73,7 +74,7 @@ class Figure:
 
     @property
     def fine(self) -> bool:
-        """Whether the bound, if there is one, is kept; NaN keeps none."""
+        """Whether the value keeps its bound, if there is one; NaN does not."""
         return self.most is None or self.value <= self.most
 
 
@@ -82,11 +83,11 @@ class Gazebo:
 
     def __init__(self, robot_type: str, folder: Path, factor: float) -> None:
         self._log = (folder / 'launch.log').open('wb')
-        # Fortress calls its program and its messages by another name.
+        # Gazebo Fortress has other names for its program and messages.
         self._program, self._package = next(
             (name, package) for name, package in PROGRAMS.items() if shutil.which(name)
         )
-        # Paced from its first step on: the world as it is installed, with another factor.
+        # A copy of the installed world with the wanted real-time factor.
         installed = share_directory() / 'config' / 'gazebo_world.sdf'
         world = folder / 'world.sdf'
         world.write_text(
@@ -106,11 +107,11 @@ class Gazebo:
         )
 
     def pause(self, on: bool) -> None:
-        """Stop time, or let it go on."""
+        """Pause or resume simulated time."""
         self._ask('control', 'WorldControl', f'pause: {str(on).lower()}')
 
     def reset(self) -> None:
-        """Put time and joints back to where they began."""
+        """Reset simulated time and joints."""
         self._ask('control', 'WorldControl', 'reset: {all: true}')
 
     def pace(self, factor: float) -> None:
@@ -121,7 +122,7 @@ class Gazebo:
         asked = f'{self._program} service -s /world/franka/{service} --timeout 5000'
         kinds = f'--reqtype {self._package}.{kind} --reptype {self._package}.Boolean'
         command = [*asked.split(), *kinds.split(), '--req', request]
-        # On a busy machine Gazebo may not be found within the 5 s that are waited for it.
+        # The service call waits 5 s for Gazebo, which may be too short on a busy machine.
         for _ in range(ATTEMPTS):
             answer = subprocess.run(
                 command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=ANSWER_S
@@ -141,15 +142,16 @@ class Gazebo:
 
 
 class Session:
-    """Watches the arm over ROS while a world is asked to do things to it."""
+    """Watches the arm over ROS while Gazebo is controlled by its services."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self._usual = self.factor = options.real_time_factor  # the factor that is asked for
+        self._usual = self.factor = options.real_time_factor  # the requested real-time factor
         self._arm, self._seconds = load(options.robot_type), options.seconds
         self._factors = options.factors
         self._home = home_pose(self._arm)
         self._node = rclpy.create_node('gazebo_check')
-        self._executor = EventsExecutor()  # a fifth of the other's time for a message
+        # Takes a fifth of the time of the SingleThreadedExecutor per message.
+        self._executor = EventsExecutor()
         self._executor.add_node(self._node)
         self.states: list[tuple[float, np.ndarray]] = []
         self.diagnostics: dict[str, dict[str, str]] = {}
@@ -198,7 +200,7 @@ class Session:
         """Return counts of the node's diagnostics, as they are now."""
         self.diagnostics.pop(COMMAND, None)
         now = self.states[-1][0] if self.states else 0.0
-        # What was on its way is older.
+        # Messages sent before are older.
         self.until(
             lambda: COMMAND in self.diagnostics and self._told_at[COMMAND] >= now,
             "the node's diagnostics",
@@ -232,7 +234,7 @@ class Session:
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
         self.planned.clear()
         give_up = time.monotonic() + START_S
-        # Again, where the node has not found this publisher yet, or is not commanding just now.
+        # Send again if the node has not discovered this publisher yet, or is not commanding.
         while not self.planned and time.monotonic() < give_up:
             self._reference.publish(message)
             asked = time.monotonic()
@@ -242,7 +244,7 @@ class Session:
         return trajectory_of(self.planned[-1])
 
     def add_motion_terms(self, add: bool) -> None:
-        """Let the node add M ddq_d and C dq to gravity, or not."""
+        """Switch the node's inertia and Coriolis terms on or off."""
         with NodeClient('feedforward', ANSWER_S) as client:
             client.set_all({'terms.inertia': add, 'terms.coriolis': add})
 
@@ -297,7 +299,7 @@ class Session:
         yield Figure('pause: stops', self.counts('stops')[0] - stops, '', 0)
 
     def reset(self, world: Any) -> Iterator[Figure]:
-        """Put everything back in mid-motion; the node finds the arm elsewhere, at time zero."""
+        """Reset during a motion; the node then gets states at time zero, from another position."""
         self.play(self._seconds, 0.3)
         self.simulate(0.4 * self._seconds)
         before = self.states[-1][0]
@@ -342,7 +344,7 @@ CHECKS = ('hold', 'track', 'pause', 'reset', 'paces')
 
 
 def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
-    """Do the chosen checks, each figure as soon as it is measured."""
+    """Run the chosen checks and print each figure as soon as it is measured."""
     rclpy.init()
     session = Session(options)
     world: Any = None
@@ -362,13 +364,19 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Check; 0 all bounds kept or no Gazebo here, 1 one missed."""
+    """Run the checks; return 1 if a bound is missed, 0 otherwise or without Gazebo."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--robot-type', default='fr3')
-    parser.add_argument('--seconds', type=float, default=8.0, help='simulated, of each check')
-    parser.add_argument('--real-time-factor', type=float, default=1.0, help='between the checks')
+    parser.add_argument(
+        '--seconds', type=float, default=8.0, help='simulated duration of each check'
+    )
+    parser.add_argument(
+        '--real-time-factor', type=float, default=1.0, help='real-time factor between the checks'
+    )
     factors = [0.02, 0.04, 0.25, 5.0]
-    parser.add_argument('--factors', type=float, nargs='+', default=factors, help='to try')
+    parser.add_argument(
+        '--factors', type=float, nargs='+', default=factors, help='real-time factors to try'
+    )
     parser.add_argument('--checks', nargs='+', choices=CHECKS, default=CHECKS)
     parser.add_argument('--json', type=Path, metavar='FILE')
     options = parser.parse_args(argv)

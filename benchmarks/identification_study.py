@@ -1,18 +1,18 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What an identified arm is worth on runs left out: simulated FR3 with a hand in slow work.
+How well identified arms predict left-out runs: simulated FR3 with a hand, moving slowly.
 
     python benchmarks/identification_study.py [--draws 6] [--first 0]
 
-Every draw is another arm: links drawn around the published set by 3 to 15 %, friction of shapes
-that no model here has (three slip elements, a Stribeck velocity of its own, load-dependent
-Coulomb friction), torque sensors with offsets of their own in every run, ripple, a lag, a cable
-that pulls, and two joints that hardly move. Torques are MuJoCo's inverse dynamics. Four runs of
-60 s at 30 or 100 Hz, over which friction cools by up to 30 %, are what `identify` is given. A draw
+Every draw is another random arm: inertias 3 to 15 % off the published set; friction that no model
+of this package can represent (three slip elements, a random Stribeck velocity, load-dependent
+Coulomb friction); torque sensors with a new offset in every run, ripple and a lag; a pulling
+cable; two joints that hardly move. Torques are MuJoCo's inverse dynamics. `identify` gets four
+runs of 60 s at 30 or 100 Hz, during which friction changes by up to 30 % as the arm cools. A draw
 takes 2 to 3 s of processor time. Printed are left-out errors E [N m], draw by draw, beside those
 of the published set and what the true inertias leave with friction fitted alike to the other runs:
-what is above that is the identified inertias' doing.
+any error above that comes from the identified inertias.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ STRONGEST = float(ARM.limit('effort').max())
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One arm as it is, and what is wrong with its sensors."""
+    """A random arm and the errors of its sensors."""
 
     arm: ArmDescription
     friction: MaxwellSlipFriction
     rate: float
     resting: np.ndarray
     load_share: np.ndarray  # Coulomb friction per N m of rigid torque
-    ripple: np.ndarray  # [N m], twenty to a turn of the joint
+    ripple: np.ndarray  # amplitude [N m], twenty periods per turn of the joint
     cable: np.ndarray  # [N m/rad]
     lag: float  # [s] of effort behind position
-    offset: float  # of a torque sensor in one run, as a part of its limit
+    offset: float  # offset of a torque sensor in one run, relative to the torque limit
 
 
 def drawn(seed: int) -> Draw:
-    """Return one arm."""
+    """Return a random arm."""
     rng = np.random.default_rng(seed)
     n = ARM.n
     part = ARM.limit('effort') / STRONGEST
@@ -97,7 +97,7 @@ def drawn(seed: int) -> Draw:
 
 
 def recorded(draw: Draw, seed: int, warmth: float) -> Recording:
-    """Return a run, its friction `warmth` times the arm's."""
+    """Return a recorded run whose friction is `warmth` times the arm's."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(DURATION_S * draw.rate) + 1) / draw.rate
     reach, home = rng.uniform(0.15, 0.5) * np.where(draw.resting, 0.02, 1.0), np.array(ARM.home)
@@ -153,7 +153,8 @@ def main() -> None:
     arguments = parser.parse_args()
     owns, trues = [], []
     for seed in range(arguments.first, arguments.first + arguments.draws):
-        # The true arm stands among the published sets to have its friction fitted alike.
+        # The true arm is treated as one more published set, so that its friction is fitted in the
+        # same way.
         result = identify(runs(seed), ARM, [ARM, drawn(seed).arm], OPTIONS)
         own, best, true = (
             [part.error for part in one.parts] for one in (result.arm_score, *result.published)

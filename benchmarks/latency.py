@@ -1,13 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Round trip of a joint state through the node, beside a bare relay that only copies.
+Round-trip time of a joint state through the node, compared with a bare relay that only copies.
 
     python benchmarks/latency.py [--rounds 10] [--seconds 3]
 
 Both run as processes of their own under the same scheduling; a probe publishes joint states and
-times the replies, in interleaved rounds of one run. The relay is rclpy as a tutorial has it:
-SingleThreadedExecutor, a JointState decoded, seven numbers copied, a Float64MultiArray published.
+times the replies, in interleaved rounds of one run. The relay is written like an rclpy tutorial: a
+SingleThreadedExecutor, which decodes a JointState, copies seven numbers and publishes a
+Float64MultiArray.
 """
 
 from __future__ import annotations
@@ -31,28 +32,29 @@ from franka_dynamics.ros.node_group import use_isolated_network
 DEVICES, NODES_COMMAND = ('node', 'relay'), 'feedforward/command'
 RATE_HZ = 1000.0
 HOME = Path(__file__).resolve().parent
-_WARM_UP_S = 0.5  # of each round, not counted
-_START_S = 120.0  # only reached where something is broken
+_WARM_UP_S = 0.5  # [s] at the start of each round, not counted
+_START_S = 120.0  # [s]; reached only if something is broken
 _SLOWLY_S = 2e-3
-_STATES = 64  # different ones in a row
-_SECOND, _FROM_END = struct.Struct('<d'), 6 * 8  # of the seven values at a command's end
+_STATES = 64  # number of different joint states, sent in turn
+# Format and position of the second of seven values, counted from the end of a command.
+_SECOND, _FROM_END = struct.Struct('<d'), 6 * 8
 
 
 @dataclass
 class Round:
-    """When each state of one round of one device was sent, and answered (NaN: never) [s]."""
+    """Times at which each state of a round was sent and answered [s]; NaN if never answered."""
 
     sent: np.ndarray
     replied: np.ndarray
 
     @property
     def trips(self) -> np.ndarray:
-        """The round trips of what was answered [s]."""
+        """Round-trip times of the answered states [s]."""
         return (self.replied - self.sent)[np.isfinite(self.replied)]
 
     @property
     def lost(self) -> int:
-        """How many states were never answered."""
+        """Number of states that were never answered."""
         return int(np.isnan(self.replied).sum())
 
 
@@ -60,8 +62,8 @@ class Probe:
     """
     Publishes serialized joint states and times the replies.
 
-    Positions differ by a microradian from state to state, so that a reply tells by its second
-    value which state it answers, however late it comes.
+    Positions differ by a microradian from state to state, so that the second value of a reply
+    identifies the state it answers, however late the reply is.
     """
 
     def __init__(self) -> None:
@@ -94,7 +96,8 @@ class Probe:
             for k in range(_STATES)
         ]
         self._publishers: dict[str, Any] = {}
-        self._line: dict[str, tuple[float, float]] = {}  # of the replies over the state's number
+        # Line through the replies' second values over the number of the state.
+        self._line: dict[str, tuple[float, float]] = {}
         self._reply: float | None = None
         self._replied_at = 0.0
         for device in DEVICES:
@@ -114,13 +117,13 @@ class Probe:
         self._reply = _SECOND.unpack_from(data, len(data) - _FROM_END)[0]
 
     def learn(self, device: str) -> None:
-        """Publish slowly until replies are steady, then learn what they are."""
+        """Publish slowly until the replies are steady, then note the reply to each state."""
         ends = []
         for number in (0, _STATES - 1):
             until = time.monotonic() + _START_S
             recent: list[float] = []
-            # The node's torque rises to its value first. On a busy machine not every state is
-            # answered in time.
+            # The node's torque first ramps up. On a busy machine some states are not answered in
+            # time.
             while not (len(recent) > 100 and np.ptp(recent[-100:]) < 1e-9):
                 reply = self._ask(device, number)
                 recent += [] if reply is None else [reply]
@@ -140,16 +143,16 @@ class Probe:
     def measure(
         self, device: str, seconds: float, rate: float, warm_up: float = _WARM_UP_S
     ) -> Round:
-        """Send at a rate for a while, from where it answers on; return the round."""
+        """Send states at a rate [Hz] once the device answers; return the round."""
         until = time.monotonic() + _START_S
-        # The node has stopped since its last round, and trusts no state at once.
+        # The node stopped after its last round and needs several good states before it commands.
         while self._ask(device, 0) is None and time.monotonic() < until:
             pass
         not_counted, count = round(warm_up * rate), round((seconds + warm_up) * rate)
         made = Round(np.zeros(count), np.full(count, np.nan))
         line, deadline = self._line[device], time.perf_counter()
         for k in range(count):
-            # Never a burst: where the probe was held up, the next state is due a period later.
+            # No bursts: after a delay of the probe the next state is due one period later.
             deadline = max(deadline, time.perf_counter() - 0.5 / rate) + 1.0 / rate
             made.sent[k] = time.perf_counter()
             self._send(device, k % _STATES)
@@ -161,7 +164,7 @@ class Probe:
         return counted
 
     def _collect(self, until: float, line: tuple[float, float], newest: int, made: Round) -> None:
-        """Wait, and note the replies that come meanwhile."""
+        """Wait, and note the replies."""
         while (left := until - time.perf_counter()) > 0.0:
             self._reply = None
             self._executor.spin_once(timeout_sec=left)
@@ -179,7 +182,7 @@ class Probe:
 
 
 def remapped(device: str, command: str) -> list[str]:
-    """Return the words that give a device its own topics."""
+    """Return the command-line arguments that give a device its own topics."""
     topics = {'joint_states': f'/{device}/joint_states', command: f'/{device}/command'}
     return ['--ros-args', *(word for pair in topics.items() for word in ('-r', ':='.join(pair)))]
 
@@ -187,7 +190,7 @@ def remapped(device: str, command: str) -> list[str]:
 @contextmanager
 def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     """Run the node and the relay as processes."""
-    # The node stops after each of its rounds, while the relay is measured.
+    # The node gets no states while the relay is measured, and stops; restarts must not be limited.
     options = ['-p', 'target:=mujoco', '-p', 'max_restarts:=1000', '--log-level', 'error']
     node = ['-m', 'franka_dynamics.ros.feedforward_node', *remapped('node', NODES_COMMAND)]
     words = {
@@ -208,7 +211,9 @@ def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--rounds', type=int, default=10)
-    parser.add_argument('--seconds', type=float, default=3.0, help='of each round of each device')
+    parser.add_argument(
+        '--seconds', type=float, default=3.0, help='duration of each round of each device [s]'
+    )
     arguments = parser.parse_args()
     use_isolated_network()
     from franka_dynamics.ros.realtime import request_realtime
@@ -223,7 +228,8 @@ def main() -> int:
             for device in DEVICES:
                 rounds[device].append(probe.measure(device, arguments.seconds, RATE_HZ))
     print(f'{machine()}; {no_realtime or "SCHED_FIFO"}; at {RATE_HZ:.0f} Hz')
-    # Of each pair of neighbouring rounds, so that a stall of the machine spoils one pair only.
+    # The ratio of each pair of neighbouring rounds, so that a stall of the machine affects one
+    # pair only.
     shares = [
         np.percentile(node.trips, (50, 99)) / np.percentile(relay.trips, (50, 99))
         for node, relay in zip(rounds['node'], rounds['relay'])

@@ -1,15 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How long services, parameters and references hold up the torque.
+How long the torque waits while services, parameters and references are handled.
 
     python benchmarks/services.py [--rounds 5]
 
 The node runs as a process of its own. A driver publishes joint states at 1 kHz and notes how long
 each waits for the next command; a client, a third process, makes one request at a time.
 
-Reported is the longest wait around each request beside that of as many seconds without any, which
-is the machine's own.
+The table gives the longest wait around each request, and the longest wait during as many seconds
+without requests, which is due to the machine.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ _ROUND_S = 1.0
 
 
 class Driver:
-    """Publishes joint states, and notes when commands come."""
+    """Publishes joint states, and notes the times of the commands."""
 
     def __init__(self) -> None:
         from franka_dynamics.ros.realtime import request_realtime
 
-        # Before rclpy.init: the middleware's threads, which bring the commands, inherit it.
+        # Before rclpy.init, because the middleware's threads inherit the scheduling.
         request_realtime()
         self._probe = Probe()
 
     def drive(self, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return when each state of some seconds was sent, and when commands came [s]."""
+        """Publish for some seconds; return the times of the states and of the commands [s]."""
         made = self._probe.measure('node', seconds, RATE_HZ, warm_up=0.0)
         return made.sent, np.sort(made.replied[np.isfinite(made.replied)])
 
@@ -79,7 +79,7 @@ def longest_wait(sent: np.ndarray, arrivals: np.ndarray) -> float:
 
 
 class Client:
-    """Makes the requests that are named on standard input, one a line; answers when done."""
+    """Makes the requests named on standard input, one per line; prints a line after each."""
 
     def __init__(self) -> None:
         rclpy.init()
@@ -109,7 +109,7 @@ class Client:
         return future.result()
 
     def request(self, line: str) -> None:
-        """Make one request; raise if it is not answered, or refused that should be taken."""
+        """Make one request; raise if it is not answered, or refused although it is valid."""
         words = line.split()
         if words[0] == 'nothing':
             time.sleep(0.5)
@@ -122,7 +122,8 @@ class Client:
         elif words[0] == 'clear_fault':
             self._call('clear_fault')
         elif words[0] == 'lifecycle,':
-            illegal = Transition(id=Transition.TRANSITION_CONFIGURE)  # it is active
+            # Illegal, because the node is active.
+            illegal = Transition(id=Transition.TRANSITION_CONFIGURE)
             self._call('change_state', transition=illegal)
         else:
             entries = [
@@ -151,7 +152,7 @@ def standing_still() -> Any:
 
 
 def serve_requests() -> None:
-    """Be the client, under ordinary scheduling: it stands for somebody's other machine."""
+    """Run as the client, under ordinary scheduling, in place of a program on another machine."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     client = Client()
     print('ready', flush=True)
@@ -174,7 +175,7 @@ def processes(words: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     try:
         yield asking
     finally:
-        asking.kill()  # which waits for its standard input and heeds no other signal
+        asking.kill()  # it waits for standard input, where SIGINT does not end it
         node.terminate()
         for process in (asking, node):
             process.wait()
@@ -190,7 +191,7 @@ def run(rounds: int) -> dict[str, list[float]]:
         assert asking.stdin is not None and asking.stdout is not None
         asking.stdout.readline()
         driver.wait_for_commands()
-        driver.drive(_ROUND_S)  # without a break, after which the node would count states anew
+        driver.drive(_ROUND_S)  # without a pause, after which the node would wait for new states
         for _ in range(rounds):
             for request in REQUESTS:
                 asking.stdin.write(request + '\n')

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The node under a kilohertz of joint states for a long time: its memory must not grow.
+Feed the node joint states at 1 kHz for a long time: its memory must not grow.
 
     python benchmarks/soak.py [--seconds 600]
 
@@ -22,7 +22,7 @@ from latency import devices, Probe, RATE_HZ
 from franka_dynamics.ros.node_group import use_isolated_network
 
 MOST_GROWTH_MIB = 1.0
-_PIECE_S = 2.0  # between two looks at the time
+_PIECE_S = 2.0  # [s] between two readings of the clock
 
 
 def resident_mib(pid: int) -> float:
@@ -32,7 +32,7 @@ def resident_mib(pid: int) -> float:
 
 
 def main() -> int:
-    """Soak; return whether memory stayed."""
+    """Run; return 1 if the memory grew by more than 1 MiB."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--seconds', type=float, default=600.0)
     arguments = parser.parse_args()

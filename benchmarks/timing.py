@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What machine figures are from, and how busy it is."""
+"""The machine that figures come from, and its load."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 """
 Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
 
-Kwon, section 3, for any mechanism: the tree is cut where its loops close, every loop says
-which two bodies must coincide and in which directions, and the motors' torques follow from the
-tree's by virtual work. A joint at the cut stays in the tree as a joint of a body without mass
+Kwon, section 3, for any mechanism: every loop is cut at one joint, which leaves a tree. A loop
+names the two bodies that must coincide, and in which directions. The motors' torques follow from
+the tree's by virtual work. A joint at the cut stays in the tree as a joint of a body without mass
 (Kwon's joint 5), so that its tree torque is zero.
 """
 
@@ -25,31 +25,35 @@ from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3
 from ..typing import Array
 
-# Rows that pick from a relative twist (v, omega) in the space frame what a loop closes.
+# Selections of the components of a relative twist (v, omega) in the space frame that a loop
+# closes.
 SPATIAL = np.eye(6)
 SPHERICAL = np.eye(6)[3:]
 PLANAR_XY = np.eye(6)[[0, 1, 5]]
 _CLOSED = 1e-15  # rad or m
-_ROUNDING = 1e-12  # rad or m, where Newton steps may stop to help in a mechanism of metres
+# Rad or m, the rounding error at which Newton steps no longer reduce the residual.
+_ROUNDING = 1e-12
 _MOST_STEPS = 50
-_LONGEST_STEP = 0.5  # rad or m, so that a bad guess does not jump into another assembly
+# Rad or m, so that a bad guess does not lead to another assembly of the mechanism.
+_LONGEST_STEP = 0.5
 _SINGULAR = 1e8  # condition number of g_p beyond which J_p has lost half its digits
 
 
 @dataclass(frozen=True, eq=False)
 class Loop:
     """
-    Two bodies of a tree that are one and the same.
+    A loop: two bodies of a tree that are the same body of the mechanism.
 
     Parameters
     ----------
     first, second : int
-        Their numbers. What is fixed to both must coincide: `first_frame`, a pose in the first
-        body, and `second_frame`, a pose in the second (both the identity if not given).
+        Numbers of the two bodies. `first_frame`, a pose in the first body, and `second_frame`, a
+        pose in the second, must coincide (both the identity if not given).
     directions : array_like, shape (k, 6)
-        Which combinations of their relative twist (v, omega) in the space frame the loop closes:
-        SPHERICAL, PLANAR_XY, SPATIAL or rows of one's own. The others are taken to agree by the
-        mechanism's geometry, as all positions do where every axis meets one point.
+        Combinations of the bodies' relative twist (v, omega) in the space frame that the loop
+        makes zero: SPHERICAL, PLANAR_XY, SPATIAL or other rows. The remaining directions must
+        agree by the mechanism's geometry, as all positions do where every axis passes through one
+        point.
 
     Raises
     ------
@@ -101,12 +105,12 @@ class ClosedChain:
     Parameters
     ----------
     tree : BodyTree
-        Cut open; see the module's docstring about the joint at a cut.
+        The mechanism after the cuts; the module's docstring says what becomes of a cut joint.
     active : sequence of int
-        The joints with motors. All others are passive, and there must be as many of them as the
-        loops close directions.
+        The joints with motors. All others are passive; their number must be the number of
+        directions that the loops close.
     loops : sequence of Loop
-        What closes the tree.
+        The constraints that close the tree.
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
 
@@ -161,7 +165,7 @@ class ClosedChain:
 
     def closure_error(self, q: ArrayLike) -> Array:
         """
-        Return how far the loops are open, (11), shape (..., k).
+        Return the closure error of the loops, (11), shape (..., k).
 
         The displacement of the first body's frame against the second's, translation [m] and
         rotation vector [rad] in the space frame, in each loop's directions.
@@ -211,8 +215,8 @@ class ClosedChain:
         q_active : array_like, shape (active,)
             Positions of the motors [rad or m].
         guess : array_like, shape (n,)
-            A position of all joints, by which the assembly is chosen; its passive entries start
-            a Newton iteration.
+            Positions of all joints near the wanted assembly; the passive ones start a Newton
+            iteration.
 
         Raises
         ------
@@ -257,7 +261,7 @@ class ClosedChain:
         q : array_like, shape (..., n)
             From `assemble` or `follow`.
         dq_active, ddq_active : array_like, shape (..., active)
-            Of the motors.
+            Velocities and accelerations of the motors.
 
         Raises
         ------
@@ -282,7 +286,8 @@ class ClosedChain:
         """
         Return the motors' torques tau_a + J_p^T tau_p, (13), shape (..., active) [N m].
 
-        `tree_dynamics` gives the tree's own torques, of which tau_p need not be zero.
+        `tree_dynamics` gives the torques of the cut tree, in which those of the passive joints,
+        tau_p, need not be zero.
         """
         reduction = np.swapaxes(self.reduction(motion.q), -1, -2)
         return apply(reduction, self.tree_dynamics(motion).tau)

@@ -23,9 +23,9 @@ class ParameterDerivatives:
     """
     Derivatives by the ten parameters of every body, in `LinkInertia.parameters()` order.
 
-    `wrench` (..., n, 6, n, 10): F_i by body j's parameters, in body i's frame; `tau`
-    (..., n, n, 10). Both are linear: times all parameters, and with the rotors' and the tool's
-    share added, they give wrench and torque themselves.
+    `wrench` (..., n, 6, n, 10): F_i by body j's parameters, in body i's frame; `tau` (..., n, n,
+    10). Wrench and torque are linear in the parameters: these derivatives times all parameters,
+    plus the contributions of the rotors and of the tool's wrench.
     """
 
     wrench: Array
@@ -64,9 +64,9 @@ def differentiate_by_parameters(
 @dataclass(frozen=True, eq=False)
 class MotorDerivatives:
     """
-    How the motors' torques change while the loops stay closed; a = number of motors.
+    Derivatives of the motors' torques with the loops kept closed; a = number of motors.
 
-    `by_eta` (..., a, n + 1, 6): by joint twists and tool, the motors' motion held. `by_q`,
+    `by_eta` (..., a, n + 1, 6): by joint twists and tool, at a fixed motion of the motors. `by_q`,
     `by_dq`, `by_ddq` (..., a, a): by the motors' own positions, velocities, accelerations.
     `by_parameters` (..., a, n, 10): by the bodies' inertial parameters.
     """
@@ -82,10 +82,10 @@ def reduced_torque_derivative(chain: ClosedChain, motion: ChainMotion) -> Deriva
     """
     Return d tau_motors / d lambda, (14) corrected; `full` has shape (..., a, 9n + 6).
 
-    lambda = [eta, q, dq, ddq] of the tree, all taken to be independent, as in Kwon:
+    lambda = [eta, q, dq, ddq] of the tree, whose entries count as independent, as in Kwon:
     -G_a + g_a^T g_p^{-T} G_p + [1, J_p^T] S with tau_hat = g_p^{-T} tau_p. Rows of G_a and G_p
     are tau_hat^T dg with the signs that g has: row 2 of the five-bar's G_a is -tau_hat^T dw4',
-    and row 3 of its G_p is -tau_hat^T dw5', which the print has as zero.
+    and row 3 of its G_p is -tau_hat^T dw5', which Kwon prints as zero.
     """
     tree = _differentiate(chain, motion)
     return Derivative(_reduced(chain, motion, tree), chain.tree.n)
@@ -93,11 +93,11 @@ def reduced_torque_derivative(chain: ClosedChain, motion: ChainMotion) -> Deriva
 
 def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivatives:
     """
-    Return the motors' torques by what a designer and a controller can change.
+    Return the derivatives of the motors' torques by motion, joint axes and inertial parameters.
 
-    (14) completed by the chain rule: the passive joints' positions, velocities and accelerations
-    follow such that poses, twists and accelerations at the loops stay equal, of which
-    Algorithm 1 gives the derivatives.
+    (14) completed by the chain rule: positions, velocities and accelerations of the passive joints
+    change so that poses, twists and accelerations at the loops stay equal. Algorithm 1 gives the
+    derivatives of these three.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ and the joints' positions, velocities and accelerations. Everything about body i
 frame; twists and eta are (v, omega), wrenches (force, moment), where Kwon has (omega, v) and
 (moment, force).
 
-Where the print is not followed: line 30's second term is -(ad_V^T G + ad*_{GV}) P; Ad_i is the
+Corrections of the printed text: line 30's second term is -(ad_V^T G + ad*_{GV}) P; Ad_i is the
 joint's own Ad(exp([A_i] q_i)), not the product from the base; lines 3 and 4 are left out, since
 lines 7 and 8 give them with V_0 = 0; dtau_i has the term -F_i^T ad_{A_i} in joint i's own block;
 sums over children replace i + 1; and Kwon's last six columns, identically zero as printed,
@@ -149,8 +149,8 @@ def differentiate(
     """
     Return every body's motion and wrench, the torques, and their derivatives by lambda.
 
-    Parameters and errors are those of `tree_motion`; the cost grows with n^2. Derivatives by the
-    inertial parameters are in `closed_chain_derivatives`.
+    Parameters and errors are those of `tree_motion`; the cost grows with n^2.
+    `closed_chain_derivatives` has the derivatives by the inertial parameters.
 
     Returns
     -------
@@ -195,13 +195,13 @@ class _Recursion:
 
     def _twists_and_accelerations(self, gravity: Array) -> None:
         """Run (2) and (3) from the base to the tips."""
-        # The base accelerates upwards instead of gravity pulling down: dV_0 = -g.
+        # Gravity enters as an upward acceleration of the base: dV_0 = -g.
         upwards = np.concatenate((-gravity, np.zeros(3)))
         rates = self.dq[..., None] * self.tree.twists  # A_i dq_i
         self.ad_rates = ad(rates)
         self.V = np.empty(rates.shape)
         self.dV = np.empty(rates.shape)
-        # The parent's twist and acceleration seen from the joint at zero, before it moves.
+        # The parent's twist and acceleration in the joint's frame at q_i = 0.
         self.V_before = np.empty(rates.shape)
         self.dV_before = np.empty(rates.shape)
         for i, parent in enumerate(self.tree.parents):
@@ -223,7 +223,7 @@ class _Recursion:
         momentum = apply(self.inertias, self.V)
         self.ad_dual_momentum = ad_dual(momentum)
         self.F = apply(self.inertias, self.dV) - apply(np.swapaxes(self.ad_V, -1, -2), momentum)
-        # What the surroundings exert on the tool is not left for the joints to provide.
+        # The joints need not provide the wrench that the surroundings exert on the tool.
         self.tool_load = -tool_wrench @ self.tool_inverse
         self.F[..., self.tree.tool_body, :] += self.tool_load
         for i in reversed(range(self.n)):
@@ -264,7 +264,7 @@ class _Recursion:
 
     def _outwards(self) -> tuple[Array, Array, Array]:
         """Return displacement, twist and acceleration by lambda (lines 5 to 20)."""
-        # One array for the three, so that one product per body carries them all.
+        # All three in one array, so that one matrix product per body transforms them.
         DPQ = np.zeros((*self.q.shape[:-1], self.n, 3, 6, self.columns))
         before, d_before = ad(self.V_before), ad(self.dV_before)
         ad_twists = ad(self.tree.twists)
@@ -342,7 +342,7 @@ def linearize(
     Return A and B of the rigid-body forward dynamics at a state.
 
     With ddq from M ddq = tau - h, d(ddq)/dx = -M^-1 d ID(q, dq, ddq)/dx and d(ddq)/dtau = M^-1,
-    where ID is the inverse dynamics. Joint friction is not in it.
+    where ID is the inverse dynamics. Joint friction is not included.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm with brakes, sensors and what a real one has besides rigid bodies."""
+"""A simulated arm with brakes, sensors, friction, elastic gears and stops."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ..dynamics.model import GRAVITY
 from ..errors import SettingsError
 from ..typing import Array
 
-_ELASTIC_SUBSTEPS = 2  # of a step, for resonances of up to 200 Hz
+_ELASTIC_SUBSTEPS = 2  # substeps of a time step, for resonances of up to 200 Hz
 _CHORD = 1e-6  # [rad/s] below which the chord of friction is its slope at rest
-# Where recordings of a real FER vibrate [Hz].
+# Frequency bands in which recordings of a real FER show vibration [Hz].
 VIBRATION_BANDS = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
 # [s] Commands that come later than this after one another are no stream that opens the brakes.
 _COMMAND_GAP_S = 0.02
@@ -50,20 +50,19 @@ class Push:
 @dataclass(frozen=True, eq=False)
 class SimulationSettings:
     """
-    What the simulated arm is like.
+    Properties of the simulated arm: friction, gears, sensors, load, surroundings.
 
-    `friction` adds the arm file's friction model, or the one that it has for simulation alone;
-    `elasticity` puts elastic gears between motors and links, and the velocity that is
-    read is then the motors', as recordings of a real FER show. `start` is the first position, the
-    arm's home unless given; `gravity` is in the space frame [m/s^2].
-    `sensor_delay` is how late positions, velocities and efforts are read [s].
-    `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s, N
-    m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is a torque between drives
+    `friction` adds the arm file's friction, or else its `simulated_friction`. `elasticity` puts
+    elastic gears between motors and links; the measured velocity is then the motors', as in
+    recordings of a real FER. `start` is the first position, by default the arm's home; `gravity`
+    is in the space frame [m/s^2]. `sensor_delay` is the delay of positions, velocities and efforts
+    [s]. `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s,
+    N m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is a torque between drives
     and links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints,
-    less on others in proportion to their torque limits; the effort sensors see it.
-    `gravity_compensation` adds g(q) of the arm without `payload` inside the arm, as FCI's robot
-    does. `brake_release_after` is how long commands must have come without a gap before the
-    brakes open [s]; 0 opens them with the first command.
+    less on others in proportion to their torque limits; the effort sensors see it. With
+    `gravity_compensation` the arm itself adds g(q) without `payload`, as a real one does under
+    FCI. The brakes open when commands have come without a gap for `brake_release_after` [s]; 0
+    opens them with the first command.
     """
 
     start: Array | None = None
@@ -94,20 +93,21 @@ class SensorReading:
 
 class ArmSimulation:
     """
-    One arm in MuJoCo, stepped with a torque at a time.
+    One arm in MuJoCo; each step takes a torque.
 
-    The measured effort is what the joint torque sensors see: command plus own compensation. The
-    arm file's friction acts beyond the sensors and is part of what they measure, because it was
-    identified from such measurements (Gaz et al. 2019, section V). Brakes clamp the joints
-    themselves, so a clamped arm's effort sensors see the drives alone. Joints end at stops at the
-    arm's position limits, as the real arm's do; the sensors do not see the stops' torque.
+    The measured effort is the torque at the joint torque sensors: command plus the arm's own
+    gravity compensation. The arm file's friction acts on the link side of the sensors, so the
+    effort contains it, because it was identified from such measurements (Gaz et al. 2019, section
+    V). Closed brakes clamp the links, so that the effort sensors of a braked arm measure the
+    drives' torque alone. Joints end at stops at the arm's position limits, as the real arm's do;
+    the sensors do not see the stops' torque.
 
     Parameters
     ----------
     description : ArmDescription
         The arm without the payload.
     settings : SimulationSettings
-        What it is like.
+        Friction, gears, sensors, load and surroundings.
 
     Raises
     ------
@@ -161,7 +161,7 @@ class ArmSimulation:
             maxlen=1 + round(settings.sensor_delay / TIMESTEP_S)
         )
         self.braked = True
-        self.ran_away = ''  # why the brakes closed for good, if they did
+        self.ran_away = ''  # why the brakes closed for ever; empty if they did not
         self._drive = self._effort = np.zeros(description.n)
         self._note_reading()
         self._steps = 0
@@ -184,7 +184,7 @@ class ArmSimulation:
 
     @property
     def time(self) -> float:
-        """Simulated time [s]; counted, so that it does not drift by rounding."""
+        """Simulated time [s]: a count of steps, so that rounding errors do not add up."""
         return self._steps * TIMESTEP_S
 
     @property
@@ -247,7 +247,7 @@ class ArmSimulation:
 
     def carry(self, payload: LinkInertia) -> None:
         """
-        Carry this instead of what the flange carried before: a gripper takes or gives an object.
+        Replace the load on the flange, as when a gripper takes or releases an object.
 
         Raises
         ------
@@ -259,7 +259,8 @@ class ArmSimulation:
         model = build_mujoco(loaded, gravity=self.settings.gravity, stops=True)
         for name in ('body_mass', 'body_ipos', 'body_inertia', 'body_iquat'):
             getattr(self.model, name)[:] = getattr(model, name)
-        # What follows from them; in a scratch copy, because this resets the state it is given.
+        # MuJoCo's constants that follow from masses and inertias; mj_setConst resets the state of
+        # its data, hence a scratch copy.
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
     def read(self) -> SensorReading:
@@ -313,7 +314,7 @@ class ArmSimulation:
             self.braked = False
 
     def _brake_for_good(self, position: Array, speed: Array) -> None:
-        """Stay where the arm was last seen; MuJoCo itself would put it back to zero."""
+        """Close the brakes at the last position; MuJoCo itself would reset the arm to zero."""
         self.data.qpos[:], self.data.qvel[:] = position, 0.0
         self._mujoco.mj_forward(self.model, self.data)
         joint = int(np.abs(speed).argmax())
@@ -333,10 +334,11 @@ class ArmSimulation:
 
     def _friction(self) -> Array | float:
         """
-        Return friction without the share growing with velocity, which MuJoCo is given as damping.
+        Return the friction torque minus its viscous part, which MuJoCo gets as joint damping.
 
         MuJoCo integrates damping implicitly, so that steep Coulomb friction brakes a light joint
-        without turning it round within a step; the share is the chord of the friction's curve.
+        without reversing it within a step. The damping is the slope of the chord from the origin
+        to the friction curve at the present velocity.
         """
         gear = 0.0 if self.settings.elasticity is None else self.settings.elasticity.damping
         if self._friction_state is None:
@@ -345,7 +347,7 @@ class ArmSimulation:
         speed = self.data.qvel
         velocity = np.where(np.abs(speed) < _CHORD, _CHORD, speed)
         self._friction_state.follow(self.time, self.data.qpos.copy())
-        # Both at a time: what a call costs is not the numbers.
+        # One call for both velocities, because a call costs more than the computation.
         at_rest, moving = self._friction_state.torque(np.array([self._still, velocity]))
         chord = (moving - at_rest) / velocity
         damping = np.maximum(chord, 0.0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a demonstration -> what they say of torques, and of the machine."""
+"""The simulation steps of a demonstration -> drift, tracking errors, torques and rates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import RecordingError
 from ..recordings.recording import Recording
 from ..typing import Array
 
-_STEPS_PER_POINT = 10  # of the picture, which shows a hundred points per second well enough
+_STEPS_PER_POINT = 10  # simulation steps per point of the picture: a hundred points per second
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Tracking:
 
     @property
     def error(self) -> Array:
-        """Wanted minus measured, shape (t, n) [rad]."""
+        """Desired minus measured position, shape (t, n) [rad]."""
         return self.desired - self.measured
 
     @property
@@ -38,7 +38,7 @@ class Tracking:
 
 @dataclass(frozen=True, eq=False)
 class DemoFigures:
-    """What the steps of a demonstration say; torques [N m], times [s], angles [rad]."""
+    """Results of a demonstration; torques [N m], times [s], angles [rad]."""
 
     hold_time: Array
     hold_drift: Array
@@ -62,16 +62,17 @@ def demo_figures(
     Parameters
     ----------
     steps : Recording
-        Of the simulated arm.
+        All steps of the simulated arm.
     hold : tuple of float
-        Between which times the arm was held by feedforward alone [s since the first step].
+        Start and end of the time in which the arm was held by feedforward alone [s since the first
+        step].
     motions : tuple of 2 Trajectory
-        What it was to follow, with feedforward and without.
+        The desired motions, first the one followed with feedforward, then the one without.
 
     Raises
     ------
     RecordingError
-        If there is no step of one of them.
+        If no step lies within one of these times.
 
     """
     time = steps.time
@@ -107,10 +108,10 @@ class DemoRates:
     """
     How the machine kept up with a demonstration.
 
-    `rate` is the arm's steps in a second of real time, `missed` of `steps` went without a new
-    torque. `round_trip` are its 50th and 99th percentiles from state to torque [s]. `processor`
-    is the share of one thread that each process took, `machine` says on what all of it ran.
-    `lockstep` tells whether the arm waited for each torque, and `too_busy` why it had to.
+    `rate` is the number of the arm's steps per second of real time; `missed` of the `steps` had no
+    new torque. `round_trip` holds the 50th and 99th percentiles of the time from state to torque
+    [s]. `processor` is each process's load as a fraction of one thread, `machine` describes the
+    computer. `lockstep` says whether the arm waited for each torque, and `too_busy` why it had to.
     """
 
     rate: float

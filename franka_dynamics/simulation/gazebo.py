@@ -1,12 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What Gazebo is told about an arm: start pose, holding torques, topics, and the model itself.
+An arm for Gazebo: start pose, holding torques, topics, and the model itself.
 
 Gazebo's own joint systems have no start position, so the model driven by them is written with its
-start pose as position zero; whoever talks to it adds the start pose to positions.
-
-`ros.gazebo_direct_node` does, as the receiver of torques for an arm without gz_ros2_control.
+start pose as position zero. `ros.gazebo_direct_node`, the receiver of torques for an arm without
+gz_ros2_control, adds the start pose to the positions.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _FORCE_SYSTEM = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJoin
 
 @dataclass(frozen=True, eq=False)
 class GazeboStart:
-    """Where an arm starts [rad, m] and the torques [N m, N] that hold it there, shape (n,)."""
+    """Start positions [rad, m] and the torques [N m, N] that hold the arm there, shape (n,)."""
 
     position: NDArray[np.float64]
     torque: NDArray[np.float64]
@@ -49,7 +48,7 @@ def force_topic(joint: str) -> str:
 
 
 def state_topic() -> str:
-    """Return the topic on which gz-sim's JointStatePublisher tells the joints' state."""
+    """Return the topic on which gz-sim's JointStatePublisher publishes the joint states."""
     return f'/world/{WORLD}/model/{MODEL}/joint_state'
 
 

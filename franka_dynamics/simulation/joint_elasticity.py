@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Two masses a joint: a motor, an elastic gear that ripples, and the link.
+Elastic joints: a motor and a link, connected by an elastic gear with torque ripple.
 
-What a rigid simulator has not and a torque sensor feels: vibration at the resonance of motor and
-link, driven by the gear's teeth at a frequency that grows with the joint's speed.
+A rigid simulator lacks what real torque sensors measure: vibration at the resonance of motor and
+link, excited by the gear's teeth at a frequency proportional to the joint's speed.
 """
 
 from __future__ import annotations
@@ -70,18 +70,18 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     Return the elastic joints of a Franka arm.
 
     Motor inertias are the reflected ones that Franka gives for the FR3 (as quoted by Drake's
-    franka_description), and appear a quarter as large through torque feedback, as in arms of
-    this family (Albu-Schaeffer, Ott, Hirzinger 2007, "A unified passivity-based control framework
-    for position, torque and impedance control of flexible joint robots", IJRR 26(1)). The rest is
-    fitted to the recording of a real FER of Gaz et al. 2019 at 1 kHz: its torques ripple 38.4
-    times per radian on joints 1 to 4 and 25.6 times on 5 to 7, as the two lobes of a harmonic
-    drive of ratio 120 and 80 do, strongest near 50 Hz; the stiffness puts the resonance of motor
-    and link there.
+    franka_description), divided by four: torque feedback reduces the apparent motor inertia, as in
+    arms of this family (Albu-Schaeffer, Ott, Hirzinger 2007, "A unified passivity-based control
+    framework for position, torque and impedance control of flexible joint robots", IJRR 26(1)).
+    The rest is fitted to the recording of a real FER of Gaz et al. 2019 at 1 kHz: its torques
+    ripple 38.4 times per radian on joints 1 to 4 and 25.6 times on 5 to 7, as the two lobes of a
+    harmonic drive of ratio 120 and 80 do, strongest near 50 Hz; the stiffness puts the resonance
+    of motor and link there.
 
     Raises
     ------
     SettingsError
-        If the arm has not seven joints.
+        If the arm does not have seven joints.
 
     """
     if arm.n != 7:
@@ -107,7 +107,7 @@ class ElasticDrive:
     Parameters
     ----------
     elasticity : JointElasticity
-        What the joints are like.
+        Stiffness, damping, motor inertia and ripple of the joints.
     q : ndarray, shape (n,)
         The links' positions at rest [rad].
 
@@ -119,7 +119,7 @@ class ElasticDrive:
         self.rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
 
     def rest(self, q: Array, torque: Array) -> None:
-        """Put the motors where the gears carry a torque [N m] with links at rest at q [rad]."""
+        """Set the motors at rest so that the gears carry a torque [N m], links at q [rad]."""
         self.position = q + torque / self._joints.stiffness
         self.velocity = np.zeros_like(q)
 
@@ -127,9 +127,9 @@ class ElasticDrive:
         """
         Advance the motors, and return K (th - q) + D th' for the links, shape (n,) [N m].
 
-        The rest, -D q', is left to the caller's integration of the links, which is implicit in
-        it. Velocity is advanced first, then
-        position with it.
+        The remaining part of the gear torque, -D q', is for the caller, whose integration of the
+        links treats it implicitly. Velocity is advanced first, then position with the new
+        velocity.
         """
         joints = self._joints
         ripple = np.add.reduce(joints.ripple * np.sin(self._waves * self.position))
@@ -139,7 +139,8 @@ class ElasticDrive:
         ) / joints.motor_inertia
         self.velocity = self.velocity + seconds * acceleration
         self.position = self.position + seconds * self.velocity
-        # The spring as the motors felt it: links and motors would else gain energy from it.
+        # The same spring torque as on the motors; with another one links and motors would gain
+        # energy.
         return gear + joints.damping * self.velocity
 
     def torque(self, q: Array, dq: Array) -> Array:

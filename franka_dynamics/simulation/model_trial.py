@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What a model is worth on an arm that is not its model: three controllers on one plant.
+Three controllers on one simulated arm that differs from the published model.
 
-The same weak joint PD follows the same motion with the gravity of a published set, with that
-set's whole model, and with a model identified from a recording of this very plant. The
-controller is the one inside the node, one cycle per millisecond, without ROS and without waiting
-for a clock, so that the figures are the same on every machine up to rounding.
+The same weak joint PD follows the same motion with the gravity torque of a published set, with all
+terms of that set, and with a model identified from a recording of the simulated arm (the plant).
+The controller is the node's, one cycle per millisecond, without ROS and without waiting for a
+clock, so that the figures are the same on every machine up to rounding.
 
 The plant has other inertias than the model, friction, vibration, noise and a load.
 """
@@ -37,18 +37,18 @@ from ..identification.identify import identify
 from ..recordings.recording import Recording
 from ..typing import Array
 
-# How far a real arm's links are from the published ones: identified from the public recording of
-# a bare FER, cross-validation lets gaz2019 count as known to 10 %.
+# Relative standard deviation of a real arm's inertias from the published ones: about 10 %, as
+# identification from the public recording of a bare FER suggests for gaz2019.
 DEVIATION = 0.1
 # Identified from a second real FER at 1 kHz (viscous, Coulomb, offset), rounded.
 _VISCOUS = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
 _COULOMB = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
 _OFFSET = (-0.13, -0.02, 0.09, -0.09, -0.01, 0.08, -0.002)
 _LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
-# Of that arm's joint 2 between 15 and 40 Hz, per band of 5 Hz [N m rms].
+# Vibration of that arm's joint 2 between 15 and 40 Hz, per band of 5 Hz [N m rms].
 _VIBRATION = 0.5
-_FRANKA_JOINTS = 7  # of the arms whose gears are known
-# Of sensors [rad, rad/s, N m], standard deviations.
+_FRANKA_JOINTS = 7  # number of joints of the arms whose gears are known
+# Standard deviations of the sensors' noise [rad, rad/s, N m].
 _POSITION_NOISE, _VELOCITY_NOISE, _EFFORT_NOISE = 1e-5, 1e-3, 0.2
 
 
@@ -57,8 +57,8 @@ class Plant:
     """
     An arm in simulation that no published set describes.
 
-    `arm` is what MuJoCo is given, its friction included; the settings hold the load that nobody
-    declares, elastic joints, vibration and sensor noise.
+    `arm` is the arm that MuJoCo simulates, its friction included; `settings` hold the load unknown
+    to the model, elastic joints, vibration and sensor noise.
     """
 
     arm: ArmDescription
@@ -67,23 +67,23 @@ class Plant:
 
 def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVIATION) -> Plant:
     """
-    Return an arm drawn about a published one.
+    Return a random arm near a published one.
 
     Every link's pseudo-inertia P becomes L exp(S) L^T with P = L L^T and a symmetric Gaussian S
-    whose standard deviation is `deviation` on its diagonal and that over the square root of two
-    beside it: the distribution to which the log-determinant divergence of identification is a
-    prior (Lee, Wensing and Park 2020, "Geometric robot dynamic identification", IEEE T-RO 36(2)),
-    every member of which a real body can have. An arm of seven joints has a Franka arm's elastic
-    gears: the motors' inertia then takes torque that no sensor behind the gears sees.
+    whose standard deviation is `deviation` on the diagonal and `deviation` / sqrt(2) off it: the
+    distribution for which the log-determinant divergence of the identification is the prior (Lee,
+    Wensing and Park 2020, "Geometric robot dynamic identification", IEEE T-RO 36(2)), every member
+    of which a real body can have. An arm of seven joints gets a Franka arm's elastic gears;
+    sensors on the link side of the gears do not measure the torque that accelerates the motors.
 
     Parameters
     ----------
     published : ArmDescription
         The model that a user starts from; it must be physical.
     seed : int
-        Of the links, the vibration and the noise.
+        Seed of the links, the vibration and the noise.
     deviation : float
-        Relative.
+        Relative standard deviation of the inertias.
 
     Raises
     ------
@@ -116,7 +116,8 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
 def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
     raw = rng.normal(0.0, deviation, (4, 4))
     change = 0.5 * (raw + raw.T)
-    # The mean of two keeps the diagonal's deviation where it is and takes the root beside it.
+    # The mean of two independent values has 1 / sqrt(2) of their deviation; the diagonal keeps its
+    # own.
     np.fill_diagonal(change, np.diag(raw))
     values, vectors = np.linalg.eigh(change)
     root = np.linalg.cholesky(link.pseudo_inertia())
@@ -127,8 +128,9 @@ def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> Lin
     )
 
 
-_MOST_RATE = 300.0  # [1/s]; torques are a millisecond old here
-PERIODS, DRAWS = 2, 30  # of the motion to identify from, and trajectories it is the best of
+_MOST_RATE = 300.0  # largest damping rate of the PD [1/s]; torques act a millisecond late here
+# Periods of the identification motion; random trajectories among which it is chosen.
+PERIODS, DRAWS = 2, 30
 _SETTLE_S = 1.0
 
 Progress = Callable[[str, float], None]
@@ -144,19 +146,19 @@ def run_trial(
     """
     Draw a plant, identify it from a recording, and follow one motion with three models.
 
-    Returns what was recorded, and each model's error by its name: times (k,) [s], desired minus
-    true position (k, n) [rad].
+    Returns the recording, and each model's tracking error by its name: times (k,) [s], desired
+    minus true position (k, n) [rad].
 
     Parameters
     ----------
     published : ArmDescription
-        What a user would start from.
+        The published arm with which a user starts.
     motion : float
-        Length of the motion to follow, which identification does not see [s].
+        Duration of the motion to follow, which is not used for identification [s].
     amplitude : float
         Largest deflection of a joint in it [rad].
     progress : callable
-        Told what is being done and its share from 0 to 1.
+        Called with the present step and its progress, 0 to 1.
 
     Raises
     ------
@@ -189,8 +191,8 @@ def run_trial(
 
 
 def _excitation(arm: ArmDescription) -> TrajectoryRequest:
-    """Return the best of some random motions within the limits, played over and over."""
-    # A weak PD with the wrong gravity strays by some tenths of a radian.
+    """Return the best of some random periodic motions within the limits, repeated."""
+    # Room to the limits: a weak PD with a wrong gravity torque errs by some tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
     home, period = arm.home, 10.0
@@ -199,7 +201,7 @@ def _excitation(arm: ArmDescription) -> TrajectoryRequest:
     drawn = [random_trajectory(problem, home, period, rng) for _ in range(DRAWS)]
     time = np.arange(100) / 100 * period
     best = min(drawn, key=lambda one: float(problem.condition_number(*one.at(time))))
-    # Fifty points per second, which quintics join to far less than the noise of an encoder.
+    # Fifty points per second; quintics between them err by far less than an encoder's noise.
     points = np.linspace(0.0, PERIODS * period, round(PERIODS * period * 50) + 1)
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
@@ -211,7 +213,7 @@ def _follow(
     request: TrajectoryRequest,
     terms: Terms,
 ) -> tuple[Recording, Error]:
-    """Let one controller follow a motion on the plant; return what was recorded, and its error."""
+    """Follow a motion on the plant with one controller; return recording and tracking error."""
     simulation = ArmSimulation(plant.arm, plant.settings)
     controller = FeedforwardController(
         arm,
@@ -221,7 +223,7 @@ def _follow(
             kp=tuple(gains[0]),
             kd=tuple(gains[1]),
             ramp_time=0.0,
-            # How far the weaker ones stray is what is measured.
+            # No stop by tracking error: the error of the weaker models is what is measured.
             max_tracking_error=(0.0,),
         ),
         SupervisionLimits(max_state_age=0.0),
@@ -239,7 +241,7 @@ def _follow(
         if isinstance(planned, Trajectory) and time >= planned.times[0]:
             times.append(time - float(planned.times[0]))
             errors.append(planned.sample(time).q - simulation.position)
-        # Before the first torque the brakes hold the arm.
+        # The brakes hold the arm until the first torque.
         simulation.step(cycle.command)
         if simulation.ran_away or controller.stop_reason:
             raise SettingsError(

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm description -> a MuJoCo model; MuJoCo computes its own dynamics from it."""
+"""An arm description -> a MuJoCo model, whose dynamics MuJoCo computes itself."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 TIMESTEP_S = 1e-3
 FLANGE_SITE = 'flange'
-# A stop is critically damped, as stiff as MuJoCo's integration allows (a time constant of two
-# steps), and gives way by less than 1 mrad to the arm's own torque limit at rest.
+# A joint stop is critically damped and as stiff as MuJoCo's integration allows (a time constant of
+# two steps); under the joint's torque limit it yields by less than 1 mrad.
 _STOP_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
 
 
 def import_mujoco() -> Any:
-    """Return the mujoco module, or say how to get it."""
+    """Return the mujoco module; raise MissingDependencyError if it is not installed."""
     try:
         import mujoco
     except ImportError as error:
@@ -46,9 +46,9 @@ def build_mujoco(
     """
     Return the compiled MuJoCo model of the bare chain, as `write_mjcf` has it.
 
-    Body i coincides with DH frame {i}, and motors give what they are told. Joints have no friction
-    and no damping, so that what is simulated is the rigid-body dynamics and nothing else; with
-    `stops` they end at the arm's position limits, which changes nothing before a limit is reached.
+    Body i coincides with DH frame {i}. Motors apply exactly the commanded torque, and joints have
+    neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints
+    end at the arm's position limits; within the limits this changes nothing.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def build_mujoco(
     spec = mujoco.MjSpec.from_string(write_mjcf(replace(description, home=None)))
     spec.option.timestep = timestep
     spec.option.gravity = np.asarray(gravity, dtype=float)
-    # Two links may touch at a joint; contacts are no part of this model.
+    # Neighbouring links may overlap at a joint, so contacts are switched off.
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     for i, joint in enumerate(description.joints):
         spec.bodies[i + 1].name = f'link{i + 1}'
@@ -83,7 +83,7 @@ def build_mujoco(
         element.limited = mujoco.mjtLimited.mjLIMITED_FALSE
         if stops and np.isfinite(limits).any():
             element.limited = mujoco.mjtLimited.mjLIMITED_TRUE
-            # An open end is put where no joint gets to.
+            # A missing limit is replaced by one that no joint reaches.
             element.range = np.clip(limits, -1e6, 1e6)
             element.solref_limit = (_STOP_STEPS * timestep, 1.0)
             element.solimp_limit = _STOP_SOLIMP

@@ -17,7 +17,7 @@ from ..errors import SettingsError
 from ..recordings.recording import Recording
 from ..typing import Array
 
-_STIFFNESS, _DAMPING = 900.0, 60.0  # [1/s^2, 1/s], critically damped, times the mass matrix
+_STIFFNESS, _DAMPING = 900.0, 60.0  # gains of computed torque [1/s^2, 1/s], critically damped
 _EVERY = 5  # steps between two recorded states
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
@@ -43,7 +43,7 @@ def play(
     duration : float
         How long [s].
     settings : SimulationSettings, optional
-        What the arm is like; it starts at the motion's first position with open brakes.
+        Properties of the simulated arm; it starts at the motion's first position with open brakes.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def play(
         acceleration = desired[2] + _STIFFNESS * away + _DAMPING * slower
         simulated.step(model.inverse_dynamics(reading.position, reading.velocity, acceleration))
         if step % _EVERY == 0:
-            # The torque that acts during the step that begins at this state.
+            # Read after the step: the torque that acted during the step that begins at this state.
             after = simulated.read()
             rows.append((reading.position, reading.velocity, after.effort))
     return recorded('simulated', arm, rows, _EVERY * TIMESTEP_S)

@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Every step of a simulated arm in a file, written by the process that simulates.
+A file of every step of a simulated arm, written by the simulating process.
 
-A recorder behind DDS takes as much of a processor as the arm itself; the arm knows all of it.
+A recorder over DDS would take as much processor time as the simulation itself.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class StepLog:
         self._file = path.open('wb')
 
     def write(self, stamp: float, reading: SensorReading) -> None:
-        """Add a step: its stamp [s], and what was read at its begin."""
+        """Add a step: its stamp [s] and the sensor readings at its start."""
         row = ((stamp,), reading.position, reading.velocity, reading.effort)
         self._file.write(np.concatenate(row).tobytes())
 
     def close(self) -> None:
-        """Write what is still in memory."""
+        """Write the remaining rows and close the file."""
         self._file.close()
 
 
