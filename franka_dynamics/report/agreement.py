@@ -11,12 +11,12 @@ from .table import Cell, Head, plain, Table
 from ..arm import ArmDescription
 from ..validation.crosscheck import Agreement, QUANTITIES, TOLERANCE
 
-# What JSON has as the agreement has it.
+# Fields of the agreement that go into JSON unchanged.
 _SAME = ('gravity', 'states', 'seed', 'passed', 'largest', 'reference', 'differences', 'findings')
 
 
 def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
-    """Return everything in types that JSON has; a difference that is no number is null."""
+    """Return the agreement in types that JSON has; NaN and infinite differences become null."""
     arm = agreement.description
     data = {name: getattr(agreement, name) for name in _SAME} | {
         'arm': arm.name,
@@ -58,7 +58,7 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
 
 
 def consistency_table(arm: ArmDescription) -> Table:
-    """Return every link's margins to what no real body can be."""
+    """Return every link's margins to the inertias that no real body can have."""
     return Table(
         'physical consistency (negative: no such body exists)',
         [
@@ -88,7 +88,7 @@ def agreement_page(agreement: Agreement, command: str) -> str:
     Parameters
     ----------
     agreement : Agreement
-        What was found.
+        The result of the comparison.
     command : str
         The command that makes this page again.
 
