@@ -43,7 +43,7 @@ _PARAMETERS = (
     '100 parameters',
     '1000 parameters',
     '1000 parameters atomically',
-    'trajectory of 10000 points',
+    'trajectory of 2000 points',
     'all parameters listed and described',
 )
 REQUESTS = ('nothing', *_PARAMETERS, 'clear_fault', 'lifecycle, illegal transition')
@@ -140,14 +140,14 @@ class Client:
 
 
 def standing_still() -> Any:
-    """Return a trajectory of 10,000 points where the arm is."""
+    """Return a trajectory of 2,000 points where the arm is."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.messages import trajectory_message
 
     arm = load('fer')
-    times, still = np.linspace(0.01, 100.0, 10000), np.zeros((10000, 7))
+    times, still = np.linspace(0.01, 100.0, 2000), np.zeros((2000, 7))
     return trajectory_message(
-        list(arm.joint_names), times, np.tile(arm.home, (10000, 1)), still, still
+        list(arm.joint_names), times, np.tile(arm.home, (2000, 1)), still, still
     )
 
 

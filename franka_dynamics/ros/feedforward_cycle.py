@@ -17,11 +17,11 @@ from .external_watch import ExternalWatch
 from .messages import effort_message, JointReading, trajectory_message
 from .node_settings import made_of
 from .qos import PUBLISHER_QOS, qos_overriding_options
+from .received import command_bytes, JointStateReader, OtherJointsError
 from .rivals import CommandWatch, publisher_names
-from .serialized import command_bytes, JointStateReader
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
-from .trajectories import read_trajectory, trajectory_mark
+from .trajectories import read_trajectory, reference_of
 from ..control.contact import ContactLimits
 from ..control.cycle_result import Cycle, Durations, Mode
 from ..control.fault_latch import ClearedBy
@@ -39,6 +39,7 @@ _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
 # A rival is to be noticed within 0.1 s, of which its discovery takes some.
 _REFRESH_PERIOD_S = 0.02
+_MOST_MARK = 64  # characters of a reference's mark that are told
 
 
 class FeedforwardCycle:
@@ -184,6 +185,8 @@ class FeedforwardCycle:
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
+            if isinstance(error, OtherJointsError) and self.controller.latest is not None:
+                return  # a gripper's, on a topic that carries the arm too
             with self._lock:
                 self.controller.reject(Condition.MISMATCHED, str(error))
             self.note_state()
@@ -334,9 +337,13 @@ class FeedforwardCycle:
 
     def on_reference(self, data: bytes) -> None:
         """Follow a serialized trajectory, and publish it with its torques."""
-        mark = trajectory_mark(data)
+        mark = ''
         try:
-            planned = follow_request(self.controller, read_trajectory(data), self._lock, mark)
+            message = read_trajectory(data)
+            # Torques and joint positions are of no frame: its name is free for the sender to mark
+            # a trajectory with, and to know by it what is told of it.
+            mark = message.header.frame_id[:_MOST_MARK]
+            planned = follow_request(self.controller, reference_of(message), self._lock, mark)
         except ReferenceRefusedError as error:
             self._diagnostics.note_refused_reference(str(error))
             with self._lock:

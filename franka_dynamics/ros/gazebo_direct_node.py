@@ -29,7 +29,7 @@ from .node_process import run_node, StopRequest
 from .node_settings import load_arm
 from .parameters import declare
 from .qos import PUBLISHER_QOS, STATE_QOS
-from .serialized import JointStateReader
+from .received import JointStateReader
 from ..control.receiver import COMMAND_TIMEOUT_S, TorqueReceiver
 from ..control.settings import Settings
 from ..errors import JointStateError

@@ -15,7 +15,7 @@ from std_msgs.msg import String
 from .messages import JointReading
 from .node_process import guest_node
 from .qos import DESCRIPTION_QOS, STATE_QOS
-from .serialized import JointStateReader
+from .received import JointStateReader
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError

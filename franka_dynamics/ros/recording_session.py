@@ -23,7 +23,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .node_process import guest_node
-from .serialized import JointStateReader
+from .received import JointStateReader
 from ..errors import JointStateError, MissingDependencyError
 from ..typing import Array
 

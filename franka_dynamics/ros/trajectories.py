@@ -1,10 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What a trajectory asks for, told from its bytes, a message or a file alike.
-
-From their bytes because as Python objects 10,000 points cost a hundred cycles.
-"""
+"""What a trajectory asks for, by a message or a file."""
 
 from __future__ import annotations
 
@@ -15,33 +11,16 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
 from .messages import request_message, seconds
-from .serialized import CdrError, CdrReader
+from .received import received, UnreadableMessageError
 from ..arm.strict_yaml import read_mapping
-from ..control.planning import require_count, TrajectoryRequest
+from ..control.planning import MOST_POINTS, require_count, TrajectoryRequest
 from ..control.reference import Trajectory
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
 from ..resources import share_directory
 from ..typing import Array
 
 # MOST_POINTS of nine joints with positions, velocities, accelerations and efforts.
-MOST_TRAJECTORY_BYTES = 1 << 22
-# Of a trajectory's frame id; it goes into reports.
-MOST_MARK = 64
-
-
-def trajectory_mark(data: bytes) -> str:
-    """
-    Return the frame id of a serialized trajectory, at most MOST_MARK characters.
-
-    Torques and joint positions are of no frame: it is free for the sender to mark a trajectory
-    with, and to know by it what is reported of it. Empty where it cannot be read.
-    """
-    try:
-        reader = CdrReader(data, MOST_TRAJECTORY_BYTES)
-        reader.time()
-        return reader.text()[:MOST_MARK]
-    except CdrError:
-        return ''
+MOST_TRAJECTORY_BYTES = 1 << 20
 
 
 _FORM = (
@@ -52,38 +31,43 @@ _FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 _Rows = dict[str, list[Array]]  # of each field, one a point
 
 
-def read_trajectory(data: bytes) -> TrajectoryRequest:
+def read_trajectory(data: bytes) -> JointTrajectory:
     """
-    Return what a serialized trajectory_msgs/JointTrajectory asks for; without points, to end.
+    Return the message that serialized bytes stand for.
 
     Raises
     ------
     ReferenceRefusedError
-        If the bytes are no such message, or its points are not alike.
+        If they are no trajectory_msgs/JointTrajectory, or have too many points.
 
     """
     try:
-        reader = CdrReader(data, MOST_TRAJECTORY_BYTES)
-        stamp = reader.time()
-        reader.text()
-        names = reader.texts()
-        count = reader.count()
-        if not count:
-            return TrajectoryRequest(tuple(names), np.zeros(0), np.zeros((0, len(names))))
-        require_count(count)
-        times, rows = np.empty(count), _Rows({name: [] for name in _FIELDS})
-        for k in range(count):
-            for values in rows.values():
-                values.append(reader.doubles())
-            sec, nanosec = reader.time()
-            times[k] = sec + 1e-9 * nanosec
-    except CdrError as error:
-        raise ReferenceRefusedError(f'The reference cannot be read: {error}.') from error
-    return _request(names, times, rows, stamp[0] + 1e-9 * stamp[1])
+        message = received(JointTrajectory, data, MOST_TRAJECTORY_BYTES)
+    except UnreadableMessageError as error:
+        raise ReferenceRefusedError(
+            f'The reference cannot be read: {error}; send at most {MOST_POINTS} points.'
+        ) from error
+    return message
+
+
+def reference_of(message: JointTrajectory) -> TrajectoryRequest:
+    """Return what a reference asks for: without points, to end; raises as `request_of`."""
+    if message.points:
+        return request_of(message)
+    names = tuple(message.joint_names)
+    return TrajectoryRequest(names, np.zeros(0), np.zeros((0, len(names))))
 
 
 def request_of(message: JointTrajectory) -> TrajectoryRequest:
-    """Return what a message asks for; raises as `read_trajectory`."""
+    """
+    Return what a message asks for.
+
+    Raises
+    ------
+    ReferenceRefusedError
+        If it has no points or too many, or they are not alike.
+
+    """
     points = message.points
     require_count(len(points))
     times = np.array([seconds(point.time_from_start) for point in points])

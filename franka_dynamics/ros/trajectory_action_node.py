@@ -33,7 +33,7 @@ from .parameter_tables import live_table, table
 from .parameters import declare, values
 from .qos import STATE_QOS
 from .realtime import OFF
-from .serialized import JointStateReader
+from .received import JointStateReader
 from .trajectories import request_of
 from ..control.control_law import ControlLaw
 from ..control.reference import ReferencePoint, Trajectory

@@ -15,8 +15,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
-from franka_dynamics.ros.serialized import JointStateReader
-from franka_dynamics.ros.trajectories import read_trajectory
+from franka_dynamics.ros.received import JointStateReader
+from franka_dynamics.ros.trajectories import read_trajectory, reference_of
 
 # `make fuzz` looks longer, and elsewhere each time.
 FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
@@ -91,7 +91,7 @@ def test_a_signalling_nan_is_refused_without_a_warning(field):
 def test_any_bytes_as_a_trajectory_are_read_or_refused():
     for data in mutations(TRAJECTORY):
         try:
-            request = read_trajectory(data)
+            request = reference_of(read_trajectory(data))
         except ReferenceRefusedError as error:
             assert len(str(error)) < LONGEST_SENTENCE, data
         else:

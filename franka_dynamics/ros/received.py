@@ -1,0 +1,150 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Messages that rclpy reads from their bytes, or that are refused in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy._rclpy_pybind11 import RMWError
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from .messages import doubles, JointReading
+from ..errors import FrankaDynamicsError, JointStateError, listed, shortened
+
+# Hundreds of joints with long names; beyond that somebody sends something else.
+MOST_STATE_BYTES = 1 << 16
+_MOST_NANOSECONDS = 10**9 - 1
+
+
+class UnreadableMessageError(FrankaDynamicsError, ValueError):
+    """Bytes that are no message of the expected type."""
+
+
+class OtherJointsError(JointStateError):
+    """A joint state that names none of the arm's joints, as that of a gripper alone."""
+
+
+def received(kind: type, data: bytes, most_bytes: int) -> Any:
+    """
+    Return the message of a type that bytes stand for.
+
+    Raises
+    ------
+    UnreadableMessageError
+        If they are no such message, or longer than is read.
+
+    """
+    if len(data) > most_bytes:
+        raise UnreadableMessageError(
+            f'it is {len(data)} bytes long, and at most {most_bytes} are read'
+        )
+    try:
+        return deserialize_message(data, kind)
+    except (RMWError, UnicodeDecodeError) as error:
+        raise UnreadableMessageError(shortened(' '.join(str(error).split()), 200)) from error
+
+
+class JointStateReader:
+    """
+    Reads serialized joint states by name, joints in any order and among others.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        The arm's joints, in joint order.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        self._expected = tuple(joint_names)
+        self._names: list[str] | None = None  # of the latest message
+        self._order: NDArray[np.int_] = np.zeros(0, dtype=int)
+
+    def read(self, data: bytes) -> JointReading:
+        """
+        Return the arm's part of a serialized sensor_msgs/JointState.
+
+        Raises
+        ------
+        OtherJointsError
+            If it names none of the arm's joints.
+        JointStateError
+            If the bytes are no such message, if one of the arm's joints is missing or doubled,
+            or an array has another length than the names. Values are not judged here.
+
+        """
+        try:
+            message = received(JointState, data, MOST_STATE_BYTES)
+        except UnreadableMessageError as error:
+            raise JointStateError(f'The joint state cannot be read: {error}.') from error
+        stamp = message.header.stamp
+        if stamp.nanosec > _MOST_NANOSECONDS:
+            raise JointStateError(
+                f'The joint state cannot be read: its stamp has {stamp.nanosec} nanoseconds.'
+            )
+        if message.name != self._names:
+            self._order = np.array(self._find(message.name))
+            self._names = message.name
+        position, velocity, effort = (
+            self._row(field, getattr(message, field), len(message.name))
+            for field in ('position', 'velocity', 'effort')
+        )
+        assert position is not None and velocity is not None, 'only effort may be left out'
+        return JointReading(stamp.sec, stamp.nanosec, position, velocity, _measured(effort))
+
+    def _row(self, field: str, values: Any, count: int) -> NDArray[np.float64] | None:
+        if len(values) == count:
+            return np.array(values, dtype=float)[self._order]
+        if field == 'effort' and not len(values):
+            return None
+        raise JointStateError(
+            f'The joint state has {count} names but {len(values)} values of {field}; '
+            + (
+                'give one for every joint, or none.'
+                if field == 'effort'
+                else 'both position and velocity must be given for every joint.'
+            )
+        )
+
+    def _find(self, given: Sequence[str]) -> list[int]:
+        missing = [name for name in self._expected if name not in given]
+        if missing:
+            kind = OtherJointsError if len(missing) == len(self._expected) else JointStateError
+            raise kind(
+                f'The joint state lacks {", ".join(missing)}; it has '
+                f'{listed(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
+                'match, or listen to the topic that carries this arm.'
+            )
+        doubled = [name for name in self._expected if given.count(name) > 1]
+        if doubled:
+            raise JointStateError(
+                f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
+                'which value holds.'
+            )
+        return [given.index(name) for name in self._expected]
+
+
+def _measured(effort: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """
+    Return efforts, or None if all are exactly zero or none is a number: nobody measures them then.
+
+    Drivers without torque sensors fill the field with zeros, Gazebo's among them, and
+    joint_state_broadcaster with NaN where the hardware has no effort interface. An arm that is at
+    rest under gravity never measures nothing at every joint.
+    """
+    # Of plain numbers, because numpy warns of some patterns of NaN, which a message may hold.
+    values = [] if effort is None else effort.tolist()
+    return effort if any(values) and not all(map(math.isnan, values)) else None
+
+
+def command_bytes(torque: NDArray[np.float64]) -> bytes:
+    """Return the serialized std_msgs/Float64MultiArray that carries a torque, shape (n,)."""
+    # As bytes, so that what comes back on the topic can be known by them.
+    return bytes(serialize_message(Float64MultiArray(data=doubles(torque))))
