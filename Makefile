@@ -139,7 +139,7 @@ docs: $(VENV)/docs-ready
 
 fuzz: setup
 	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_fuzz_bytes.py \
-		test/ros/test_hostile_requests.py
+		test/ros/test_hostile_requests.py test/codegen/test_cpp_nonsense.py
 
 receivers: setup
 	@$(BIN)/python benchmarks/receivers.py

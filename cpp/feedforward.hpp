@@ -35,10 +35,10 @@ class TorqueLimiter
 {
 public:
   /// The nearest torque that may follow `previous` after `elapsed` seconds, of which at most
-  /// kLongestStep counts, and none if it is not positive.
+  /// kLongestStep counts, and none if it is not positive or not a number.
   static Vector limit(const Vector & desired, const Vector & previous, double elapsed) noexcept
   {
-    const double seconds = std::min(std::max(elapsed, 0.0), kLongestStep);
+    const double seconds = elapsed > 0.0 ? std::min(elapsed, kLongestStep) : 0.0;
     Vector torque;
     for (std::size_t i = 0; i < kJoints; ++i) {
       const double within = within_limit(i, desired[i]);
@@ -63,13 +63,18 @@ public:
   static constexpr double kRestSpeed = 0.02;     // of every joint [rad/s]
   static constexpr double kLongest = 1.0;        // [s]
 
-  void begin() noexcept
+  /// `hold`: keep the arm at rest, and brake it again should it be pushed.
+  void begin(bool hold = false) noexcept
   {
-    began_ = false;
+    hold_ = hold;
+    began_ = at_rest_ = false;
     still_ = 0;
   }
 
-  /// The brake's torque; false when it is over: at rest, after kLongest, or when energy grows.
+  bool at_rest() const noexcept {return at_rest_;}
+
+  /// The brake's torque; false when it is over: at rest unless it holds, after kLongest, or when
+  /// energy grows.
   bool torque(
     double stamp, const Vector & q, const Vector & dq, const TermModel & terms,
     Vector & tau) noexcept
@@ -80,15 +85,19 @@ public:
     for (std::size_t i = 0; i < kJoints; ++i) {
       energy += 0.5 * dq[i] * momentum[i];
     }
+    if (at_rest_ && energy > kLeastEnergy) {
+      begin(hold_);
+    }
     if (!began_) {
       began_ = true;
       since_ = stamp;
       energy_ = energy;
     }
     still_ = moves(dq) ? 0 : still_ + 1;
-    if (still_ >= kRestSamples || stamp - since_ > kLongest ||
-      energy > kMostEnergyGain * energy_ + kLeastEnergy)
-    {
+    at_rest_ = at_rest_ || still_ >= kRestSamples;
+    const bool fails =
+      stamp - since_ > kLongest || energy > kMostEnergyGain * energy_ + kLeastEnergy;
+    if (at_rest_ ? !hold_ : fails) {
       return false;
     }
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -112,7 +121,7 @@ private:
 
   double since_ = 0.0, energy_ = 0.0;
   int still_ = 0;
-  bool began_ = false;
+  bool began_ = false, hold_ = false, at_rest_ = false;
 };
 
 /// Why an update gave no torque, or that it did.
@@ -153,6 +162,8 @@ public:
   const Vector & last() const noexcept {return last_;}
   bool stopping() const noexcept {return mode_ == Mode::stopping;}
   bool braking() const noexcept {return mode_ == Mode::braking;}
+  /// Whether a brake keeps the arm at rest until resume().
+  bool holding() const noexcept {return braking() && braking_.at_rest();}
   /// Whether a torque was commanded since the beginning.
   bool started() const noexcept {return started_;}
 
@@ -185,8 +196,10 @@ public:
     if (!all_finite(q) || !all_finite(dq) || !std::isfinite(stamp)) {
       return fail("a joint state is not finite", Outcome::not_finite);
     }
-    if (!within_range(q)) {
-      return fail("a joint is out of its range", Outcome::out_of_range);
+    for (std::size_t i = 0; i < kJoints; ++i) {
+      if (!within_range(i, q[i])) {
+        return fail("a joint is out of its range", Outcome::out_of_range);
+      }
     }
     if (law_.settings.friction) {
       law_.friction.follow(stamp, q);
@@ -213,7 +226,8 @@ public:
     }
     Vector gravity, ours{}, coriolis, total{};
     law_.terms.gravity(q, gravity);
-    if (law_.settings.gravity) {
+    // Whoever gives torques may carry gravity himself; once he is silent nobody does.
+    if (law_.settings.gravity || law_.settings.torque_from_upstream) {
       law_.terms.gravity_left_to_us(q, gravity, ours);
     }
     law_.terms.coriolis(q, dq, coriolis);
@@ -261,22 +275,36 @@ public:
       glide(stamp, total, fresh ? &otherwise : nullptr);
       changed_ = false;
     }
-    last_ = TorqueLimiter::limit(total, last_, stamp - command_stamp_);
+    const Vector limited = TorqueLimiter::limit(total, last_, stamp - command_stamp_);
+    if (!all_finite(total) || !all_finite(limited)) {
+      return fail("the command is not finite", Outcome::not_finite);
+    }
+    last_ = limited;
     command_stamp_ = stamp;
     last_gravity_ = ours;
     tau = last_;
     return Outcome::command;
   }
 
-  /// Bring a moving arm to rest by the next updates, and then begin the stop sequence.
+  /// Bring a moving arm to rest by the next updates, and then begin the stop sequence; an arm that
+  /// followed torques from upstream and that nobody else carries is held at rest instead.
   void brake() noexcept
   {
-    if (mode_ == Mode::running && started_ && Braking::moves(dq_)) {
+    const bool hold = law_.settings.torque_from_upstream && law_.settings.target.stop_at_gravity;
+    if (mode_ == Mode::running && started_ && (hold || Braking::moves(dq_))) {
       mode_ = Mode::braking;
       forget_reference();
-      braking_.begin();
+      braking_.begin(hold);
     } else if (mode_ == Mode::running) {
       stop();
+    }
+  }
+
+  /// End a brake for what is commanded again.
+  void resume() noexcept
+  {
+    if (mode_ == Mode::braking && !fault_) {
+      run();
     }
   }
 
@@ -376,19 +404,8 @@ private:
     }
   };
 
-  static constexpr double kSlack = 0.2;  // how far past a limit an encoder may read [rad]
   // An arm that was moved further while nothing was commanded was somebody else's [rad].
   static constexpr double kMovedSince = 0.1;
-
-  static bool within_range(const Vector & q) noexcept
-  {
-    for (std::size_t i = 0; i < kJoints; ++i) {
-      if (!(q[i] >= kLower[i] - kSlack && q[i] <= kUpper[i] + kSlack)) {
-        return false;
-      }
-    }
-    return true;
-  }
 
   static void add(Vector & total, const Vector & part) noexcept
   {
@@ -413,6 +430,11 @@ private:
         started_ = false;
       }
     }
+    run();
+  }
+
+  void run() noexcept
+  {
     mode_ = Mode::running;
     blend_asked_ = true;
     changed_ = false;
@@ -458,7 +480,8 @@ private:
   {
     const double ramp = law_.settings.ramp_time;
     const double passed = ramp > 0.0 ? (stamp - since_) / ramp : 1.0;
-    const double left = blending_ && passed < 1.0 ? 1.0 - passed : 0.0;
+    // Not above 1, should the stamps go back.
+    const double left = blending_ && passed < 1.0 ? std::min(1.0 - passed, 1.0) : 0.0;
     if (!blend_asked_ && !before) {
       blending_ = left > 0.0;
       for (std::size_t i = 0; i < kJoints; ++i) {

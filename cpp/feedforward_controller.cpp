@@ -3,8 +3,9 @@
 #include "@NAME@/feedforward_controller.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <limits>
+#include <memory>
 
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
 #include "pluginlib/class_list_macros.hpp"
@@ -56,7 +57,7 @@ CallbackReturn FeedforwardController::on_init()
   const std::vector<std::string> joints(kJointNames.begin(), kJointNames.end());
   auto_declare<std::vector<std::string>>("joints", joints);
   auto_declare<std::string>("reference", "motion");
-  auto_declare<double>("reference_timeout", timeout_);
+  auto_declare<double>("reference_timeout", 0.05);
 @DECLARATIONS@
   return CallbackReturn::SUCCESS;
 }
@@ -116,45 +117,117 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
     return CallbackReturn::ERROR;
   }
   const std::string kind = node->get_parameter("reference").as_string();
-  if (kind != "motion" && kind != "torque") {
+  if (kind == "motion") {
+    command_ = Command::motion;
+  } else if (kind == "torque") {
+    command_ = Command::torque;
+  } else if (kind == "total_torque") {
+    command_ = Command::total_torque;
+  } else {
     RCLCPP_ERROR(
-      node->get_logger(), "reference is '%s'; it must be motion or torque.", kind.c_str());
-    return CallbackReturn::ERROR;
-  }
-  motion_ = kind == "motion";
-  timeout_ = node->get_parameter("reference_timeout").as_double();
-  if (!(timeout_ > 0.0)) {
-    RCLCPP_ERROR(node->get_logger(), "reference_timeout must be positive [s].");
+      node->get_logger(), "reference is '%s'; it must be motion, torque or total_torque.",
+      kind.c_str());
     return CallbackReturn::ERROR;
   }
   Settings settings;
   if (!read_settings(settings)) {
     return CallbackReturn::ERROR;
   }
-  if (const char * fault = feedforward_.configure(settings)) {
-    RCLCPP_ERROR(node->get_logger(), "%s.", fault);
+  const double timeout = node->get_parameter("reference_timeout").as_double();
+  if (const char * reason = receiver_.configure(settings, command_, timeout)) {
+    RCLCPP_ERROR(node->get_logger(), "%s.", reason);
     return CallbackReturn::ERROR;
   }
-  reference_types_ = motion_ ?
+  reference_types_ = command_ == Command::motion ?
     std::vector<std::string>{hardware_interface::HW_IF_POSITION,
     hardware_interface::HW_IF_VELOCITY, hardware_interface::HW_IF_ACCELERATION} :
     std::vector<std::string>{hardware_interface::HW_IF_EFFORT};
-  values_.assign(reference_types_.size() * kJoints, kNone);
+  // Best effort hears reliable publishers too. Ten messages, so that another publisher's do not
+  // push out those of the one that is heard.
   subscription_ = node->create_subscription<Message>(
-    "~/reference", rclcpp::SystemDefaultsQoS(),
-    [this](const std::shared_ptr<Message> message) {
-      if (message->data.size() != values_.size() ||
-      !std::all_of(
-        message->data.begin(), message->data.end(), [](double x) {return std::isfinite(x);}))
-      {
-        RCLCPP_ERROR_THROTTLE(
-          get_node()->get_logger(), *get_node()->get_clock(), 1000,
-          "~/reference takes %zu finite numbers; got %zu.", values_.size(), message->data.size());
-        return;
-      }
-      received_.writeFromNonRT({message, get_node()->now().seconds()});
+    "~/reference", rclcpp::QoS(10).best_effort(),
+    [this](const std::shared_ptr<const Message> message, const rclcpp::MessageInfo & info) {
+      receive(*message, info);
     });
+  publisher_ = node->create_publisher<std_msgs::msg::String>(
+    "~/receiver", rclcpp::QoS(1).transient_local());
+  timer_ = node->create_wall_timer(std::chrono::milliseconds(50), [this]() {tell();});
   return CallbackReturn::SUCCESS;
+}
+
+void FeedforwardController::receive(const Message & message, const rclcpp::MessageInfo & info)
+{
+  Inbox::Publisher from{};
+  const auto & gid = info.get_rmw_message_info().publisher_gid.data;
+  static_assert(sizeof gid == sizeof from);
+  std::copy(std::begin(gid), std::end(gid), from.begin());
+  if (receiver_.inbox.receive(from, message.data.data(), message.data.size()) ==
+    Answer::other_publisher)
+  {
+    refused_ = from;
+  }
+}
+
+std::string FeedforwardController::publisher_name(const Inbox::Publisher & gid) const
+{
+  for (const auto & info : get_node()->get_publishers_info_by_topic(
+      subscription_->get_topic_name()))
+  {
+    if (std::equal(gid.begin(), gid.end(), info.endpoint_gid().begin())) {
+      const std::string space = info.node_namespace();
+      return space + (space.back() == '/' ? "" : "/") + info.node_name();
+    }
+  }
+  return "a publisher that is gone";
+}
+
+void FeedforwardController::tell()
+{
+  // In the order of State.
+  static constexpr const char * kStates[] = {
+    "waiting: no command has come yet", "following", "braking: the torques have ceased",
+    "holding: the arm is carried until commands come",
+    "released: the torque goes to where the target's stop ends",
+    "fault: deactivate and activate to begin again"};
+  const State state = receiver_.state();
+  const auto & inbox = receiver_.inbox;
+  std::string said = kStates[static_cast<std::size_t>(state)];
+  if (state == State::following) {
+    said += is_in_chained_mode() ? ": the controller upstream" :
+      ": " + publisher_name(inbox.publisher());
+  } else if (const char * fault = receiver_.fault()) {
+    said += std::string("; ") + fault;
+  }
+  if (const auto timeouts = receiver_.timeouts()) {
+    said += "; time-outs: " + std::to_string(timeouts);
+  }
+  const auto refused = [&](Answer answer, const std::string & what) {
+      if (const auto count = inbox.count(answer)) {
+        said += "; refused: " + std::to_string(count) + " " + what;
+      }
+    };
+  if (inbox.count(Answer::other_publisher)) {
+    refused(Answer::other_publisher, "of " + publisher_name(refused_));
+  }
+  refused(Answer::wrong_size, "without " + std::to_string(command_size(command_)) + " values");
+  refused(Answer::not_finite, "not finite");
+  refused(Answer::out_of_bounds, "out of the joints' bounds");
+  if (said == told_) {
+    return;
+  }
+  std_msgs::msg::String message;
+  message.data = said;
+  publisher_->publish(message);
+  const auto logger = get_node()->get_logger();
+  if (state == State::fault && state != told_state_) {
+    RCLCPP_ERROR(logger, "%s", said.c_str());
+  } else if (state != told_state_) {
+    RCLCPP_INFO(logger, "%s", said.c_str());
+  } else {
+    RCLCPP_WARN_THROTTLE(logger, *get_node()->get_clock(), 1000, "%s", said.c_str());
+  }
+  told_state_ = state;
+  told_ = said;
 }
 
 std::vector<std::string> FeedforwardController::names(
@@ -195,15 +268,12 @@ bool FeedforwardController::on_set_chained_mode(bool) {return true;}
 
 CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State &)
 {
-  feedforward_.restart();
-  fault_ = nullptr;
-  std::fill(values_.begin(), values_.end(), kNone);
+  receiver_.restart();
   for (const auto & interface : ordered_exported_reference_interfaces_) {
     if (!interface->set_value(kNone)) {
       return CallbackReturn::ERROR;
     }
   }
-  received_.initRT(Received{});
   return CallbackReturn::SUCCESS;
 }
 
@@ -211,23 +281,23 @@ CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::Stat
 {
   // Called while the command interfaces are still ours, outside the cycle: a ramp is not possible
   // here, so what carries nobody goes to zero and what holds the arm stays.
-  feedforward_.stop();
-  Vector tau = feedforward_.last();
-  while (feedforward_.stop_step(kLongestStep, tau)) {
-  }
-  return !feedforward_.started() || write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
+  Vector tau;
+  return !receiver_.end(tau) || write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
 }
 
 return_type FeedforwardController::update_reference_from_subscribers(
-  const rclcpp::Time & time, const rclcpp::Duration &)
+  const rclcpp::Time &, const rclcpp::Duration &)
 {
-  const Received * received = received_.readFromRT();
-  if (!received->message || time.seconds() - received->seconds > timeout_) {
-    std::fill(values_.begin(), values_.end(), kNone);
-  } else {
-    std::copy(received->message->data.begin(), received->message->data.end(), values_.begin());
+  return return_type::OK;  // the inbox is read with the period of the cycle
+}
+
+const Values * FeedforwardController::chained_values()
+{
+  const std::size_t count = command_size(command_);
+  for (std::size_t i = 0; i < count; ++i) {
+    chained_[i] = ordered_exported_reference_interfaces_[i]->get_optional().value_or(kNone);
   }
-  return return_type::OK;
+  return judged(command_, chained_.data(), count) == Answer::heard ? &chained_ : nullptr;
 }
 
 bool FeedforwardController::read_states(Vector & q, Vector & dq) const
@@ -254,53 +324,18 @@ bool FeedforwardController::write(const Vector & tau)
 }
 
 return_type FeedforwardController::update_and_write_commands(
-  const rclcpp::Time & time, const rclcpp::Duration & period)
+  const rclcpp::Time &, const rclcpp::Duration & period)
 {
-  if (is_in_chained_mode()) {
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      values_[i] = ordered_exported_reference_interfaces_[i]->get_optional().value_or(kNone);
-    }
-  }
-  Vector q, dq, tau = feedforward_.last();
+  // Time is counted in periods: unlike the node's clock, nobody sets it back.
+  const double elapsed = period.seconds();
+  const Values * values =
+    is_in_chained_mode() ? chained_values() : receiver_.inbox.current(elapsed);
+  Vector q, dq, tau;
   const bool read = read_states(q, dq);
-  const bool given = std::all_of(
-    values_.begin(), values_.end(), [](double x) {return std::isfinite(x);});
-  // Without a motion the arm is held; a torque that nobody gives any more is braked and stopped.
-  const bool requested = motion_ || given;
-  if (!read) {
-    feedforward_.stop();
-  } else if (!requested) {
-    feedforward_.brake();
-  }
-  bool commanded = false;
-  if (read && (requested || feedforward_.braking())) {
-    Reference reference;
-    Vector torque{};
-    for (std::size_t i = 0; given && i < kJoints; ++i) {
-      if (motion_) {
-        reference.q[i] = values_[i];
-        reference.dq[i] = values_[kJoints + i];
-        reference.ddq[i] = values_[2 * kJoints + i];
-      } else {
-        torque[i] = values_[i];
-      }
-    }
-    commanded = feedforward_.update(
-      time.seconds(), q, dq, given && motion_ ? &reference : nullptr, tau,
-      motion_ ? nullptr : &torque) == Outcome::command;
-  }
-  if (!commanded) {
-    feedforward_.stop_step(period.seconds(), tau);
-  }
-  if (feedforward_.fault() != fault_) {
-    fault_ = feedforward_.fault();
-    if (fault_) {
-      RCLCPP_ERROR(
-        get_node()->get_logger(), "Stopped: %s. Deactivate and activate to begin again.", fault_);
-    }
-  }
+  const bool started =
+    receiver_.cycle(elapsed, read ? &q : nullptr, read ? &dq : nullptr, values, tau);
   // Before the first command the interfaces are left as they are.
-  return !feedforward_.started() || write(tau) ? return_type::OK : return_type::ERROR;
+  return !started || write(tau) ? return_type::OK : return_type::ERROR;
 }
 
 }  // namespace @NAME@

@@ -3,26 +3,25 @@
 #ifndef @GUARD@_FEEDFORWARD_CONTROLLER_HPP
 #define @GUARD@_FEEDFORWARD_CONTROLLER_HPP
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "controller_interface/chainable_controller_interface.hpp"
 #include "rclcpp/rclcpp.hpp"
-#include "realtime_tools/realtime_buffer.hpp"
 #include "std_msgs/msg/float64_multi_array.hpp"
+#include "std_msgs/msg/string.hpp"
 
-#include "@NAME@/feedforward.hpp"
+#include "@NAME@/receiver.hpp"
 
 namespace @NAME@
 {
 
-/// Feedforward torques of @ARM@ as a chainable controller.
+/// Feedforward torques of @ARM@ as a chainable controller, which ends what it is given.
 ///
 /// States: <joint>/position and <joint>/velocity. Command: <joint>/effort. References, from a
-/// controller upstream or from the topic ~/reference (std_msgs/Float64MultiArray):
-/// with `reference: torque` one torque a joint, which is added to the terms; with
-/// `reference: motion` positions, then velocities, then accelerations of all joints.
+/// controller upstream or from one publisher at a time on ~/reference (Float64MultiArray), are
+/// what the parameter `reference` says: see Command in receiver.hpp. ~/receiver (String) says what
+/// the controller does, whom it hears and what it refused.
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
 public:
@@ -47,26 +46,29 @@ protected:
 
 private:
   using Message = std_msgs::msg::Float64MultiArray;
-  struct Received
-  {
-    std::shared_ptr<Message> message;
-    double seconds = 0.0;  // when it came, by the node's clock
-  };
 
   bool read_settings(Settings & settings);
+  const Values * chained_values();
   bool read_states(Vector & q, Vector & dq) const;
   bool write(const Vector & tau);
+  void receive(const Message & message, const rclcpp::MessageInfo & info);
+  std::string publisher_name(const Inbox::Publisher & gid) const;
+  void tell();
   std::vector<std::string> names(const std::vector<std::string> & interfaces) const;
 
   std::vector<std::string> joints_;
   std::vector<std::string> reference_types_;
-  bool motion_ = true;
-  double timeout_ = 0.05;
-  Feedforward feedforward_;
-  const char * fault_ = nullptr;  // as it was told
-  std::vector<double> values_;  // the reference of this cycle; NaN where there is none
-  realtime_tools::RealtimeBuffer<Received> received_;
+  Command command_ = Command::motion;
+  Receiver receiver_;
+  Values chained_{};
   rclcpp::Subscription<Message>::SharedPtr subscription_;
+
+  // Of the thread that receives and tells; the control cycle has no part in them.
+  rclcpp::Publisher<std_msgs::msg::String>::SharedPtr publisher_;
+  rclcpp::TimerBase::SharedPtr timer_;
+  Inbox::Publisher refused_{};  // the last publisher that was not heard
+  State told_state_ = State::waiting;
+  std::string told_;
 };
 
 }  // namespace @NAME@

@@ -23,6 +23,13 @@ inline bool all_finite(const Vector & values) noexcept
   return std::all_of(values.begin(), values.end(), [](double x) {return std::isfinite(x);});
 }
 
+/// Whether a joint can be there; an encoder may read a little past a limit.
+inline bool within_range(std::size_t joint, double position) noexcept
+{
+  constexpr double kSlack = 0.2;  // [rad]
+  return position >= kLower[joint] - kSlack && position <= kUpper[joint] + kSlack;
+}
+
 /// What a commanded torque means to whoever receives it.
 struct Target
 {
@@ -54,6 +61,9 @@ struct Settings
   double max_payload = 0.0;  ///< [kg] instead of the arm's rated load; 0: the rated load holds
   double scale = 1.0;        ///< of Coriolis, inertia and friction torque, 0 to 1
   double ramp_time = 0.2;    ///< in which a step of the command is faded out [s]
+  /// The torque given to update() is a controller's upstream: should it cease, this one carries
+  /// what gravity the target leaves to us, even if `gravity` is off.
+  bool torque_from_upstream = false;
   Vector kp{}, kd{};         ///< optional joint PD [N m/rad, N m s/rad]
   /// How far a joint may be from its reference before the arm is stopped [rad]; 0: not checked.
   Vector max_tracking_error = filled(0.2);
@@ -132,6 +142,9 @@ inline const char * refuse(const Settings & s) noexcept
     }
   }
 @BOUNDS@
+  if (s.torque_from_upstream && (s.kp != Vector{} || s.kd != Vector{})) {
+    return "kp and kd follow a motion; beside torques from upstream they must be 0";
+  }
   double length = 0.0;
   for (double g : s.gravity_vector) {
     length += g * g;

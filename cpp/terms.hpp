@@ -73,7 +73,7 @@ public:
     constexpr std::array<double, 3> assumed{0.0, 0.0, -9.81};
     const Body payload = in_last_frame(about_origin(settings.payload));
     const bool loaded = payload[0] != 0.0;
-    settings_gravity_left_ = settings.target.receiver_adds_gravity;
+    receiver_adds_gravity_ = settings.target.receiver_adds_gravity;
     prepare(loaded ? &payload : nullptr, settings.gravity_vector, true_);
     prepare(loaded && settings.payload_known_to_robot ? &payload : nullptr, assumed, receiver_);
     same_ = settings.gravity_vector == assumed && (!loaded || settings.payload_known_to_robot);
@@ -87,7 +87,7 @@ public:
   /// The part of gravity = g(q) that the target does not add itself.
   void gravity_left_to_us(const Vector & q, const Vector & gravity, Vector & tau) const noexcept
   {
-    if (!settings_gravity_left_) {
+    if (!receiver_adds_gravity_) {
       tau = gravity;
     } else if (same_) {
       tau.fill(0.0);
@@ -149,7 +149,7 @@ private:
   }
 
   Prepared true_{}, receiver_{};
-  bool settings_gravity_left_ = true, same_ = true;
+  bool receiver_adds_gravity_ = true, same_ = true;
 };
 
 }  // namespace @NAME@

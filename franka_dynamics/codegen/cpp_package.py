@@ -31,6 +31,7 @@ _PLACES = {
     'terms.hpp': 'include/@NAME@/terms.hpp',
     'friction.hpp': 'include/@NAME@/friction.hpp',
     'feedforward.hpp': 'include/@NAME@/feedforward.hpp',
+    'receiver.hpp': 'include/@NAME@/receiver.hpp',
     'feedforward_controller.hpp': 'include/@NAME@/feedforward_controller.hpp',
     'feedforward_controller.cpp': 'src/feedforward_controller.cpp',
     'inverse_dynamics_solver.hpp': 'include/@NAME@/inverse_dynamics_solver.hpp',
@@ -38,6 +39,7 @@ _PLACES = {
     'controller_plugins.xml': 'controller_plugins.xml',
     'solver_plugins.xml': 'solver_plugins.xml',
     'controllers.yaml': 'config/controllers.yaml',
+    'receiver.yaml': 'config/receiver.yaml',
     'CMakeLists.txt': 'CMakeLists.txt',
     'package.xml': 'package.xml',
     'colcon.pkg': 'colcon.pkg',
@@ -154,6 +156,7 @@ def _arm_header(description: ArmDescription, name: str) -> str:
         'kUpper': (description.limit('upper'), ''),
         'kEffort': (description.limit('effort'), 'largest torque [N m]'),
         'kEffortRate': (description.limit('effort_rate'), 'largest change of it [N m/s]'),
+        'kVelocity': (np.abs(description.limit('velocity')), 'largest velocity [rad/s]'),
         'kAcceleration': (acceleration, 'largest acceleration of a brake [rad/s^2]'),
         'kHome': (home, 'home pose [rad]'),
     }

@@ -108,8 +108,8 @@ def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     if unknown:
         raise SettingsError(
             f'{", ".join(_with_likeness(name, known) for name in unknown)}: no such parameter; '
-            '`franka-dynamics node defaults` prints all of them. ROS would ignore a misspelt one '
-            'silently, so nothing is started.'
+            'docs/reference/parameters.md lists all of them. A misspelt one would be ignored in '
+            'silence, so nothing is started.'
         )
 
 
@@ -173,9 +173,8 @@ class LiveParameters:
         """Hand all live values to a function if one has changed since the last call, and tell."""
         if not self._changed:
             return
-        changed = self._changed
+        changed, self._changed = self._changed, {}
         use(values(self._node, self._live))
-        self._changed = {}
         told = (f'{name} = {shortened(str(value), 200)}' for name, value in changed.items())
         self._node.get_logger().info(f'now: {", ".join(told)}')
 

@@ -13,6 +13,10 @@ COMPILER = shutil.which('g++') or shutil.which('c++')
 STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror')
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
 INTEGERS = np.ctypeslib.ndpointer(dtype=np.int32, flags='C_CONTIGUOUS')
+# Of receiver.hpp, in its order.
+COMMANDS = ('motion', 'torque', 'total_torque')
+ANSWERS = ('heard', 'other_publisher', 'wrong_size', 'not_finite', 'out_of_bounds')
+STATES = ('waiting', 'following', 'braking', 'holding', 'released', 'fault')
 ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 # What `run` is to do at a state, added up.
@@ -21,7 +25,7 @@ WITH_REFERENCE, BRAKE, STOP, STOP_TO_ZERO = 1, 2, 4, 8
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C++ compiler on the path')
 
 CALLER = """
-#include "my_arm/feedforward.hpp"
+#include "my_arm/receiver.hpp"
 #include <algorithm>
 #include <limits>
 using namespace my_arm;
@@ -91,6 +95,28 @@ int run(int n, const double * s, const int * what, const double * t, const doubl
   }
   return f.fault() != nullptr;
 }
+Receiver * receiver(const double * s, int command, double timeout) {
+  auto * made = new Receiver;
+  if (made->configure(settings(s), static_cast<Command>(command), timeout)) {
+    delete made; return nullptr;
+  }
+  made->restart();
+  return made;
+}
+void end_receiver(Receiver * r) {delete r;}
+int receive(Receiver * r, int from, int count, const double * values) {
+  Inbox::Publisher gid{}; gid[0] = static_cast<std::uint8_t>(from);
+  return static_cast<int>(r->inbox.receive(gid, values, static_cast<std::size_t>(count)));
+}
+/* State after a cycle; tau is NaN before the first command. */
+int cycle(Receiver * r, double elapsed, const double * q, const double * dq, double * tau) {
+  const Vector position = vector(q), velocity = vector(dq); Vector x;
+  if (!r->cycle(elapsed, &position, &velocity, r->inbox.current(elapsed), x)) {
+    x.fill(std::numeric_limits<double>::quiet_NaN());
+  }
+  out(x, tau);
+  return static_cast<int>(r->state());
+}
 int outcome(const double * q, const double * dq) {
   Feedforward f; Vector x;
   return static_cast<int>(f.update(0.0, vector(q), vector(dq), nullptr, x));
@@ -99,11 +125,20 @@ int outcome(const double * q, const double * dq) {
 """
 
 
+def compiled_program(files, source, folder, *, sanitizers=None):
+    """Compile a C++ file beside an arm's generated files; return the program."""
+    _write(files, folder)
+    program = folder / source.stem
+    options = [*STRICT, '-pthread', '-I', str(folder / 'include')]
+    if sanitizers:
+        options += ['-O1', '-g', f'-fsanitize={sanitizers}', '-fno-sanitize-recover=all']
+    subprocess.run([COMPILER, *options, '-o', str(program), str(source)], check=True)
+    return program
+
+
 def compiled(files, folder):
     """Compile the caller of the core among an arm's generated files; return the library."""
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
+    _write(files, folder)
     caller, built = folder / 'caller.cpp', folder / 'caller.so'
     caller.write_text(CALLER)
     include = ('-I', str(folder / 'include'))
@@ -116,8 +151,19 @@ def compiled(files, folder):
     library.limits.argtypes = [ctypes.c_int, *[DOUBLES] * 4]
     library.friction.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
     library.terms.argtypes = [ctypes.c_int, *[DOUBLES] * 8]
+    library.receiver.argtypes = [DOUBLES, ctypes.c_int, ctypes.c_double]
+    library.receiver.restype = ctypes.c_void_p
+    library.end_receiver.argtypes = [ctypes.c_void_p]
+    library.receive.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, DOUBLES]
+    library.cycle.argtypes = [ctypes.c_void_p, ctypes.c_double, *[DOUBLES] * 3]
     library.run.argtypes = [ctypes.c_int, DOUBLES, INTEGERS, *[DOUBLES] * 7]
     return library
+
+
+def _write(files, folder):
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
 
 
 def packed(settings):
@@ -139,3 +185,27 @@ def packed(settings):
             settings.max_payload,
         ]
     )
+
+
+class Receiver:
+    """The receiver of a compiled core: `receive` what a publisher sent, then `cycle`."""
+
+    def __init__(self, library, settings, command='total_torque', timeout=0.05):
+        self._library = library
+        self._made = library.receiver(packed(settings), COMMANDS.index(command), timeout)
+        assert self._made, 'the settings were refused'
+
+    def __del__(self):
+        self._library.end_receiver(self._made)
+
+    def receive(self, values, publisher=1):
+        """Return what became of a message of a publisher."""
+        values = np.ascontiguousarray(values, dtype=float)
+        return ANSWERS[self._library.receive(self._made, publisher, len(values), values)]
+
+    def cycle(self, q, dq, elapsed=1e-3):
+        """Return the torque of a cycle, NaN before the first command, and the state after it."""
+        torque = np.empty(len(q))
+        q, dq = (np.ascontiguousarray(each, dtype=float) for each in (q, dq))
+        state = self._library.cycle(self._made, elapsed, q, dq, torque)
+        return torque, STATES[state]

@@ -1,0 +1,310 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end of a command's way, without ROS: commands of one publisher at a time, refused where they
+// cannot be meant, and an arm that is braked and stopped when they cease.
+//
+// Real-time safe as feedforward.hpp is. One thread may call Inbox::receive() while another one runs
+// the control cycle.
+#ifndef @GUARD@_RECEIVER_HPP
+#define @GUARD@_RECEIVER_HPP
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "@NAME@/feedforward.hpp"
+
+namespace @NAME@
+{
+
+/// What a command is.
+enum class Command
+{
+  motion,       ///< positions, then velocities, then accelerations of all joints
+  torque,       ///< a torque for each joint, to which the terms are added
+  total_torque  ///< a torque for each joint, to which nothing is added
+};
+
+constexpr std::size_t command_size(Command command)
+{
+  return command == Command::motion ? 3 * kJoints : kJoints;
+}
+
+/// The values of a command; torques take the first kJoints.
+using Values = std::array<double, 3 * kJoints>;
+
+/// What became of a message.
+enum class Answer {heard, other_publisher, wrong_size, not_finite, out_of_bounds};
+constexpr std::size_t kAnswers = 5;
+
+/// Why values cannot be a command, or Answer::heard. Bounds: the torque limit; the range of the
+/// joint; ten times its limits of velocity and acceleration, which only a wrong unit exceeds.
+inline Answer judged(Command command, const double * values, std::size_t count) noexcept
+{
+  constexpr double kMostOfLimit = 10.0;
+  if (count != command_size(command)) {
+    return Answer::wrong_size;
+  }
+  if (!std::all_of(values, values + count, [](double x) {return std::isfinite(x);})) {
+    return Answer::not_finite;
+  }
+  for (std::size_t i = 0; i < kJoints; ++i) {
+    const bool possible = command == Command::motion ?
+      within_range(i, values[i]) &&
+      std::abs(values[kJoints + i]) <= kMostOfLimit * kVelocity[i] &&
+      std::abs(values[2 * kJoints + i]) <= kMostOfLimit * kAcceleration[i] :
+      std::abs(values[i]) <= kEffort[i];
+    if (!possible) {
+      return Answer::out_of_bounds;
+    }
+  }
+  return Answer::heard;
+}
+
+/// Hands the newest value from one thread to another one; neither waits (three buffers: one is
+/// written, one is read, one lies between them).
+template<typename T>
+class Newest
+{
+public:
+  void write(const T & value) noexcept
+  {
+    slots_[written_] = value;
+    written_ = between_.exchange(written_ | kNew) & ~kNew;
+  }
+
+  const T & read() noexcept
+  {
+    if (between_.load() & kNew) {
+      read_ = between_.exchange(read_) & ~kNew;
+    }
+    return slots_[read_];
+  }
+
+private:
+  static constexpr unsigned kNew = 4;
+  std::array<T, 3> slots_{};
+  std::atomic<unsigned> between_{1};
+  unsigned written_ = 0, read_ = 2;
+};
+
+/// The commands of one publisher at a time. Another one is heard once the cycle has found that the
+/// first was silent for longer than the time-out.
+class Inbox
+{
+public:
+  /// By what a publisher is known: its GID.
+  using Publisher = std::array<std::uint8_t, 16>;
+
+  /// Before the first message; `timeout` in s.
+  void configure(Command command, double timeout) noexcept
+  {
+    command_ = command;
+    timeout_ = timeout;
+  }
+
+  /// Take a message, in the thread that receives them.
+  Answer receive(const Publisher & from, const double * values, std::size_t count) noexcept
+  {
+    const bool anybody = silent_since_ == number_;
+    const Answer answer = !anybody && from != publisher_ ?
+      Answer::other_publisher : judged(command_, values, count);
+    ++counts_[static_cast<std::size_t>(answer)];
+    if (answer == Answer::heard) {
+      publisher_ = from;
+      Message message{{}, ++number_};
+      std::copy(values, values + count, message.values.begin());
+      newest_.write(message);
+    }
+    return answer;
+  }
+
+  /// The command of this cycle, `elapsed` seconds after the last one, or nullptr where there is
+  /// none or it is older than the time-out; in the control cycle.
+  const Values * current(double elapsed) noexcept
+  {
+    const Message & message = newest_.read();
+    age_ = message.number == seen_ ? age_ + elapsed : 0.0;
+    seen_ = message.number;
+    if (seen_ == 0 || !(age_ <= timeout_)) {
+      silent_since_ = seen_;
+      return nullptr;
+    }
+    return &message.values;
+  }
+
+  /// Forget what came so far; in the control cycle.
+  void forget() noexcept
+  {
+    silent_since_ = seen_ = newest_.read().number;
+    age_ = std::numeric_limits<double>::infinity();
+  }
+
+  /// How many messages had an answer.
+  std::uint64_t count(Answer answer) const noexcept
+  {
+    return counts_[static_cast<std::size_t>(answer)];
+  }
+
+  /// Who was heard last; in the thread that receives.
+  const Publisher & publisher() const noexcept {return publisher_;}
+
+private:
+  struct Message
+  {
+    Values values;
+    std::uint64_t number;  // of the messages heard, from 1 on
+  };
+
+  Command command_ = Command::motion;
+  double timeout_ = 0.05;
+  Newest<Message> newest_{};
+  std::array<std::atomic<std::uint64_t>, kAnswers> counts_{};
+  // The last message before the silence that the cycle has found, if it goes on.
+  std::atomic<std::uint64_t> silent_since_{0};
+  Publisher publisher_{};     // of the receiving thread, as is
+  std::uint64_t number_ = 0;  // that of the newest message
+  std::uint64_t seen_ = 0;    // of the control cycle, as is
+  double age_ = 0.0;          // that of the message seen [s]
+};
+
+/// What the arm is doing.
+enum class State
+{
+  waiting,    ///< nothing was commanded yet
+  following,  ///< a command is followed
+  braking,    ///< the torque ceased: the arm is brought to rest by its model
+  holding,    ///< the arm is carried and held until a command comes
+  released,   ///< the torque goes to where the target's stop ends, or is there
+  fault       ///< the same, until restart(): Receiver::fault() says why
+};
+
+/// A Feedforward under commands from upstream: the torque of each control cycle.
+class Receiver
+{
+public:
+  /// Before the first cycle. Returns nullptr, or why the settings cannot be used.
+  const char * configure(Settings settings, Command command, double timeout) noexcept
+  {
+    if (!(timeout > 0.0 && timeout <= kLongestTimeout)) {
+      return "reference_timeout must be above 0 and at most 1 s";
+    }
+    settings.torque_from_upstream = command != Command::motion;
+    if (command == Command::total_torque) {
+      settings.gravity = settings.coriolis = settings.inertia = settings.friction = false;
+    }
+    if (const char * reason = feedforward_.configure(settings)) {
+      return reason;
+    }
+    command_ = command;
+    inbox.configure(command, timeout);
+    return nullptr;
+  }
+
+  const Feedforward & feedforward() const noexcept {return feedforward_;}
+
+  // For any thread.
+  State state() const noexcept {return state_;}
+  const char * fault() const noexcept {return fault_;}
+  /// How often a torque ceased while it was followed.
+  std::uint64_t timeouts() const noexcept {return timeouts_;}
+
+  /// Begin anew with what comes from now on.
+  void restart() noexcept
+  {
+    feedforward_.restart();
+    inbox.forget();
+    fault_ = nullptr;
+    state_ = State::waiting;
+  }
+
+  /// The torque `elapsed` seconds after the last cycle; false before the first command.
+  ///
+  /// `states`: q and dq, or nullptr where they could not be read. `values`: the command of this
+  /// cycle, or nullptr; the inbox's is inbox.current(elapsed), another one is to be judged().
+  bool cycle(
+    double elapsed, const Vector * q, const Vector * dq, const Values * values,
+    Vector & tau) noexcept
+  {
+    clock_ += elapsed > 0.0 ? std::min(elapsed, kLongestTimeout) : 0.0;
+    const bool is_motion = command_ == Command::motion;
+    if (!q || !dq) {
+      feedforward_.stop();
+    } else if (!values && !is_motion) {
+      timeouts_ += state_ == State::following;
+      feedforward_.brake();
+    } else if (values && !is_motion) {
+      feedforward_.resume();
+    }
+    tau = feedforward_.last();
+    bool commanded = false;
+    if (q && dq && (values || is_motion || feedforward_.braking())) {
+      Reference reference{};
+      Vector torque{};
+      if (values && is_motion) {
+        const auto part = values->begin();
+        std::copy(part, part + kJoints, reference.q.begin());
+        std::copy(part + kJoints, part + 2 * kJoints, reference.dq.begin());
+        std::copy(part + 2 * kJoints, part + 3 * kJoints, reference.ddq.begin());
+      } else if (values) {
+        std::copy(values->begin(), values->begin() + kJoints, torque.begin());
+      }
+      commanded = feedforward_.update(
+        clock_, *q, *dq, values && is_motion ? &reference : nullptr, tau,
+        is_motion ? nullptr : &torque) == Outcome::command;
+    }
+    if (!commanded) {
+      feedforward_.stop_step(elapsed, tau);
+    }
+    fault_ = feedforward_.fault();
+    state_ = found(commanded, values != nullptr);
+    return feedforward_.started();
+  }
+
+  /// Take the torque back without further cycles: where the target's stop ends.
+  bool end(Vector & tau) noexcept
+  {
+    feedforward_.stop();
+    tau = feedforward_.last();
+    while (feedforward_.stop_step(kLongestStep, tau)) {
+    }
+    state_ = State::released;
+    return feedforward_.started();
+  }
+
+  Inbox inbox{};
+
+private:
+  // Longer than it takes any publisher to be late, and shorter than what a fall takes [s].
+  static constexpr double kLongestTimeout = 1.0;
+
+  State found(bool commanded, bool given) const noexcept
+  {
+    if (feedforward_.braking()) {
+      return feedforward_.holding() ? State::holding : State::braking;
+    }
+    if (commanded) {
+      return given ? State::following : State::holding;
+    }
+    if (feedforward_.fault()) {
+      return State::fault;
+    }
+    return feedforward_.started() ? State::released : State::waiting;
+  }
+
+  Feedforward feedforward_{};
+  Command command_ = Command::motion;
+  double clock_ = 0.0;  // [s] in cycles: no clock that somebody sets
+  std::atomic<State> state_{State::waiting};
+  std::atomic<const char *> fault_{nullptr};
+  std::atomic<std::uint64_t> timeouts_{0};
+};
+
+}  // namespace @NAME@
+
+#endif  // @GUARD@_RECEIVER_HPP

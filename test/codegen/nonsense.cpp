@@ -1,0 +1,257 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Feeds a generated core numbers without sense, for test_cpp_nonsense.py.
+//
+// nonsense SEED CYCLES -> a line for the feedforward and one for the receiver: how many commands
+// came out, and how many of them were not finite, above the torque limit, or further from the
+// command before than the rate allows within a cycle.
+// nonsense threads COUNT -> how many commands one thread read while another one wrote them, and how
+// many of them were mixed of two.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "my_arm/receiver.hpp"
+
+using namespace my_arm;
+
+namespace
+{
+std::mt19937_64 source;
+
+double uniform(double low, double high)
+{
+  return std::uniform_real_distribution<double>(low, high)(source);
+}
+
+bool one_in(int count) {return std::uniform_int_distribution<int>(1, count)(source) == 1;}
+
+/// `sensible` mostly; else any double, or one of the values that arithmetic goes wrong at.
+double number(double sensible, int rare)
+{
+  if (!one_in(rare)) {
+    return sensible;
+  }
+  const double edges[] = {0.0, -0.0, 1e308, -1e308, 1.7e308, 5e-324, 1e-308, 1e300, -1e154, 1e17,
+    std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+    -std::numeric_limits<double>::infinity()};
+  constexpr std::size_t count = sizeof edges / sizeof edges[0];
+  if (one_in(2)) {
+    return edges[source() % count];
+  }
+  return std::ldexp(uniform(-1.0, 1.0), std::uniform_int_distribution<int>(-1070, 1023)(source));
+}
+
+Vector vector(double low, double high, int rare)
+{
+  Vector values;
+  for (double & value : values) {
+    value = number(uniform(low, high), rare);
+  }
+  return values;
+}
+
+Vector near(const Vector & centre, double reach, int rare)
+{
+  Vector values;
+  for (std::size_t i = 0; i < kJoints; ++i) {
+    values[i] = number(centre[i] + uniform(-reach, reach), rare);
+  }
+  return values;
+}
+
+/// Measured positions: near home, or where no joint can be. An arm found elsewhere within its range
+/// begins anew, which is a step of the command.
+Vector positions()
+{
+  Vector q = near(kHome, 0.04, 3000);
+  for (std::size_t i = 0; i < kJoints; ++i) {
+    q[i] = within_range(i, q[i]) ? kHome[i] + uniform(-0.04, 0.04) : q[i];
+  }
+  return q;
+}
+
+Settings settings()
+{
+  Settings s;
+  const Target targets[] = {kFci, kFrankaGazebo, kGzRos2Control, kMujoco};
+  s.target = targets[source() % 4];
+  s.gravity = !one_in(4);
+  s.coriolis = !one_in(4);
+  s.inertia = !one_in(4);
+  s.friction = one_in(2);
+  s.at_reference = one_in(2);
+  s.payload_known_to_robot = one_in(2);
+  s.scale = number(uniform(0.0, 1.0), 20);
+  s.ramp_time = number(one_in(3) ? 0.0 : uniform(0.0, 0.3), 20);
+  s.max_payload = number(0.0, 20);
+  s.kp.fill(one_in(2) ? 0.0 : number(uniform(0.0, 100.0), 20));
+  s.kd.fill(one_in(2) ? 0.0 : number(uniform(0.0, 10.0), 20));
+  s.max_tracking_error.fill(number(one_in(2) ? 0.0 : 0.2, 20));
+  if (one_in(2)) {
+    s.payload = {number(1.0, 20), 0.0, 0.0, number(0.05, 20), 0.001, 0.0, 0.0, 0.001, 0.0, 0.001};
+  }
+  s.gravity_vector[0] = number(0.0, 20);
+  s.gravity_vector[2] = number(-9.81, 20);
+  return s;
+}
+
+/// Looks at what is commanded.
+class Judge
+{
+public:
+  void look(const Vector & tau)
+  {
+    bool finite = true, large = false, fast = false;
+    for (std::size_t i = 0; i < kJoints; ++i) {
+      finite = finite && std::isfinite(tau[i]);
+      large = large || std::abs(tau[i]) > kEffort[i];
+      const double most = std::min(kEffortRate[i], kMostRate) * kLongestStep;
+      fast = fast || (known_ && std::abs(tau[i] - before_[i]) > most * (1.0 + 1e-9));
+    }
+    ++commands_;
+    not_finite_ += !finite;
+    too_large_ += large;
+    too_fast_ += fast;
+    before_ = tau;
+    known_ = finite;
+  }
+
+  /// The next command may be any.
+  void forget() {known_ = false;}
+
+  void print() const
+  {
+    std::printf("%lld %lld %lld %lld\n", commands_, not_finite_, too_large_, too_fast_);
+  }
+
+private:
+  long long commands_ = 0, not_finite_ = 0, too_large_ = 0, too_fast_ = 0;
+  Vector before_{};
+  bool known_ = false;
+};
+
+void feed_feedforward(long long cycles)
+{
+  Feedforward feedforward;
+  Judge judge;
+  double stamp = 0.0;
+  for (long long k = 0; k < cycles; ++k) {
+    if (one_in(10)) {feedforward.configure(settings());}
+    if (one_in(100)) {feedforward.brake();}
+    if (one_in(200)) {feedforward.stop(one_in(2));}
+    if (one_in(20)) {feedforward.clear_fault();}
+    if (one_in(1000)) {feedforward.restart();}
+    if (one_in(100)) {feedforward.check_silence(number(stamp, 2), number(0.05, 2));}
+    const double elapsed = number(1e-3, 20);
+    stamp = number(stamp + 1e-3, 500);
+    stamp = std::isfinite(stamp) ? stamp : 0.0;
+    const int rare = one_in(2) ? 10 : 100000;
+    const Reference reference{near(kHome, 0.1, rare), vector(-1.0, 1.0, rare),
+      vector(-5.0, 5.0, rare)};
+    const Vector torque = vector(-20.0, 20.0, rare);
+    if (!feedforward.started()) {judge.forget();}
+    Vector tau{};
+    if (feedforward.update(
+        one_in(1000) ? elapsed : stamp, positions(), vector(-1.0, 1.0, 3000),
+        one_in(3) ? nullptr : &reference, tau, one_in(3) ? &torque : nullptr) ==
+      Outcome::command || feedforward.stop_step(elapsed, tau))
+    {
+      judge.look(tau);
+    }
+  }
+  judge.print();
+}
+
+void feed_receiver(long long cycles)
+{
+  Receiver receiver;
+  Judge judge;
+  Command command = Command::motion;
+  for (long long k = 0; k < cycles; ++k) {
+    if (k == 0 || one_in(1000)) {
+      const Command commands[] = {Command::motion, Command::torque, Command::total_torque};
+      const Command other = commands[source() % 3];
+      command = receiver.configure(settings(), other, number(0.05, 5)) ? command : other;
+      receiver.restart();
+    }
+    if (!one_in(20)) {
+      const int rare = one_in(2) ? 10 : 100000;
+      const Vector q = near(kHome, 0.1, rare), dq = vector(-1.0, 1.0, rare),
+        ddq = vector(-5.0, 5.0, rare), torque = vector(-10.0, 10.0, rare);
+      // Of exactly as many values as it has, so that none beyond them is read unseen.
+      std::vector<double> values(torque.begin(), torque.end());
+      if (command == Command::motion) {
+        values.assign(q.begin(), q.end());
+        values.insert(values.end(), dq.begin(), dq.end());
+        values.insert(values.end(), ddq.begin(), ddq.end());
+      }
+      if (one_in(20)) {values.resize(source() % (4 * kJoints));}
+      Inbox::Publisher from{};
+      from[0] = static_cast<std::uint8_t>(one_in(10) ? source() % 3 : 1);
+      receiver.inbox.receive(from, values.data(), values.size());
+    }
+    const double elapsed = number(1e-3, 20);
+    const Values * const values = receiver.inbox.current(elapsed);
+    if (!receiver.feedforward().started()) {judge.forget();}
+    const Vector q = positions(), dq = vector(-1.0, 1.0, 3000);
+    Vector tau{};
+    if (receiver.cycle(
+        elapsed, one_in(5000) ? nullptr : &q, &dq, one_in(100) ? nullptr : values, tau))
+    {
+      judge.look(tau);
+    }
+  }
+  judge.print();
+}
+
+void use_two_threads(int count)
+{
+  Inbox inbox;
+  inbox.configure(Command::torque, 1.0);
+  std::thread sender([&inbox, count]() {
+      Vector torque;
+      for (int k = 0; k < count; ++k) {
+        torque.fill(1e-6 * k);
+        inbox.receive(Inbox::Publisher{}, torque.data(), torque.size());
+      }
+    });
+  long long read = 0, mixed = 0;
+  for (const double last = 1e-6 * (count - 1);; ++read) {
+    const Values * const values = inbox.current(1e-6);
+    if (!values) {
+      continue;
+    }
+    mixed += !std::all_of(
+      values->begin(), values->begin() + kJoints, [&](double x) {return x == (*values)[0];});
+    if ((*values)[0] >= last) {
+      break;
+    }
+  }
+  sender.join();
+  std::printf("%lld %lld\n", read, mixed);
+}
+}  // namespace
+
+int main(int argc, char ** argv)
+{
+  if (argc != 3) {
+    return 2;
+  }
+  if (argv[1] == std::string("threads")) {
+    use_two_threads(std::atoi(argv[2]));
+    return 0;
+  }
+  source.seed(std::strtoull(argv[1], nullptr, 10));
+  feed_feedforward(std::atoll(argv[2]));
+  feed_receiver(std::atoll(argv[2]));
+  return 0;
+}

@@ -1,0 +1,232 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The generated C++ receiver: whom it hears, what it refuses, and what it does in silence."""
+
+import math
+
+import numpy as np
+import pytest
+
+from franka_dynamics.codegen.cpp_package import cpp_package
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+
+from .cpp_core import ATOL, compiled, needs_compiler, PAYLOAD, Receiver
+from .test_cpp_package import ARMS
+
+pytestmark = needs_compiler
+ARM = ARMS['bare']
+EFFORT = ARM.limit('effort')
+STILL = np.zeros(ARM.n)
+MUJOCO, FCI = Settings(target='mujoco'), Settings()
+STEP = 1.0  # N m in a cycle, the rate limit of the FR3
+WITHIN = 49  # cycles, safely within the time-out; two more are safely beyond it
+
+
+@pytest.fixture(scope='module')
+def library(tmp_path_factory):
+    return compiled(cpp_package(ARM, 'my_arm'), tmp_path_factory.mktemp('receiver'))
+
+
+def cycles(receiver, count, *, torque=None, publisher=1, q=ARM.home, dq=STILL):
+    """Run cycles, each after a message if there is a torque; return torques and states."""
+    rows = []
+    for _ in range(count):
+        if torque is not None:
+            assert receiver.receive(torque, publisher) == 'heard'
+        rows.append(receiver.cycle(q, dq))
+    return np.array([row[0] for row in rows]), [row[1] for row in rows]
+
+
+def test_nothing_is_commanded_before_the_first_command(library):
+    torques, states = cycles(Receiver(library, MUJOCO), 10)
+    assert np.isnan(torques).all() and set(states) == {'waiting'}
+
+
+@pytest.mark.parametrize('command', ['torque', 'total_torque'])
+def test_torques_are_followed_with_the_terms_or_without(library, command):
+    receiver = Receiver(library, MUJOCO, command)
+    dq = np.full(ARM.n, 0.3)
+    given = np.linspace(-5.0, 5.0, ARM.n)
+    torques, states = cycles(receiver, 300, torque=given, dq=dq)
+    assert set(states) == {'following'}
+    model = PinocchioModel(ARM)
+    terms = model.gravity(ARM.home) + model.coriolis(ARM.home, dq)
+    expected = given + (terms if command == 'torque' else 0.0)
+    np.testing.assert_allclose(torques[-1], expected, rtol=0.0, atol=ATOL)
+    # It begins at what the arm needs to be carried and fades over, within the rate.
+    np.testing.assert_allclose(torques[0], model.gravity(ARM.home), rtol=0.0, atol=STEP)
+    assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
+
+
+def test_another_publisher_is_heard_after_the_silence_of_the_first(library):
+    receiver = Receiver(library, FCI)
+    first, second = np.full(ARM.n, 2.0), np.full(ARM.n, -2.0)
+    cycles(receiver, 300, torque=first, publisher=1)
+    for _ in range(3):
+        assert receiver.receive(second, 2) == 'other_publisher'
+        torques, _ = cycles(receiver, 1, torque=first, publisher=1)
+        np.testing.assert_array_equal(torques[0], first)
+    for _ in range(WITHIN):  # within the time-out the last torque of the first is followed
+        assert receiver.receive(second, 2) == 'other_publisher'
+        torque, state = receiver.cycle(ARM.home, STILL)
+        assert state == 'following'
+        np.testing.assert_array_equal(torque, first)
+    _, (_, state) = cycles(receiver, 2)
+    assert state == 'released'
+    torques, states = cycles(receiver, 300, torque=second, publisher=2)
+    assert states[-1] == 'following'
+    np.testing.assert_allclose(torques[-1], second, rtol=0.0, atol=ATOL)
+    assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
+    assert receiver.receive(first, 1) == 'other_publisher'
+
+
+@pytest.mark.parametrize(
+    ('change', 'answer'),
+    [
+        ({}, 'heard'),
+        ({0: EFFORT[0]}, 'heard'),
+        ({0: EFFORT[0] + 1e-9}, 'out_of_bounds'),
+        ({6: -1e308}, 'out_of_bounds'),
+        ({3: math.nan}, 'not_finite'),
+        ({3: math.inf}, 'not_finite'),
+    ],
+)
+def test_a_torque_that_cannot_be_meant_is_refused(library, change, answer):
+    receiver = Receiver(library, FCI)
+    torque = np.zeros(ARM.n)
+    for joint, value in change.items():
+        torque[joint] = value
+    assert receiver.receive(torque) == answer
+    assert receiver.receive(torque[:-1]) == 'wrong_size'
+    assert receiver.receive(np.append(torque, 0.0)) == 'wrong_size'
+
+
+@pytest.mark.parametrize(
+    ('index', 'value', 'answer'),
+    [
+        (0, ARM.limit('upper')[0] + 0.19, 'heard'),
+        (0, ARM.limit('upper')[0] + 0.21, 'out_of_bounds'),
+        (ARM.n, 10.0 * ARM.limit('velocity')[0], 'heard'),
+        (ARM.n, 10.1 * ARM.limit('velocity')[0], 'out_of_bounds'),
+        (2 * ARM.n, -10.1 * ARM.limit('acceleration')[0], 'out_of_bounds'),
+        (2 * ARM.n, 1e308, 'out_of_bounds'),
+    ],
+)
+def test_a_motion_that_no_arm_makes_is_refused(library, index, value, answer):
+    motion = np.concatenate([ARM.home, STILL, STILL])
+    motion[index] = value
+    assert Receiver(library, FCI, 'motion').receive(motion) == answer
+
+
+def test_a_publisher_of_nothing_but_nonsense_times_out(library):
+    receiver = Receiver(library, MUJOCO)
+    cycles(receiver, 300, torque=np.full(ARM.n, 2.0))
+    for _ in range(WITHIN):
+        assert receiver.receive(np.full(ARM.n, math.nan)) == 'not_finite'
+        assert receiver.cycle(ARM.home, STILL)[1] == 'following'
+    states = [receiver.cycle(ARM.home, STILL)[1] for _ in range(200)]
+    assert states[-1] == 'holding'
+
+
+@pytest.mark.parametrize('elapsed', [math.nan, -1.0, 0.0])
+def test_without_time_passing_the_torque_stays(library, elapsed):
+    receiver = Receiver(library, MUJOCO)
+    torques, _ = cycles(receiver, 300, torque=np.full(ARM.n, 2.0))
+    receiver.receive(np.full(ARM.n, 5.0))
+    torque, _ = receiver.cycle(ARM.home, STILL, elapsed)
+    np.testing.assert_array_equal(torque, torques[-1])
+    cycles(receiver, 20, torque=np.full(ARM.n, 5.0))
+    for _ in range(60):  # in silence too
+        last, state = receiver.cycle(ARM.home, STILL)
+    assert state == 'holding'
+    torque, _ = receiver.cycle(ARM.home, STILL, elapsed)
+    np.testing.assert_array_equal(torque, last)
+
+
+def ceasing(library, settings, seconds, again=None):
+    """
+    Simulate a publisher that accelerates the arm and is gone in mid-motion.
+
+    Return state, torque, q and dq of each cycle; the publisher holds the arm from `again` on.
+    """
+    carried = settings.target == 'fci'
+    payload = settings.payload_inertia()
+    simulated = ArmSimulation(
+        ARM,
+        SimulationSettings(gravity_compensation=carried, payload=payload, brake_release_after=0.0),
+    )
+    model = PinocchioModel(ARM.with_payload(payload))
+    receiver = Receiver(library, settings)
+    rows = []
+    for k in range(round(1e3 * seconds)):
+        reading = simulated.read()
+        q, dq = reading.position, reading.velocity
+        ddq = np.full(ARM.n, 2.0 if 250 <= k < CEASED else 0.0) - 10.0 * dq * (k >= CEASED)
+        if k < CEASED or (again is not None and k >= again):
+            torque = model.inverse_dynamics(q, dq, ddq)
+            receiver.receive(torque - (model.gravity(q) if carried else 0.0))
+        torque, state = receiver.cycle(q, dq)
+        simulated.step(torque)
+        rows.append((state, torque, q, dq))
+    assert np.abs(rows[CEASED][3]).max() > 0.4
+    return [row[0] for row in rows], *(np.array([row[k] for row in rows]) for k in (1, 2, 3))
+
+
+CEASED = 500  # the cycle
+
+
+def changes(states):
+    return [state for k, state in enumerate(states) if k == 0 or state != states[k - 1]]
+
+
+@pytest.mark.parametrize('settings', [MUJOCO, Settings(payload=PAYLOAD, target='mujoco')])
+def test_an_arm_that_nobody_else_carries_is_braked_and_held(library, settings):
+    states, torque, q, dq = ceasing(library, settings, 4.0)
+    assert set(states[: CEASED + WITHIN]) == {'following'}
+    assert changes(states) == ['following', 'braking', 'holding']
+    held = states.index('holding')
+    assert held < CEASED + WITHIN + 400
+    assert np.abs(dq[held:]).max() < 0.02
+    assert np.abs(q[-1] - q[held]).max() < 0.01  # in three seconds
+    model = PinocchioModel(ARM.with_payload(settings.payload_inertia()))
+    np.testing.assert_allclose(torque[-1], model.gravity(q[-1]), rtol=0.0, atol=0.1)
+    assert np.abs(np.diff(torque, axis=0)).max() <= STEP + ATOL
+
+
+def test_an_arm_that_carries_itself_is_braked_and_let_go(library):
+    states, torque, _, dq = ceasing(library, FCI, 2.0)
+    assert set(states[: CEASED + WITHIN]) == {'following'}
+    assert changes(states) == ['following', 'braking', 'released']
+    released = states.index('released')
+    assert released < CEASED + WITHIN + 400
+    assert np.abs(dq[released:]).max() < 0.02 and not torque[released + 100 :].any()
+    assert np.abs(np.diff(torque, axis=0)).max() <= STEP + ATOL
+
+
+@pytest.mark.parametrize('settings', [MUJOCO, FCI])
+def test_torques_that_come_again_are_followed_again(library, settings):
+    states, torque, _, dq = ceasing(library, settings, 3.0, again=CEASED + WITHIN + 20)
+    assert changes(states) == ['following', 'braking', 'following']
+    assert np.abs(dq[-1]).max() < 0.1
+    assert np.abs(np.diff(torque, axis=0)).max() <= STEP + ATOL
+
+
+def test_an_arm_whose_brake_puts_energy_in_is_no_longer_braked(library):
+    # Velocities of the wrong sign: the brake would drive the arm.
+    receiver = Receiver(library, MUJOCO)
+    model = PinocchioModel(ARM)
+    simulated = ArmSimulation(ARM, SimulationSettings(brake_release_after=0.0))
+    states, torque = [], np.zeros(ARM.n)
+    for k in range(700):
+        reading = simulated.read()
+        if k < CEASED:
+            q, dq = reading.position, reading.velocity
+            receiver.receive(model.inverse_dynamics(q, dq, np.full(ARM.n, 2.0 * (k >= 250))))
+        torque, state = receiver.cycle(
+            reading.position, reading.velocity * (-1.0 if k >= CEASED else 1.0)
+        )
+        simulated.step(torque)
+        states.append(state)
+    assert changes(states) == ['following', 'braking', 'released']
