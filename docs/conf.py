@@ -39,7 +39,12 @@ html_theme_options = {'page_width': '1220px', 'sidebar_width': '320px', 'fixed_s
 highlight_language = 'text'  # of code that names no language
 html_title = f'{project} {release}'
 napoleon_google_docstring = False
-autodoc_typehints = 'none'  # docstrings give shapes and units, which types do not
+autodoc_typehints = 'signature'
+autodoc_typehints_format = 'short'
+autodoc_type_aliases = {name: name for name in ('Array', 'ArrayLike')}  # not what they stand for
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 90
 autodoc_member_order = 'bysource'
 # 'n' in a shape is no reference, although some class has an attribute of that name.
 suppress_warnings = ['ref.python']
@@ -63,10 +68,13 @@ def rooms():
 
 
 def offered():
-    """Yield the front door's names that can be imported here."""
+    """Yield the front door's names that can be imported here, under the names that users write."""
     for name in franka_dynamics.__all__:
         with suppress(MissingDependencyError):  # on a host that lacks an extra
-            yield name, getattr(franka_dynamics, name)
+            value = getattr(franka_dynamics, name)
+            if inspect.isclass(value):
+                value.__name__ = name  # or autodoc says no more of Model than whose alias it is
+            yield name, value
 
 
 def modules(room):
@@ -103,15 +111,13 @@ def write_python_pages(app):
         text = (import_module(room).__doc__ or '').strip().split('\n\n')[:1]
         lines = [*title(room), *text, '']
         for name, value in names:
-            # Found in the index where it is at home; the front door shows it a second time.
-            options = ['   :no-index:'] if room == project else []
-            home = f'{getattr(value, "__module__", room)}.{getattr(value, "__qualname__", name)}'
+            home = f'{room if room == project else value.__module__}.{name}'
             if inspect.isclass(value):
-                lines += [f'.. autoclass:: {home}', '   :members:', *options, '']
+                lines += [f'.. autoclass:: {home}', '   :members:', '']
             elif callable(value):
-                lines += [f'.. autofunction:: {home}', *options, '']
+                lines += [f'.. autofunction:: {home}', '']
             else:
-                lines += [f'.. py:data:: {room}.{name}', f'   :value: {value!r}', *options, '']
+                lines += [f'.. py:data:: {home}', f'   :value: {value!r}', '']
         write(f'python/{room}.rst', lines)
 
 

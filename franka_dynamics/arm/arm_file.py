@@ -115,12 +115,38 @@ class ArmFile:
 
 
 def available_arms() -> tuple[str, ...]:
-    """Return the names of the arms that are shipped."""
+    """
+    Return the names of the arms that are shipped.
+
+    Returns
+    -------
+    tuple of str
+        Sorted; each is a name that `load` takes.
+
+    """
     return tuple(sorted(path.stem for path in (share_directory() / 'config/arms').glob('*.yaml')))
 
 
 def available_sets(arm: str | Path) -> tuple[str, ...]:
-    """Return the names of an arm's inertial sets, its default first."""
+    """
+    Return the names of an arm's inertial sets.
+
+    Parameters
+    ----------
+    arm : str or Path
+        A shipped arm's name, or the path of an arm file.
+
+    Returns
+    -------
+    tuple of str
+        The default first, the others sorted; each is an `inertial_set` of `load`.
+
+    Raises
+    ------
+    DescriptionError
+        If there is no such arm, or its file cannot be read.
+
+    """
     file = read_arm_file(arm)
     return (
         file.default_set,

@@ -91,7 +91,21 @@ def save(description: ArmDescription, path: str | Path, **words: str) -> None:
     """
     Write an arm file, which appears complete or not at all.
 
-    `words` are the source, title, notes and friction_source of `arm_file_text`, whose errors it
-    raises, and OutputError if the file cannot be written.
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm.
+    path : str or Path
+        Where to; a file that is there is replaced.
+    words : str
+        The source, title, notes and friction_source of `arm_file_text`.
+
+    Raises
+    ------
+    DescriptionError
+        If the arm's friction model has no form in YAML.
+    OutputError
+        If the file cannot be written.
+
     """
     write_text(path, arm_file_text(description, **words))

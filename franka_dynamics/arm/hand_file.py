@@ -18,7 +18,15 @@ NO_HAND = 'none'
 
 
 def available_hands() -> tuple[str, ...]:
-    """Return the names of the hands that are shipped."""
+    """
+    Return the names of the hands that are shipped.
+
+    Returns
+    -------
+    tuple of str
+        Sorted; each is a name that `load_hand` and the `hand` of `load` take.
+
+    """
     return tuple(sorted(path.stem for path in (share_directory() / 'config/hands').glob('*.yaml')))
 
 
@@ -31,6 +39,11 @@ def load_hand(name: str) -> LinkInertia:
     name : str
         A shipped hand, the path of a file of the same form, or that of Desk's end-effector file
         (.json).
+
+    Returns
+    -------
+    LinkInertia
+        The hand's ten parameters; `arm.with_payload(hand)` puts it on an arm.
 
     Raises
     ------

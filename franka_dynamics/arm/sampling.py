@@ -26,11 +26,25 @@ class JointStates(NamedTuple):
 
 def sample_states(description: ArmDescription, count: int, seed: int = 0) -> JointStates:
     """
-    Return `count` states of an arm, drawn uniformly within its limits from a seed.
+    Return random states of an arm, drawn uniformly within its limits.
 
     Where no limit is known, positions are drawn from +-pi, velocities from +-2 and accelerations
-    from +-10; a position limit at one end beyond pi leaves half a turn behind it. Each array has
-    shape (count, n) [rad or m, per s, per s^2].
+    from +-10; a position limit at one end beyond pi leaves half a turn behind it.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm.
+    count : int
+        How many states.
+    seed : int
+        Of the random numbers.
+
+    Returns
+    -------
+    JointStates
+        q, dq and ddq, each of shape (count, n) [rad or m, per s, per s^2].
+
     """
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')

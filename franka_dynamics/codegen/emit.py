@@ -214,7 +214,15 @@ def c_header(listed: Sequence[Equations]) -> str:
     """
     Return a single C99 header that depends on nothing but math.h.
 
-    It has a function for each of the `listed` equations, which are one arm's.
+    Parameters
+    ----------
+    listed : sequence of Equations
+        Of one arm, each of another quantity.
+
+    Returns
+    -------
+    str
+        The header's text, with a function for each of the equations.
 
     Raises
     ------

@@ -216,6 +216,12 @@ def customised_equations(
         Whether to return, in place of the quantity, its derivatives by all input values, which
         are one more axis: those of q first.
 
+    Returns
+    -------
+    Equations
+        Inputs, steps and outputs, with the `counts` of additions and multiplications;
+        `c_header` turns them into code.
+
     Raises
     ------
     SettingsError

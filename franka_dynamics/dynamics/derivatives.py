@@ -353,6 +353,11 @@ def linearize(
     gravity, tool_wrench
         As in `tree_motion`; the wrench is constant in the tool's frame.
 
+    Returns
+    -------
+    Linearization
+        A, shape (2n, 2n), and B, shape (2n, n), of d(q, dq)/dt, and ddq at the state, shape (n,).
+
     Raises
     ------
     JointVectorError

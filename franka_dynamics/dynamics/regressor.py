@@ -64,7 +64,22 @@ def parameter_vector(
     *,
     rotor_inertia: bool = False,
 ) -> NDArray[np.float64]:
-    """Return the vector X of eq. (4) of an arm or tree, (10 n,), or (11 n,) with the rotors."""
+    """
+    Return the vector X of the standard parameters (Gautier and Khalil 1990, eq. 4).
+
+    Parameters
+    ----------
+    robot : ArmDescription or BodyTree
+        Whose parameters they are.
+    rotor_inertia : bool
+        Whether the rotor inertias follow.
+
+    Returns
+    -------
+    ndarray, shape (10 n,) or (11 n,)
+        In the order of `parameter_names`.
+
+    """
     if isinstance(robot, BodyTree):
         bodies, rotors = robot.inertias, robot.rotor_inertias
     else:

@@ -68,6 +68,11 @@ def space_inertias(description: ArmDescription, q: ArrayLike) -> tuple[SpaceIner
     q : array_like, shape (n,)
         Joint positions; zero is the pose that the Exp[licit] derivation tabulates.
 
+    Returns
+    -------
+    tuple of SpaceInertia, length n
+        One for each moving link, from base to tip.
+
     Raises
     ------
     JointVectorError

@@ -185,6 +185,11 @@ def identify_payload(
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
 
+    Returns
+    -------
+    PayloadEstimate
+        The load's ten parameters about the flange's origin, with their standard deviations.
+
     Raises
     ------
     IdentificationError

@@ -48,6 +48,11 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
         Wind all faces alike, close holes by fans around one of their corners (right for flat
         convex holes) and turn parts whose normals point the wrong way.
 
+    Returns
+    -------
+    MeshFile
+        Its `mesh` is a TriangleMesh in metres; its `notes` say what was read leniently.
+
     Raises
     ------
     MeshError

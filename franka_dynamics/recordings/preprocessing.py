@@ -156,6 +156,11 @@ def prepare(
         such as terms of friction, whose turns a filtered velocity would smear: they are computed
         before and filtered after, as the measured torque was. Called once per piece.
 
+    Returns
+    -------
+    Motion
+        Positions, velocities, accelerations and efforts, evenly sampled, shape (N, n) each.
+
     Raises
     ------
     RecordingError

@@ -145,6 +145,11 @@ def read_recording(
     progress : callable, optional
         Called with the messages read so far and the number to come.
 
+    Returns
+    -------
+    Recording
+        Stamps, shape (N,) [s], and positions, velocities and efforts, shape (N, n) each.
+
     Raises
     ------
     RecordingError

@@ -89,7 +89,17 @@ class UrdfDocument:
 
 def read_urdf(path: Path) -> str:
     """
-    Return a URDF's text, a xacro file's (.xacro) with its default arguments.
+    Return the text of a URDF.
+
+    Parameters
+    ----------
+    path : Path
+        The file; a xacro file (.xacro) is expanded with its default arguments.
+
+    Returns
+    -------
+    str
+        XML text, as `import_urdf` takes it.
 
     Raises
     ------

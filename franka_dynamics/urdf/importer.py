@@ -69,6 +69,11 @@ def import_urdf(
     convention : Convention
         Of the rows.
 
+    Returns
+    -------
+    ImportedArm
+        Its `description` is the arm; its `notes` say what of the URDF does not fit one.
+
     Raises
     ------
     UrdfError

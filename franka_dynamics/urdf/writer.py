@@ -70,7 +70,7 @@ def write_urdf(
     tool_shapes: Sequence[Shape] = (),
 ) -> str:
     """
-    Return the URDF of an arm, indented, ending in a newline.
+    Return the URDF of an arm.
 
     Parameters
     ----------
@@ -84,6 +84,11 @@ def write_urdf(
         What is seen and collided with, by DH frame (0 is the base) and in that frame.
     tool_shapes : sequence of Shape
         The same for the tool, in the flange frame.
+
+    Returns
+    -------
+    str
+        XML text, indented.
 
     Raises
     ------
@@ -230,7 +235,7 @@ def write_mjcf(
     friction: bool = False,
 ) -> str:
     """
-    Return the MJCF of an arm, with its limits, looks and home pose, ending in a newline.
+    Return the MJCF of an arm, with its limits, looks and home pose.
 
     Parameters
     ----------
@@ -242,6 +247,11 @@ def write_mjcf(
         What is seen of the tool, in the flange frame.
     friction : bool
         Whether joints have the arm's friction, or the one it has for simulation alone.
+
+    Returns
+    -------
+    str
+        XML text, indented.
 
     Raises
     ------
