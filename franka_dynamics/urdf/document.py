@@ -1,6 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""URDF text -> links and joints as written, checked one by one; the one place that parses URDF."""
+"""
+What a URDF holds, checked before Pinocchio reads it.
+
+Pinocchio reads poses, axes and inertias (`serial_chain`). What its reader would swallow, or print
+to the screen alone, is refused here: two elements of one name, links that form no tree, words in
+the place of numbers, an axis without direction, an inertia without mass element, missing limits.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +20,9 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from ..arm.description import JointLimits
-from ..arm.inertia import LinkInertia, tensor_from_six
 from ..arm.strict_yaml import decimal
 from ..arm.typed_file import MOST_EFFORT
 from ..errors import DescriptionError, listed, UrdfError
-from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
@@ -35,7 +39,7 @@ _Named = TypeVar('_Named')
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
     """
-    A joint as written: `origin` is its pose in the parent link, `axis` a unit vector in it.
+    A joint as written.
 
     `limits` is None where the URDF states none; a lower and upper bound that are absent beside
     other limits are zero, as the URDF format has it, but for a continuous joint.
@@ -45,8 +49,6 @@ class UrdfJoint:
     kind: str
     parent: str
     child: str
-    origin: Array
-    axis: Array
     limits: JointLimits | None = None
     mimics: str | None = None
 
@@ -61,14 +63,15 @@ class UrdfDocument:
     """
     The tree of links and joints of a URDF, in the order written.
 
-    `name` is the robot's, `source` what error messages call the text, `root` the link without a
-    parent. A link is its inertia in its own frame, or None where it has no <inertial>. `notes`
-    are sentences about what was read leniently.
+    `name` is the robot's, `source` what error messages call the `text`, `root` the link without
+    a parent. `links` says of each link whether it has mass or inertia. `notes` are sentences
+    about what was read leniently.
     """
 
     name: str
     source: str
-    links: dict[str, LinkInertia | None]
+    text: str
+    links: dict[str, bool]
     joints: dict[str, UrdfJoint]
     root: str
     notes: tuple[str, ...] = ()
@@ -175,7 +178,7 @@ class _Parser:
         joints = self._named(robot, 'joint', self._joint)
         root = self._root(links, joints.values())
         return UrdfDocument(
-            robot.get('name', ''), self._source, links, joints, root, tuple(self._notes)
+            robot.get('name', ''), self._source, text, links, joints, root, tuple(self._notes)
         )
 
     def _root(self, links: Iterable[str], joints: Iterable[UrdfJoint]) -> str:
@@ -252,10 +255,10 @@ class _Parser:
             found[name] = read(element, name)
         return found
 
-    def _link(self, element: ElementTree.Element, name: str) -> LinkInertia | None:
+    def _link(self, element: ElementTree.Element, name: str) -> bool:
         inertial = element.find('inertial')
         if inertial is None:
-            return None
+            return False
         where = f'link {name!r}, <inertial>'
         mass_element, tensor_element = inertial.find('mass'), inertial.find('inertia')
         if mass_element is None or tensor_element is None:
@@ -270,9 +273,8 @@ class _Parser:
         six = [
             self._number(tensor_element, key, f'{where}, <inertia>') for key in _TENSOR_ATTRIBUTES
         ]
-        pose = self._origin(inertial, where)
-        at_center = LinkInertia(mass, np.zeros(3), tensor_from_six(six))
-        return at_center.expressed_in(pose)
+        self._check_origin(inertial, where)
+        return any((mass, *six))
 
     def _joint(self, element: ElementTree.Element, name: str) -> UrdfJoint:
         where = f'joint {name!r}'
@@ -286,29 +288,27 @@ class _Parser:
         if not (parent and child):
             raise self._error(f'{where} names no {"child" if parent else "parent"} link.')
         mimic = element.find('mimic')
+        self._check_origin(element, where)
+        self._check_axis(element, where)
         return UrdfJoint(
             name,
             kind,
             parent,
             child,
-            self._origin(element, where),
-            self._axis(element, where),
             self._limits(element, kind, where),
             None if mimic is None else mimic.get('joint', '(unnamed)'),
         )
 
-    def _origin(self, element: ElementTree.Element, where: str) -> Array:
+    def _check_origin(self, element: ElementTree.Element, where: str) -> None:
         origin = element.find('origin')
-        if origin is None:
-            return np.eye(4)
-        where = f'{where}, <origin>'
-        xyz, rpy = (self._numbers(origin, key, where, '0 0 0') for key in ('xyz', 'rpy'))
-        return pose_from_xyz_rpy(xyz, rpy)
+        if origin is not None:
+            for key in ('xyz', 'rpy'):
+                self._numbers(origin, key, f'{where}, <origin>', '0 0 0')
 
-    def _axis(self, element: ElementTree.Element, where: str) -> Array:
+    def _check_axis(self, element: ElementTree.Element, where: str) -> None:
         axis = element.find('axis')
         if axis is None or element.get('type') == 'fixed':
-            return np.array([1.0, 0.0, 0.0])  # URDF's default
+            return
         vector = self._numbers(axis, 'xyz', f'{where}, <axis>', '1 0 0')
         length = float(np.linalg.norm(vector))
         if length < _AXIS_LENGTH_TOLERANCE:
@@ -320,19 +320,21 @@ class _Parser:
             self._notes.append(
                 f'{where} has an axis of length {length:.6g}; its direction alone was used.'
             )
-        return vector / length
 
     def _limits(self, element: ElementTree.Element, kind: str, where: str) -> JointLimits | None:
         limit = element.find('limit')
-        if limit is None or kind not in MOVING_TYPES:
+        if kind not in MOVING_TYPES or (limit is None and kind == 'continuous'):
             return None
+        if limit is None:
+            raise self._error(
+                f'{where} is {kind} without <limit>; URDF requires effort and velocity limits '
+                'for it. Give them, or make the joint continuous.'
+            )
 
         def value(key: str, absent: float) -> float:
-            stated = (
-                absent
-                if key not in limit.attrib
-                else self._number(limit, key, f'{where}, <limit>')
-            )
+            stated = absent
+            if key in limit.attrib or math.isinf(absent):  # effort and velocity are required
+                stated = self._number(limit, key, f'{where}, <limit>')
             return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated
 
         unbounded = kind == 'continuous'

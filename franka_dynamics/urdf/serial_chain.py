@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The serial arm inside a URDF: a neutral reading that knows neither DH rows nor a library.
+The serial arm inside a URDF, read by Pinocchio.
 
-Fixed joints are folded away and every body is added to the moving link that carries it. A joint
-that moves but is none of the arm's (a finger, a camera's pan) is held at zero, or at its limit
-next to zero, and its bodies are added too; the notes say so.
+Every body that is fixed to a moving link is added to it. A joint that moves but is none of the
+arm's (a finger, a camera's pan) is held at zero, or at its limit next to zero, and its bodies are
+added too; the notes say so.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pinocchio as pin
 
 from .document import parse_urdf, UrdfDocument, UrdfJoint
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
 from ..errors import listed, UrdfError
-from ..spatial import exp3, inverse_transform, JointKind, pose_from_xyz_rpy
+from ..spatial import inverse_transform, JointKind
 from ..typing import Array
 
 _KINDS = {
@@ -116,55 +117,16 @@ def read_chain(
     """
     document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
     arm = _require_chain(document, tuple(joint_names))
-    places = {joint.name: k for k, joint in enumerate(arm)}
+    whole = _pinocchio_model(document)
+    model = with_joints_alone(whole, [joint.name for joint in arm])
     base = arm[0].parent
-    mount = np.eye(4)
-    for joint in document.path_to(base):
-        mount = mount @ joint.origin
-    frames: list[Array] = []
-    carried = [LinkInertia.zero() for _ in arm]
-    standing = LinkInertia.zero()
-    bodies: list[list[str]] = [[] for _ in arm]
-    tools: dict[str, Array] = {}
-    held: dict[str, None] = {}
-    # A link, its pose in the frame of the arm's joint that carries it (in the base frame where
-    # it stands still), the number of that joint (-1: none), and whether it is fixed to it.
-    frontier = [(document.root, inverse_transform(mount), -1, True)]
-    while frontier:
-        link, pose, k, rigid = frontier.pop(0)
-        inertia = document.links[link]
-        if inertia is not None and k < 0:
-            standing = standing + inertia.expressed_in(pose)
-        elif inertia is not None and inertia.parameters().any():
-            carried[k] = carried[k] + inertia.expressed_in(pose)
-            bodies[k].append(link)
-        if k == len(arm) - 1 and rigid and link != arm[k].child:
-            tools[link] = frames[k] @ pose
-        for joint in document.joints_from(link):
-            placed = pose @ joint.origin
-            if joint.name in places:
-                frames.append(placed if k < 0 else frames[k] @ placed)
-                frontier.append((joint.child, np.eye(4), places[joint.name], True))
-            elif k >= 0:
-                if joint.kind != 'fixed':
-                    held[joint.name] = None
-                    placed = placed @ _held_motion(joint)
-                frontier.append((joint.child, placed, k, rigid and joint.kind == 'fixed'))
-            elif joint.kind == 'fixed':
-                frontier.append((joint.child, placed, k, rigid))
-    others = [
-        joint.name
-        for joint in document.joints.values()
-        if joint.moves and joint.name not in places and joint.name not in held
-    ]
-    notes = [*document.notes]
-    if held:
-        notes.append(
-            f'{", ".join(held)}: not part of the arm, held at zero (or at the limit next to it); '
-            'what they carry counts to the arm.'
-        )
-    if others:
-        notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
+    mount = _body_frame(whole, base).placement.homogeneous
+    standing = _inertia(whole.inertias[0]).expressed_in(inverse_transform(mount))
+    frames = _frames_at_zero(model, mount)
+    axes = _axes(model)
+    carrying = _bodies(model, document)
+    last = whole.getJointId(arm[-1].name)
+    held, others = _not_the_arms(whole, document, arm)
     return SerialChain(
         document.name,
         document.source,
@@ -177,18 +139,106 @@ def read_chain(
                 _KINDS[joint.kind],
                 joint.child,
                 frames[k],
-                joint.axis,
-                carried[k],
-                tuple(bodies[k]),
+                axes[k],
+                _inertia(model.inertias[k + 1]),
+                carrying[k],
                 joint.limits,
             )
             for k, joint in enumerate(arm)
         ),
-        tools,
-        tuple(joint.child for joint, names in zip(arm, bodies) if not names),
-        tuple(held),
-        tuple(notes),
+        {
+            frame.name: frames[-1] @ frame.placement.homogeneous
+            for frame in whole.frames
+            if frame.type == pin.BODY and frame.parentJoint == last and frame.name != arm[-1].child
+        },
+        tuple(joint.child for joint, bodies in zip(arm, carrying) if not bodies),
+        held,
+        (*document.notes, *_notes(held, others)),
     )
+
+
+def _pinocchio_model(document: UrdfDocument) -> pin.Model:
+    """Return what Pinocchio reads of a URDF, mimic joints as joints of their own."""
+    try:
+        return pin.buildModelFromXML(document.text)
+    except (ValueError, RuntimeError) as error:
+        raise UrdfError(f'{document.source}: Pinocchio cannot read it: {error}') from error
+
+
+def with_joints_alone(model: pin.Model, names: Sequence[str]) -> pin.Model:
+    """Return a model whose other joints are held at zero, or at the limit next to it."""
+    low, high = model.lowerPositionLimit, model.upperPositionLimit
+    q = pin.neutral(model)
+    single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
+    q[single] = np.clip(0.0, low[single], high[single])
+    others = [i for i, name in enumerate(model.names) if i and name not in names]
+    return pin.buildReducedModel(model, others, q)
+
+
+def _body_frame(model: pin.Model, link: str) -> pin.Frame:
+    return model.frames[model.getFrameId(link, pin.BODY)]
+
+
+def _inertia(body: pin.Inertia) -> LinkInertia:
+    return LinkInertia.from_center_of_mass(body.mass, body.lever, body.inertia)
+
+
+def _frames_at_zero(model: pin.Model, mount: Array) -> list[Array]:
+    """Return the joints' frames in the base frame with all joints at zero, each (4, 4)."""
+    pose, frames = inverse_transform(mount), []
+    for placement in list(model.jointPlacements)[1:]:
+        pose = pose @ placement.homogeneous
+        frames.append(pose)
+    return frames
+
+
+def _axes(model: pin.Model) -> list[Array]:
+    """Return each joint's axis, a unit vector in its frame."""
+    data = model.createData()
+    pin.computeJointJacobians(model, data, pin.neutral(model))
+    axes = []
+    for joint in list(model.joints)[1:]:
+        twist = pin.getJointJacobian(model, data, joint.id, pin.LOCAL)[:, joint.idx_v]
+        axis = twist[3:] if twist[3:].any() else twist[:3]
+        axes.append(axis / np.linalg.norm(axis))
+    return axes
+
+
+def _bodies(model: pin.Model, document: UrdfDocument) -> list[tuple[str, ...]]:
+    """Return the links with mass or inertia that each joint moves."""
+    return [
+        tuple(
+            frame.name
+            for frame in model.frames
+            if frame.type == pin.BODY and frame.parentJoint == k and document.links[frame.name]
+        )
+        for k in range(1, model.njoints)
+    ]
+
+
+def _not_the_arms(
+    model: pin.Model, document: UrdfDocument, arm: Sequence[UrdfJoint]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the joints below the arm that are none of it, and the moving ones elsewhere."""
+    first, own = model.getJointId(arm[0].name), {joint.name for joint in arm}
+    below = {name for name, support in zip(model.names, model.supports) if first in support}
+    held = tuple(name for name in document.joints if name in below - own)
+    others = tuple(
+        name for name, joint in document.joints.items() if joint.moves and name not in below
+    )
+    return held, others
+
+
+def _notes(held: Sequence[str], others: Sequence[str]) -> list[str]:
+    notes = []
+    if held:
+        notes.append(
+            f'{", ".join(held)}: not part of the arm, held at zero (or at the limit next to it); '
+            'what they carry counts to the arm.'
+        )
+    if others:
+        notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
+    return notes
 
 
 def find_chains(document: UrdfDocument) -> list[tuple[str, ...]]:
@@ -221,17 +271,6 @@ def _next_moving(document: UrdfDocument, link: str) -> list[UrdfJoint]:
             elif joint.moves and joint.mimics is None:
                 found.append(joint)
     return found
-
-
-def _held_motion(joint: UrdfJoint) -> Array:
-    """Return the motion of a joint that is held: none, or up to the limit next to zero."""
-    limits = joint.limits
-    at = 0.0 if limits is None else min(max(0.0, limits.lower), limits.upper)
-    if joint.kind == 'prismatic':
-        return pose_from_xyz_rpy(at * joint.axis, np.zeros(3))
-    pose = np.eye(4)
-    pose[:3, :3] = exp3(joint.axis, at)
-    return pose
 
 
 def _require_chain(document: UrdfDocument, names: tuple[str, ...]) -> list[UrdfJoint]:

@@ -7,8 +7,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from .document import read_urdf
-from .importer import import_urdf
 from ..arm import arm_file
 from ..arm.arm_file import AS_LISTED, is_urdf, with_hand
 from ..arm.description import ArmDescription
@@ -72,6 +70,10 @@ def load(
                 f'{arm} is a URDF, which has one inertial set and states no rounding; leave '
                 f'{name} out, or write it as an arm file (franka-dynamics arm import).'
             )
+    # Here, so that models in DH rows, which take names as well, never import Pinocchio.
+    from .document import read_urdf
+    from .importer import import_urdf
+
     read = import_urdf(read_urdf(Path(arm)), source=str(arm), prefix=prefix)
     names = [prefix + name for name in read.description.joint_names]
     description = replace(read.description.with_joint_names(names), notes=read.notes)

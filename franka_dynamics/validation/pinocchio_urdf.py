@@ -13,7 +13,7 @@ from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import UrdfError
-from ..typing import Array
+from ..urdf.serial_chain import with_joints_alone
 
 _STATES = 50  # random ones, within the limits
 
@@ -52,8 +52,7 @@ def reading_differences(
     except (ValueError, RuntimeError) as error:
         raise UrdfError(f'Pinocchio cannot read the URDF: {error}') from error
     names = description.joint_names
-    others = [i for i, name in enumerate(model.names) if i and name not in names]
-    model = pin.buildReducedModel(model, others, _nearest_to_zero(model))
+    model = with_joints_alone(model, names)
     data, order = model.createData(), [model.joints[model.getJointId(one)].idx_v for one in names]
     pose = np.asarray(mount, dtype=float)
     # Rotor inertia is no part of a URDF.
@@ -73,12 +72,3 @@ def reading_differences(
             there = data.oMf[model.getFrameId(tip)].homogeneous
             flange = float(np.max([flange, np.abs(pose @ ours.frames(q)[-1] - there).max()]))
     return torque, flange
-
-
-def _nearest_to_zero(model: pin.Model) -> Array:
-    """Return zero, or the limit next to it, for every joint."""
-    low, high = model.lowerPositionLimit, model.upperPositionLimit
-    q = pin.neutral(model)
-    single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
-    q[single] = np.clip(0.0, low[single], high[single])
-    return np.asarray(q)

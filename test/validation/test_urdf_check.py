@@ -269,5 +269,5 @@ def test_a_text_that_pinocchio_reads_otherwise_is_refused(monkeypatch):
 def test_missing_inertials_or_limits_are_named():
     with pytest.raises(UrdfError, match=r'link fer_link3 without mass: there is no <inertial>'):
         model_from_urdf(without(FER, "link[@name='fer_link3']", 'inertial'), GAZ)
-    with pytest.raises(UrdfError, match='joint fer_joint1 without <limit>'):
+    with pytest.raises(UrdfError, match="'fer_joint1' is revolute without <limit>"):
         model_from_urdf(without(FER, "joint[@name='fer_joint1']", 'limit'), GAZ)
