@@ -28,6 +28,7 @@ _STATED = {
     'colorama': 'BSD-3-Clause',
     'control_msgs': 'BSD-3-Clause',
     'controller_manager': 'Apache-2.0',
+    'controller_manager_msgs': 'Apache-2.0',
     'forward_command_controller': 'Apache-2.0',
     'jax': 'Apache-2.0',
     'joint_trajectory_controller': 'Apache-2.0',

@@ -129,6 +129,6 @@ def _method(result: Identification) -> str:
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
         f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed; '
         f'{len(model.base)} base parameters (Gautier and Khalil 1990) and '
-        f'{len(model.friction.names)} of friction. What is fitted, under which bounds, and what '
-        'deviations mean: docs/theory/identification.md.'
+        f'{len(model.friction.names)} of friction. The documentation (Theory, Identification) '
+        'says what is fitted, within which bounds, and what the deviations mean.'
     )
