@@ -25,7 +25,7 @@ from rcl_interfaces.srv import (
     SetParametersAtomically,
 )
 from rclpy._rclpy_pybind11 import RCLError
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
 from .parameter_tables import constraints
@@ -54,25 +54,23 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             additional_constraints=constraints(spec),
             **ranges(spec),
         )
-        given = node._parameter_overrides.get(spec.name)
-        if given is not None and isinstance(given.value, (int, float)):
-            check(spec, given.value)  # whose sentence says more than rclpy's
         # rclpy takes an empty list for bytes; such a parameter is declared by its type alone.
         kind = Parameter.Type[spec.kind.upper()]
         default = spec.default if spec.default != [] else kind
         try:
-            parameter = node.declare_parameter(spec.name, default, descriptor)
-        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            parameter = node.declare_parameter(spec.name, default)
+        except InvalidParameterTypeException as error:
             raise SettingsError(
                 f'{spec.name} must be of type {spec.kind} (default {spec.default!r}): {error}.'
             ) from error
         if parameter.value is None:
             # Without a value of any kind, `ros2 param dump` would print no parameter at all.
-            node._parameters[spec.name] = Parameter(
-                spec.name, Parameter.Type[spec.kind.upper()], []
-            )
+            node.set_parameters([Parameter(spec.name, kind, [])])
         else:
             check(spec, parameter.value)
+        # Only now: a value out of range is refused above in more words than rclpy's.
+        descriptor.type = kind.value
+        node.set_descriptor(spec.name, descriptor)
     _refuse_unknown(node, table)
     return values(node, table)
 
@@ -99,7 +97,8 @@ def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 
 def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     known = [spec.name for spec in table]
-    # rclpy has declared its own by now, but for those that come with a publisher.
+    # rclpy has declared its own by now, but for those that come with a publisher. It has no public
+    # way to ask for values that were given to parameters which nobody declares.
     unknown = sorted(
         name
         for name in node._parameter_overrides
