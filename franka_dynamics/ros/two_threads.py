@@ -4,7 +4,9 @@
 One node on two threads: the control cycle on one, services and parameters on the other.
 
 rclpy gives a whole node to one executor. Here each of two executors is given the part of it that
-is in, or not in, one callback group; so that no service, however long, is in the way of a cycle.
+is in, or not in, one callback group. On one thread a request of 100 parameters holds a torque up
+for 23 ms and a trajectory of 2000 points for 63 ms, after which the arm would be stopped; on two
+it is 1.5 and 3.1 ms (benchmarks/services.py, medians of 3, load 7 on two cores).
 """
 
 from __future__ import annotations
