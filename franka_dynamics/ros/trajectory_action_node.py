@@ -37,7 +37,7 @@ from .received import JointStateReader
 from .trajectories import request_of
 from ..control.control_law import ControlLaw
 from ..control.reference import ReferencePoint, Trajectory
-from ..control.trajectory_goal import code_of_refusal, fill, FilledGoal, GoalError
+from ..control.trajectory_goal import code_of_refusal, fill, GoalError
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
@@ -80,6 +80,14 @@ def action_type() -> Any:
             'install it by apt install ros-$ROS_DISTRO-control-msgs.'
         ) from error
     return FollowJointTrajectory
+
+
+class _RefusedError(Exception):
+    """Why a goal is not followed, with the error code of its result."""
+
+    def __init__(self, sentence: str, code: GoalError = GoalError.INVALID_GOAL) -> None:
+        super().__init__(sentence)
+        self.code = code
 
 
 class _Relay:
@@ -160,47 +168,39 @@ class TrajectoryActionNode(Node):
         key = bytes(handle.goal_id.uuid)
         relay = self._relays[key]
         try:
-            return self._pass_on(handle, relay)
+            self._pass_on(handle, relay)
+            return self._follow(handle, relay)
+        except (FrankaDynamicsError, _RefusedError) as error:
+            self.get_logger().warning(f'a goal was aborted: {error}')
+            handle.abort()
+            code = getattr(error, 'code', GoalError.INVALID_GOAL)
+            return self._type.Result(error_code=int(code), error_string=str(error))
         finally:
             with self._lock:
                 if self._followed is relay:
                     self._followed = None
                 del self._relays[key]
 
-    def _refused(self, handle: Any, code: GoalError, sentence: str) -> Any:
-        self.get_logger().warning(f'a goal was aborted: {sentence}')
-        handle.abort()
-        return self._type.Result(error_code=int(code), error_string=sentence)
-
-    def _pass_on(self, handle: Any, relay: _Relay) -> Any:
+    def _pass_on(self, handle: Any, relay: _Relay) -> None:
+        """Send a goal with torques to the controller; its answer comes as an event."""
         goal = handle.request
         if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
-            return self._refused(
-                handle,
-                GoalError.INVALID_JOINTS,
+            raise _RefusedError(
                 'The goal has a multi_dof_trajectory; leave it empty, this arm has single joints.',
+                GoalError.INVALID_JOINTS,
             )
         if not self._client.wait_for_server(self._wait):
-            return self._refused(
-                handle,
-                GoalError.INVALID_GOAL,
+            raise _RefusedError(
                 f'Nobody serves {self._controller_action}; load and activate the '
-                'joint_trajectory_controller, or set controller_action.',
+                'joint_trajectory_controller, or set controller_action.'
             )
-        try:
-            filled, code = self._fill(goal.trajectory, relay)
-        except FrankaDynamicsError as error:
-            return self._refused(handle, GoalError.INVALID_GOAL, str(error))
-        if isinstance(filled, str):
-            return self._refused(handle, code, filled)
-        passed_on = self._type.Goal(trajectory=self._message(filled))
+        passed_on = self._type.Goal(trajectory=self._filled(goal.trajectory, relay))
         for name in _TOLERANCES:
             setattr(passed_on, name, getattr(goal, name))
         sent = self._client.send_goal_async(
             passed_on, lambda message: self._on_feedback(handle, message)
         )
         sent.add_done_callback(lambda future: relay.events.put(('answer', future.result())))
-        return self._follow(handle, relay)
 
     def _on_feedback(self, handle: Any, message: Any) -> None:
         if handle.is_active:
@@ -216,18 +216,14 @@ class TrajectoryActionNode(Node):
                 if self._client.server_is_ready():
                     seen = time.monotonic()
                 elif time.monotonic() - seen > self._wait:
-                    return self._refused(
-                        handle,
-                        GoalError.INVALID_GOAL,
-                        f'{self._controller_action} is gone; nobody tells how the motion ended.',
-                    )
+                    raise _RefusedError(
+                        f'{self._controller_action} is gone; nobody tells how the motion ended.'
+                    ) from None
                 continue
             if event == 'answer':
                 if not value.accepted:
-                    return self._refused(
-                        handle,
-                        GoalError.INVALID_GOAL,
-                        f'{self._controller_action} rejected the goal; its log says why.',
+                    raise _RefusedError(
+                        f'{self._controller_action} rejected the goal; its log says why.'
                     )
                 theirs = value
                 with self._lock:
@@ -254,10 +250,8 @@ class TrajectoryActionNode(Node):
 
     # The torques -------------------------------------------------------------------------------
 
-    def _fill(
-        self, trajectory: JointTrajectory, relay: _Relay
-    ) -> tuple[FilledGoal | str, GoalError]:
-        """Return the goal with torques, or the sentence and code of its refusal."""
+    def _filled(self, trajectory: JointTrajectory, relay: _Relay) -> JointTrajectory:
+        """Return the trajectory of a goal with torques, and remember its motion."""
         request = request_of(trajectory)
         law = ControlLaw(
             self._description, settings_from(values(self, live_table('trajectory_action')))
@@ -267,18 +261,9 @@ class TrajectoryActionNode(Node):
         try:
             filled = fill(request, law, stamp, q, self._desired(begin))
         except ReferenceRefusedError as error:
-            return str(error), code_of_refusal(request, self._description, stamp)
-        relay.motion = filled.motion
-        return filled, GoalError.SUCCESSFUL
-
-    def _desired(self, stamp: float) -> ReferencePoint | None:
-        """Return what the motion under way desires at a stamp, or None where there is none."""
-        with self._lock:
-            motion = None if self._followed is None else self._followed.motion
-        return motion.sample(stamp) if motion is not None and stamp >= motion.times[0] else None
-
-    def _message(self, filled: FilledGoal) -> JointTrajectory:
-        motion = filled.motion
+            code = code_of_refusal(request, self._description, stamp)
+            raise _RefusedError(str(error), code) from error
+        motion = relay.motion = filled.motion
         return trajectory_message(
             list(self._description.joint_names),
             motion.times - motion.times[0],
@@ -289,44 +274,42 @@ class TrajectoryActionNode(Node):
             filled.start,
         )
 
+    def _desired(self, stamp: float) -> ReferencePoint | None:
+        """Return what the motion under way desires at a stamp, or None where there is none."""
+        with self._lock:
+            motion = None if self._followed is None else self._followed.motion
+        return motion.sample(stamp) if motion is not None and stamp >= motion.times[0] else None
+
     def _state(self) -> tuple[float, Array]:
         """
         Return stamp [s] and position of a joint state that comes now.
 
         Listened to only while a goal waits for it: at 1 kHz that is work for nothing otherwise.
         """
-        reader, got = JointStateReader(self._description.joint_names), threading.Event()
-        found: list[Any] = []
-        problems: list[str] = []
-
-        def on_state(data: bytes) -> None:
-            if found:
-                return
-            try:
-                reading = reader.read(data)
-            except JointStateError as error:
-                problems[:] = [str(error)]
-                return
-            if not np.isfinite(reading.position).all():
-                problems[:] = ['The joint state holds a position that is not finite.']
-                return
-            found.append(reading)
-            got.set()
-
+        reader, states = JointStateReader(self._description.joint_names), SimpleQueue[bytes]()
         subscription = self.create_subscription(
-            JointState, 'joint_states', on_state, STATE_QOS, raw=True, callback_group=self._group
+            JointState, 'joint_states', states.put, STATE_QOS, raw=True, callback_group=self._group
         )
+        problem = (
+            f'No joint state came on {subscription.topic_name} within {self._wait:g} s; remap '
+            'joint_states to the topic of the arm.'
+        )
+        give_up = time.monotonic() + self._wait
         try:
-            if not got.wait(self._wait):
-                raise ReferenceRefusedError(
-                    problems[0]
-                    if problems
-                    else f'No joint state came on {subscription.topic_name} within '
-                    f'{self._wait:g} s; remap joint_states to the topic of the arm.'
-                )
+            while True:
+                try:
+                    state = states.get(timeout=max(0.0, give_up - time.monotonic()))
+                    reading = reader.read(state)
+                except Empty:
+                    raise _RefusedError(problem) from None
+                except JointStateError as error:
+                    problem = str(error)
+                    continue
+                if np.isfinite(reading.position).all():
+                    return reading.stamp, reading.position
+                problem = 'The joint state holds a position that is not finite.'
         finally:
             self.destroy_subscription(subscription)
-        return found[0].stamp, found[0].position
 
 
 def _run(node: TrajectoryActionNode, stop: StopRequest) -> int:
