@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import rclpy
@@ -51,8 +51,8 @@ from franka_dynamics.simulation.step_log import read_steps
 FER = load('fer')
 GAINS = {'kp': [60.0] * 4 + [15.0, 15.0, 10.0], 'kd': [6.0] * 4 + [1.0, 1.0, 0.5]}
 STALLS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
-PAUSED, RIVALS = tuple(f'stop-{stall:g}' for stall in STALLS_S), ('relay', 'rival', 'states')
-EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', *RIVALS)
+PAUSED = tuple(f'stop-{stall:g}' for stall in STALLS_S)
+EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', 'relay', 'rival', 'states')
 _MOST_STEP, _MOST_HELD_S, _MOST_NOTICE_S = 1.0 + 1e-6, COMMAND_TIMEOUT_S + 0.005, 0.1
 _AT_REST, _ROUNDING = 0.05, 1e-9  # [rad/s, N m]
 _TIMEOUT_S, _MOVING_S, _AFTER_S, _RIVAL_S = 60.0, 1.5, 2.5, 0.3
@@ -176,19 +176,18 @@ def run(event: str, target: str, folder: Path) -> Result:
         bench.until(lambda: reference.get_subscription_count() > 0, 'the node')
         reference.publish(request_message(multisine(FER, 20.0, 0.4)))
         bench.spin(_MOVING_S)
-        began = time.time()
-        happen(bench, event, target)
+        spoke_at = happen(bench, event, target)
         bench.spin(_AFTER_S)
         if event in (*PAUSED, 'two-nodes'):  # or the motion may go on
             bench.send('feedforward', signal.SIGINT)
             bench.spin(_AFTER_S)
     finally:
         bench.close()
-    return result(bench, steps, target, began if event in ('two-nodes', *RIVALS) else None)
+    return result(bench, steps, target, spoke_at)
 
 
-def happen(bench: Bench, event: str, target: str) -> None:
-    """Do to the node, or beside it, what an event says."""
+def happen(bench: Bench, event: str, target: str) -> float | None:
+    """Do to the node, or beside it, what an event says; return when somebody else first spoke."""
     if event == 'int':
         bench.send('feedforward', signal.SIGINT)
     elif event in ('kill', 'kill-restart'):
@@ -206,46 +205,47 @@ def happen(bench: Bench, event: str, target: str) -> None:
             lambda: re.search(r'\[second\]: (commanding|held off)', bench.log('second')),
             'the second commands, or finds that it must not',
         )
+        second = re.search(r'\[([\d.]+)\] \[second\]: commanding', bench.log('second'))
+        return float(second[1]) if second else None
     else:
-        speak(bench, event)
+        return speak(bench, event)
+    return None
 
 
-def speak(bench: Bench, event: str) -> None:
-    """Publish on the node's topics for a while, as somebody else would."""
-    if event == 'states':
-        publisher = bench.node.create_publisher(JointState, 'joint_states', 1)
+def speak(bench: Bench, event: str) -> float:
+    """Publish on the node's topics for a while, as somebody else would; return since when."""
+    kind, topic = (
+        (JointState, 'joint_states') if event == 'states' else (Float64MultiArray, COMMAND_TOPIC)
+    )
+    publisher, spoken = bench.node.create_publisher(kind, topic, 1), list[float]()
+    bench.until(lambda: publisher.get_subscription_count() > 0, 'a listener')
 
-        def pass_on(state: JointState) -> None:
-            if state.header.frame_id != 'second':
-                state.header.frame_id = 'second'
-                publisher.publish(state)
+    def publish(message: JointState | Float64MultiArray) -> None:
+        publisher.publish(message)
+        spoken.append(time.time())
 
-        bench.until(lambda: publisher.get_subscription_count() > 0, 'the node')
-        bench.node.create_subscription(JointState, 'joint_states', pass_on, QoSProfile(depth=10))
-        bench.spin(_RIVAL_S)
-        return
-    publisher = bench.node.create_publisher(Float64MultiArray, COMMAND_TOPIC, 1)
-    bench.until(lambda: publisher.get_subscription_count() > 0, 'the arm')
     if event == 'rival':
-        bench.spin(_RIVAL_S, lambda: publisher.publish(Float64MultiArray(data=[10.0] * FER.n)))
-        return
-    heard, repeated = deque[tuple[float, Float64MultiArray]](), set[bytes]()
+        bench.spin(_RIVAL_S, lambda: publish(Float64MultiArray(data=[10.0] * FER.n)))
+        return spoken[0]
+    delay = 0.05 if event == 'relay' else 0.0
+    heard, repeated = deque[tuple[float, Any]](), set[bytes]()
 
-    def hear(message: Float64MultiArray) -> None:
+    def hear(message: JointState | Float64MultiArray) -> None:
         if bytes(serialize_message(message)) not in repeated:
-            heard.append((time.monotonic() + 0.05, message))
+            heard.append((time.monotonic() + delay, message))
 
     def repeat() -> None:
-        while heard and heard[0][0] < time.monotonic():
+        while heard and heard[0][0] <= time.monotonic():
             message = heard.popleft()[1]
             repeated.add(bytes(serialize_message(message)))
-            publisher.publish(message)
+            publish(message)
 
-    bench.node.create_subscription(Float64MultiArray, COMMAND_TOPIC, hear, QoSProfile(depth=100))
+    bench.node.create_subscription(kind, topic, hear, QoSProfile(depth=100))
     bench.spin(_RIVAL_S, repeat)
+    return spoken[0]
 
 
-def result(bench: Bench, steps: Path, target: str, rival_since: float | None) -> Result:
+def result(bench: Bench, steps: Path, target: str, spoke_at: float | None) -> Result:
     """Read the arm's steps and the logs."""
     log = read_steps(steps, FER.joint_names)
     applied = log.effort[1:]
@@ -255,16 +255,12 @@ def result(bench: Bench, steps: Path, target: str, rival_since: float | None) ->
     moving = np.abs(log.dq[2:]).max(axis=1) > _AT_REST
     runs = [sum(1 for _ in run) for same, run in groupby(still & moving) if same]
     noticed = None
-    if rival_since is not None:
+    if spoke_at is not None:
         told = re.search(
             r'\[([\d.]+)\] \[feedforward\]: .*(somebody else commands|a second node publishes)',
             bench.log('feedforward'),
         )
-        second = re.search(r'\[([\d.]+)\] \[second\]: commanding', bench.log('second'))
-        if second:
-            rival_since = float(second[1])
-        if second or not bench.log('second'):  # one that found the first was silent
-            noticed = float(told[1]) - rival_since if told else np.inf
+        noticed = float(told[1]) - spoke_at if told else np.inf
     return Result(
         float(np.abs(np.diff(applied, axis=0)).max()),
         1e-3 * max(runs, default=0),

@@ -26,3 +26,7 @@ def run(script, *arguments):
 
 def test_memory_does_not_grow_in_a_minute_at_a_kilohertz():
     assert 'replies' in run('soak.py', '--seconds', '60')
+
+
+def test_a_killed_sender_leaves_no_torque_and_no_step():
+    assert '0 of 1 are not' in run('receivers.py', '--events', 'kill', '--targets', 'mujoco')
