@@ -11,23 +11,23 @@ _SHOWN, _MOST_SHOWN = 60, 12
 
 
 def shortened(text: str, most: int = _SHOWN) -> str:
-    """Return a text as it can be quoted in a sentence: whole, or its beginning and its length."""
+    """Return a string to quote in a sentence: all of it, or its beginning and its length."""
     return text if len(text) <= most else f'{text[:most]}... ({len(text)} characters)'
 
 
 def nearest(text: str, names: Iterable[str]) -> str:
-    """Return the name that somebody may have meant, capitals or not; empty if none is near."""
+    """Return the most similar known name, ignoring case; empty if none is similar."""
     by_small = {name.lower(): name for name in names}
     near = get_close_matches(text.lower(), by_small)
-    # Of those as near, one that begins alike: frr is fr3, not rpr.
+    # Among equally similar names the one with the same beginning: frr means fr3, not rpr.
     return by_small[min(near, key=lambda name: name[:1] != text[:1].lower())] if near else ''
 
 
 def listed(names: Sequence[object]) -> str:
     """
-    Return names or numbers as they can be listed in a sentence, however long and however many.
+    Return names or numbers as a list for an error message, shortened if it is long.
 
-    What is not shown is not written either: a million numbers would hold up a cycle for a second.
+    Only the shown items are formatted: a million numbers would delay a cycle by a second.
     """
     shown = ', '.join(shortened(str(name)) for name in names[:_MOST_SHOWN])
     return shown if len(names) <= _MOST_SHOWN else f'{shown}, ... ({len(names)} in all)'
@@ -37,7 +37,7 @@ class FrankaDynamicsError(Exception):
     """
     Base of all errors that the package raises on purpose.
 
-    `status` is the exit status of a command that ends with one: 2, the input is at fault.
+    `status` is the exit status of a command that ends with this error: 2, wrong input.
     """
 
     status = 2
@@ -72,7 +72,7 @@ class FrameError(FrankaDynamicsError, ValueError):
 
 
 class UnreachableError(FrankaDynamicsError, ValueError):
-    """No joint position puts the end effector where it was asked to be."""
+    """No joint position puts the end effector at the requested position."""
 
 
 class RigidMotionError(FrankaDynamicsError, ValueError):
@@ -84,7 +84,7 @@ class CrosscheckError(FrankaDynamicsError):
 
 
 class RecordingError(FrankaDynamicsError, ValueError):
-    """A bag cannot be read, or what it holds cannot be used."""
+    """A bag cannot be read, or its content cannot be used."""
 
 
 class IdentificationError(FrankaDynamicsError, ValueError):
@@ -96,11 +96,11 @@ class ClusterError(FrankaDynamicsError):
 
 
 class OutputError(FrankaDynamicsError, OSError):
-    """A file that was asked for cannot be written."""
+    """An output file cannot be written."""
 
 
 class BaseParameterError(FrankaDynamicsError, ValueError):
-    """Base parameters were asked for, or used, outside what they hold for."""
+    """Base parameters were used for a gravity or an arm for which they are not valid."""
 
 
 class UrdfMismatchError(CrosscheckError):
@@ -121,7 +121,7 @@ class MissingDependencyError(FrankaDynamicsError, ImportError):
 
 @contextmanager
 def needing(what: str, extra: str) -> Iterator[None]:
-    """Make one sentence of an import that fails: 'Fitting friction needs scipy', and the extra."""
+    """Turn a failed import into a sentence: 'Fitting friction needs scipy', and the extra."""
     try:
         yield
     except ImportError as error:
@@ -149,7 +149,7 @@ class TreeError(FrankaDynamicsError, ValueError):
 
 
 class LoopError(FrankaDynamicsError):
-    """A closed chain cannot be assembled, or is at a position where its joints do not suffice."""
+    """A closed chain cannot be assembled, or is at a singular position."""
 
 
 class CommandRefusedError(FrankaDynamicsError, ValueError):

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Fields of dataclasses that are options of the command line as well, declared once.
+Dataclass fields that are also command-line options.
 
-A field's annotation says how many values there are and of what type, its default what holds
-without them; what a person has to be told besides is here. The command line reads it.
+A field's annotation gives number and type of the values, its default the value without the option.
+`Option` adds what the help and the parser need besides.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ class Option:
     Attributes
     ----------
     help : str
-        What it is, for people; its default is added.
+        Help text; the default is appended.
     metavar : str or tuple of str, optional
-        What stands for the value, or for each of several, in the help.
+        Placeholder of the value, or of each of several values, in the help.
     flags : tuple of str
-        Spellings, such as '--set'; without any its name with dashes.
+        Names of the option, such as '--set'; by default the field's name with dashes.
     positional : bool
-        Whether it is given by its place.
+        Whether it is a positional argument.
     choices : tuple of str, optional
-        What it can be.
+        Allowed values.
     least, most : float, optional
         The range of a number.
     kind : callable, optional
-        What makes the value of a word, in place of the annotated type.
+        Function that converts the word to a value, in place of the annotated type.
     const : object
-        The value where the option is given without one.
+        Value of the option if it is given without a value.
     rare : bool
         Whether only --help-all shows it.
 
@@ -62,7 +62,7 @@ def option(
     choices: Iterable[str] | None = None,
     **more: Any,
 ) -> Any:
-    """Return a dataclass field with an Option; without a default it has to be given."""
+    """Return a dataclass field with an Option; without a default the option is required."""
     choices = None if choices is None else tuple(choices)
     return field(
         default=default, metadata={'option': Option(help, metavar, choices=choices, **more)}

@@ -3,8 +3,8 @@
 """
 Rigid motions: hat and vee, exponentials, adjoints, joint twists, poses as 4 x 4 matrices.
 
-Twists are (v, omega), v first, as Pinocchio has them; the notebook of the Panda notebook writes
-(omega, v). All functions take stacks: leading axes are kept.
+Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). All functions take
+stacks: leading axes are kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SERIES_BELOW = 0.02
 
 
 def cross(first: Array, second: Array) -> Array:
-    """Return a x b for stacks of vectors; numpy's own spends most of its time on axes."""
+    """Return a x b for stacks of vectors; numpy.cross spends most of its time on handling axes."""
     a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
@@ -85,7 +85,7 @@ def vee(matrix: ArrayLike) -> Array:
     """
     Return the vector (3,) or twist (v, omega) (6,) whose `hat` is given; leading axes are kept.
 
-    The skew-symmetric part is read; a symmetric part is not looked at.
+    Only the skew-symmetric part is used; a symmetric part is ignored.
 
     Raises
     ------
@@ -109,9 +109,9 @@ def exp3(omega: ArrayLike, angle: ArrayLike = 1.0) -> Array:
     Parameters
     ----------
     omega : array_like, shape (..., 3)
-        Axis, of any length; of unit length for `angle` to be one.
+        Axis of any length; only for a unit vector is `angle` an angle.
     angle : array_like, shape (...)
-        What the axis is multiplied by [rad for a unit axis].
+        Factor on the axis [rad for a unit axis].
 
     """
     return _exponential(np.asarray(omega, dtype=float) * np.asarray(angle, dtype=float)[..., None])
@@ -132,7 +132,7 @@ def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
     twist : array_like, shape (..., 6)
         (v, omega); omega of any length, zero for a translation.
     angle : array_like, shape (...)
-        What the twist is multiplied by: the position of a joint [rad or m].
+        Factor on the twist: the position of a joint [rad or m].
 
     Notes
     -----
@@ -156,7 +156,8 @@ def log3(rotation: ArrayLike) -> Array:
     """
     Return the rotation vector of a rotation, of length 0 to pi, shape (..., 3) [rad].
 
-    The inverse of `exp3` below pi. Of a half turn's two vectors it is one or the other.
+    The inverse of `exp3` for angles below pi. A half turn has two rotation vectors; one of them is
+    returned.
     """
     matrix = np.asarray(rotation, dtype=float)
     # Rows of 4 q q^T of the unit quaternion (w, v), of which the one with the largest diagonal
@@ -279,7 +280,8 @@ def inverse_transform(transform: ArrayLike) -> Array:
     return out
 
 
-# Below this cosine of the pitch, roll and yaw turn about the same axis and cannot be told apart.
+# Below this cosine of the pitch, roll and yaw turn about the same axis and only their sum or
+# difference is defined.
 _GIMBAL_LOCK = 1e-9
 
 
@@ -315,7 +317,7 @@ def rpy_from_rotation(rotation: ArrayLike) -> NDArray[np.float64]:
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
-# How far R R^T may be from 1: looser than rounding, far tighter than a typed rotation's error.
+# Tolerance of R R^T = 1: above rounding errors, far below the error of a mistyped rotation.
 _RIGID_EPS = 1e-9
 
 

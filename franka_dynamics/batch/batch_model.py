@@ -48,28 +48,27 @@ class BatchModel:
 
     Stacks have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in its own result and in no other.
-    Inputs may have any memory layout and any real type. They may be another library's (PyTorch,
-    JAX and others, by DLPack, in a processor's memory); results are then of that library, too,
-    without a copy; gradients are for `TorchModel` and `JaxModel`. Results are C-contiguous arrays,
-    unless `out` is given, which must be one of NumPy's, of the result's type. That is float32, and
-    computed in float32, where all inputs are, else float64: torques of a Franka then come within
-    1e-4 N m of the exact ones, see docs/performance.md. Rotor inertias are part of torques and
-    mass matrices, not of the regressor.
+    Inputs may have any memory layout and any real type. Arrays of PyTorch, JAX and others (by
+    DLPack, in the processor's memory) give results of the same library, without a copy; for
+    gradients use `TorchModel` and `JaxModel`. Results are C-contiguous. `out`, if given, must be a
+    NumPy array of the result's type. If all inputs are float32, so are computation and result, and
+    torques of a Franka err by less than 1e-4 N m (see docs/performance.md); otherwise they are
+    float64. Rotor inertias are part of torques and mass matrices, not of the regressor.
 
-    Code is generated for each quantity when it is first asked for, and compiled where llvmlite
-    and cffi are installed (extra `batch`): once, for the machine code stays in the user's cache
-    folder. Without them the same equations run in NumPy, about as fast as a loop over a compiled
+    The first use of a quantity generates its code. If llvmlite and cffi are installed (extra
+    `batch`), the code is compiled once and the machine code kept in the user's cache folder.
+    Without them the same equations run in NumPy, about as fast as a loop over a compiled
     recursion.
 
     Parameters
     ----------
     description : ArmDescription or BodyTree
         The arm, with its hand and payload as desired; either convention, revolute and prismatic.
-        Or a tree of bodies; its tool stands for the flange.
+        Or a tree of bodies; its tool frame is used as the flange.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     threads : int, optional
-        How many to use at most; as many as there are processors if not given. One is taken for
+        Largest number of threads; by default the number of processors. One thread is used for
         every 4,000 states.
 
     Raises
@@ -98,7 +97,7 @@ class BatchModel:
         self._functions: dict[tuple[Any, ...], tuple[Function, tuple[int, ...]]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a pickle holds: machine code is found again, in the cache folder."""
+        """Return the state to pickle; machine code is loaded from the cache folder again."""
         return {**self.__dict__, '_functions': {}}
 
     def inverse_dynamics(
@@ -139,8 +138,9 @@ class BatchModel:
         """
         Return the derivatives of `inverse_dynamics` by q, dq and ddq; the last one is M.
 
-        They are views of one array of shape (..., 3, n, n), which `out` may be: by position
-        [N m/rad], by velocity [N m s/rad], by acceleration [kg m^2]. Row i belongs to torque i.
+        They are views of one array of shape (..., 3, n, n), which may be passed as `out`: by
+        position [N m/rad], by velocity [N m s/rad], by acceleration [kg m^2]. Row i belongs to
+        torque i.
         """
         slopes = self._run(Quantity.DERIVATIVES, (q, dq, ddq), out)
         return TorqueDerivatives(slopes[..., 0, :, :], slopes[..., 1, :, :], slopes[..., 2, :, :])
@@ -158,10 +158,10 @@ class BatchModel:
         Return H with tau = H X, shape (..., n, 10 n), as `torque_regressor` does.
 
         Columns are in the order of `dynamics.regressor.parameter_names`: XX, XY, XZ, YY, YZ, ZZ,
-        mX, mY, mZ, m of each link, about the origin of its DH frame (Gautier and Khalil 1990,
-        eqs. 3 and 12). At seven joints a state takes 3.9 kB. `columns` names those that are
-        requested, shape (..., n, len(columns)): those of `base_parameters(arm).columns` make the
-        regressor of the base parameters. Other columns are other code.
+        mX, mY, mZ, m of each link, about the origin of its DH frame (Gautier and Khalil 1990, eqs.
+        3 and 12). At seven joints a state takes 3.9 kB. `columns` selects columns, shape (..., n,
+        len(columns)); `base_parameters(arm).columns` selects the regressor of the base parameters.
+        Each selection is compiled separately.
 
         Raises
         ------
@@ -198,9 +198,9 @@ class BatchModel:
 
     def slopes(self, quantity: Quantity, *given: ArrayLike) -> Array:
         """
-        Return the derivatives of a quantity by all that it is computed from.
+        Return the derivatives of a quantity by all of its arguments.
 
-        They are one more axis of the quantity, of n values for each of the arrays `given`.
+        The result has one more axis than the quantity, with n values for each array in `given`.
         """
         return self._run(quantity, given, slopes=True)
 
@@ -212,7 +212,7 @@ class BatchModel:
         columns: tuple[int, ...] | None = None,
         slopes: bool = False,
     ) -> Array:
-        """Return a quantity of states: at once where all are rows of one type and shape."""
+        """Return a quantity of states; rows of one type and shape need no conversion."""
         q = given[0]
         if type(q) is np.ndarray and q.ndim == 2 and (out is None or type(out) is np.ndarray):
             found = self._functions.get((quantity, q.dtype, columns, slopes))
@@ -239,14 +239,15 @@ class BatchModel:
         out: Any,
         make: Any = np.empty,
     ) -> Any:
-        """Return results of arrays (N, n), which are of this type, behind these axes."""
+        """Return the results of arrays (N, n) in this type, reshaped to these leading axes."""
         function, shape = found
         whole = lead + shape
         if out is None:
             out = make(whole, dtype)
         else:
             _require_output(out, whole, dtype)
-            # What is written must not be read again in place of a state.
+            # Inputs that overlap `out` are copied, because writing would change states not read
+            # yet.
             arrays = [
                 array.copy() if np.may_share_memory(array, out) else array for array in arrays
             ]
@@ -303,7 +304,7 @@ def _function(
     columns: tuple[int, ...] | None,
     slopes: bool,
 ) -> tuple[Function, tuple[int, ...]]:
-    """Return what computes a quantity, and the shape of a state's result."""
+    """Return the function that computes a quantity, and the shape of one state's result."""
     equations = customised_equations(
         description, quantity, gravity, columns=columns, slopes=slopes
     )

@@ -35,9 +35,9 @@ except ImportError:
     llvm = None
 else:
     if tuple(map(int, llvmlite.__version__.split('.')[:2])) < (0, 45):
-        llvm = None  # an LLVM before opaque pointers
+        llvm = None  # llvmlite is missing or too old (LLVM before opaque pointers)
 
-STATES_PER_THREAD = 4000  # from twice as many on, another thread is worth waking
+STATES_PER_THREAD = 4000  # a second thread is worth starting from twice as many states on
 _COLUMNS = 4096  # states that NumPy works on at a time, so that they stay in the caches
 _DIGEST = hashlib.sha256().digest_size
 
@@ -48,8 +48,9 @@ def function_of(equations: Equations, dtype: np.dtype[Any]) -> Function:
     """
     Return f(rows, out, threads), which fills `out` (N, *shape) from arrays (N, n).
 
-    All are of the type given, float64 or float32, and `out` is C-contiguous and upon none of the
-    inputs. A state with a value that is not finite gives NaN in its own result and in no other.
+    All arrays have the given type, float64 or float32. `out` is C-contiguous and does not overlap
+    the inputs. A state with a value that is not finite gives NaN in its own result and in no
+    other.
     """
     if not equations.outputs:
         return lambda rows, out, threads: None
@@ -84,13 +85,13 @@ def _columns_function(equations: Equations) -> Function:
 
 
 def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
-    """Return the equations as machine code, with threads where there are many states."""
+    """Return the equations as machine code, run in several threads for many states."""
     from ..codegen.vector_ir import vector_ir
 
     lanes = _vector_bits() // (8 * dtype.itemsize)
     text = vector_ir(equations, lanes, single=dtype == np.float32)
     function, from_buffer, cast = _loaded(text, len(equations.arrays) + 1)
-    # Bytes between two states where there are no gaps.
+    # Bytes between two states of a contiguous array.
     inner = [dtype.itemsize * equations.n] * len(equations.arrays)
     outer = dtype.itemsize * math.prod(equations.shape)
 
@@ -145,7 +146,7 @@ def _vector_bits() -> int:
 
 
 _lock = threading.Lock()
-_kept: dict[str, tuple[Any, ...]] = {}  # by identity, with what has to live as long
+_kept: dict[str, tuple[Any, ...]] = {}  # by identity, with the objects that must live as long
 
 
 def _loaded(text: str, pointers: int) -> tuple[Any, ...]:
@@ -179,7 +180,7 @@ def _compiled(name: str, text: str, features: str) -> bytes:
     module.triple = machine.triple
     code: bytes = machine.emit_object(module)
     path = _path(name)
-    # Without a folder that can be written the next process compiles again.
+    # If the folder cannot be written, the next process compiles again.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.batch-')

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Arrays of other libraries, read where they lie (DLPack).
+Arrays of other libraries, used without a copy (DLPack).
 
 PyTorch, JAX, CuPy and others hand their memory over by the protocol of the array API standard
 (2023.12, `__dlpack__` and `from_dlpack`), without this package importing any of them.
@@ -19,12 +19,12 @@ import numpy as np
 from ..errors import JointVectorError
 from ..typing import Array
 
-_CPU, _CUDA_HOST = 1, 3  # kinds of devices whose memory a processor reads (dlpack.h)
-_ALIGNMENT = 64  # bytes, from which JAX takes memory over without a copy
+_CPU, _CUDA_HOST = 1, 3  # device types whose memory the processor can read (dlpack.h)
+_ALIGNMENT = 64  # bytes; JAX uses memory with this alignment without a copy
 
 
 def is_foreign(array: Any) -> bool:
-    """Return whether an array is another library's than NumPy's."""
+    """Return whether an array belongs to a library other than NumPy."""
     return not isinstance(array, np.ndarray) and hasattr(array, '__dlpack__')
 
 
@@ -32,9 +32,9 @@ def exchange(
     names: Sequence[str], arrays: Sequence[Any]
 ) -> tuple[list[Any], Callable[[Array], Any]] | None:
     """
-    Return views of other libraries' arrays, and what makes such an array of a result.
+    Return NumPy views of other libraries' arrays, and a function that converts results back.
 
-    None where all are NumPy's or plain numbers.
+    The function is None if all arrays are NumPy's or plain numbers.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def exchange(
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return an array to be filled, C-contiguous, whose memory any library takes over as it is."""
+    """Return an empty C-contiguous array whose memory any library can use without a copy."""
     block = np.empty(math.prod(shape) * dtype.itemsize + _ALIGNMENT, np.uint8)
     return np.ndarray(shape, dtype, buffer=block, offset=-block.ctypes.data % _ALIGNMENT)
 

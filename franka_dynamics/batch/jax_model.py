@@ -33,8 +33,8 @@ class JaxModel(LibraryModel):
 
     On a processor JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster
     than its own code for these equations; derivatives are analytic, forward and reverse, of first
-    order. For second derivatives, and on an accelerator, the equations are traced (`traced`, a
-    `TracedModel`): slow to compile, at home wherever the arrays are.
+    order. For second derivatives and on accelerators use `traced`, a `TracedModel`: it is slow to
+    compile and runs on the arrays' device.
 
     JAX's arrays are float32 unless jax_enable_x64 is set, and the kernels then compute in float32,
     with the errors that docs/howto/gradients.md states.

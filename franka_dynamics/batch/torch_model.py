@@ -31,12 +31,11 @@ class TorchModel(LibraryModel):
     """
     An arm's dynamics for tensors; methods as those of `BatchModel`.
 
-    On a processor the kernels of `BatchModel` do the work, on the tensors' own memory: tensors of
-    float64 in float64; float32 where all are float32, with the errors that
-    docs/howto/gradients.md states; other precisions in float64, rounded once. Gradients are
-    analytic, so that a backward pass costs about nine evaluations. They can be taken once: for
-    second derivatives, torch.compile and tensors on other devices the equations are traced
-    (`TracedModel`).
+    On a processor the kernels of `BatchModel` compute without copying the tensors: in float64, or
+    in float32 if all tensors are float32, with the errors that docs/howto/gradients.md states.
+    Other precisions are computed in float64 and rounded once. Gradients are analytic, so that a
+    backward pass costs about nine evaluations. Only first derivatives exist; for second
+    derivatives, torch.compile and tensors on other devices use `TracedModel`.
 
     Parameters
     ----------
@@ -91,7 +90,7 @@ class TorchModel(LibraryModel):
 
 
 def _as_array(tensor: Any) -> np.ndarray:
-    """Return a tensor's numbers: where they are, if they are float32 or float64."""
+    """Return a tensor as an array, without a copy if it is float32 or float64."""
     held = tensor.detach()
     if held.dtype != torch.float32:
         held = held.to(torch.float64)
@@ -100,13 +99,13 @@ def _as_array(tensor: Any) -> np.ndarray:
 
 
 def _as_tensor(array: np.ndarray, like: Sequence[Any]) -> Any:
-    """Return an array as a tensor of the type that these tensors have together."""
+    """Return an array as a tensor of the common type of these tensors."""
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in like))
     return torch.from_numpy(array).to(dtype)
 
 
 def _stacked(info: Any, in_dims: tuple[Any, ...], tensors: tuple[Any, ...]) -> list[Any]:
-    """Return tensors with the mapped axis first, those without one repeated along it."""
+    """Return tensors with the mapped axis first; tensors without one are repeated along it."""
     return [
         tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
         for tensor, dim in zip(tensors, in_dims)
@@ -114,7 +113,7 @@ def _stacked(info: Any, in_dims: tuple[Any, ...], tensors: tuple[Any, ...]) -> l
 
 
 class _Slopes(torch.autograd.Function):
-    """A quantity's derivatives by its arguments, side by side in one more axis."""
+    """A quantity's derivatives by its arguments, concatenated along one more axis."""
 
     @staticmethod
     def forward(model: BatchModel, quantity: Quantity, *tensors: Any) -> Any:

@@ -20,7 +20,7 @@ from ..errors import JointVectorError
 
 
 class LibraryModel(ABC):
-    """The methods of models whose arrays are another library's; they differ in `_run`."""
+    """Base class of models for arrays of other libraries; subclasses define `_run`."""
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any) -> Any:
         """Return M ddq + C dq + g, shape (..., n) [N m]."""
@@ -68,8 +68,8 @@ class TracedModel(LibraryModel):
     state with a value that is not finite gives NaN in its own result and in no other. With
     `columns` they have shape (n, ...), and results (n, ...), (n, n, ...) or (3, n, n, ...): a
     joint's values lie one after the other, as compiled code (torch.compile) reads them fastest.
-    A method is to be called once before torch.compile takes it: code is generated at its first
-    call, which cannot be traced.
+    Call a method once before you pass it to torch.compile: its first call generates code, which
+    cannot be traced.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class TracedModel(LibraryModel):
         self.description = description
         self.xp, self.columns = xp, columns
         self._gravity = tuple(float(part) for part in gravity_vector(gravity))
-        # Functions made once, where torch.compile finds them without tracing how they are made.
+        # Functions are built once, so that torch.compile does not trace their construction.
         self._functions: dict[Quantity, _Function] = {}
 
     def inverse_dynamics_derivatives(self, q: Any, dq: Any, ddq: Any) -> Any:
@@ -164,6 +164,6 @@ def _function(
     gravity: tuple[float, ...],
     xp: Any,
 ) -> _Function:
-    """Return a quantity in a library's terms."""
+    """Return a function that computes a quantity with a library's operations."""
     equations = customised_equations(description, quantity, gravity)
     return python_callable(equations, xp.sin, xp.cos), equations.arrays, equations.shape

@@ -3,8 +3,8 @@
 """
 Closed-form dynamics of the RPR manipulator (Busellato 2023, sections 2 and 3, corrected).
 
-With D = d2bar + d2, rho = D + a3 C3 + k3 S3 (how far out link 3's centre of mass is),
-sigma = a3 S3 - k3 C3 (how high) and kappa = a3 C3 + k3 S3 = d sigma / d theta3:
+With D = d2bar + d2, rho = D + a3 C3 + k3 S3 (horizontal distance of link 3's centre of mass),
+sigma = a3 S3 - k3 C3 (its height) and kappa = a3 C3 + k3 S3 = d sigma / d theta3:
 
     B11 = m1 (a1 + k1)^2 + I1z + m2 (D^2 + (a1 - k2)^2) + I2x
           + m3 (rho^2 + a1^2) + I3x S3^2 + I3y C3^2
@@ -12,9 +12,9 @@ sigma = a3 S3 - k3 C3 (how high) and kappa = a3 C3 + k3 S3 = d sigma / d theta3:
     B22 = m2 + m3                   B23 = -m3 sigma        B33 = m3 (a3^2 + k3^2) + I3z
     U = g ((m1 + m2 + m3) d0 + m3 sigma)
 
-`mass_rows` and `coriolis_rows` are these formulas for numbers, arrays and letters alike. The
+`mass_rows` and `coriolis_rows` evaluate these formulas with numbers, arrays or symbols. The
 report's k1 = h1/2 along x1, k2 = a2/2 along z2 and k3 = h3/2 along -y3 place the centres of
-mass; its moments belong to those centres, so Steiner's terms enter once, through B.
+mass; its moments of inertia are about those centres, so Steiner's terms enter only once, in B.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from ..errors import DescriptionError
 from ..typing import Array
 
 _G = -GRAVITY[2]  # along -z of {S} [m/s^2]
-# A centre of mass or a product of inertia off its axis by more than this, relative to the link's
-# largest entry, is no rounding.
+# Largest rounding error of a centre of mass or a product of inertia that should be zero, relative
+# to the link's largest entry.
 _OFF_AXIS_EPS = 1e-12
 
 
 @dataclass(frozen=True)
 class RprMasses:
     """
-    What of the three links the closed form needs.
+    The parameters of the three links that the closed form needs.
 
     `m1`, `m2`, `m3` are masses [kg]; `k1`, `k2`, `k3` place the centres of mass at (k1, 0, 0),
     (0, 0, k2) and (0, -k3, 0) in the links' frames [m]; the moments are about the centres of mass
@@ -63,7 +63,7 @@ class RprMasses:
     @classmethod
     def from_links(cls, first: LinkInertia, second: LinkInertia, third: LinkInertia) -> RprMasses:
         """
-        Return what the closed form needs of three links in the frames of Busellato 2023.
+        Return the parameters for the closed form from three links in the frames of Busellato 2023.
 
         Raises
         ------
@@ -119,8 +119,8 @@ class RprDynamics:
         Raises
         ------
         DescriptionError
-            If it is no RPR arm in Busellato 2023's frames, or has rotors, which the closed form
-            does not know.
+            If it is no RPR arm in Busellato 2023's frames, or has rotor inertias, which the closed
+            form lacks.
 
         """
         for joint in description.joints:
@@ -143,18 +143,18 @@ class RprDynamics:
         """
         Return C(q, dq) of Christoffel symbols, shape (..., 3, 3) (Busellato 2023, section 3).
 
-        c12 and c21 have the m3 terms that the report lost, and c21 = -c12: C is not symmetric.
+        c12 and c21 contain the m3 terms that the report omits; c21 = -c12, so C is not symmetric.
         """
         rates = tuple(np.moveaxis(finite_triples(dq, 'dq'), -1, 0))
         return stacked(coriolis_rows(self.kinematics, self.masses, self._place(q), rates))
 
     def gravity(self, q: ArrayLike) -> Array:
-        """Return g(q) = (0, 0, m3 g (a3 C3 + k3 S3)), shape (..., 3): the printed one is right."""
+        """Return g(q) = (0, 0, m3 g (a3 C3 + k3 S3)), shape (..., 3), as the report prints it."""
         torque = self.masses.m3 * _G * self._place(q).kappa
         return np.stack((np.zeros_like(torque), np.zeros_like(torque), torque), axis=-1)
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return 1/2 dq^T B dq, shape (...) [J]; the report's expansion of it is false."""
+        """Return 1/2 dq^T B dq, shape (...) [J]; the report's expansion of it is wrong."""
         velocity = finite_triples(dq, 'dq')
         return 0.5 * np.einsum('...i,...ij,...j->...', velocity, self.mass_matrix(q), velocity)
 
@@ -215,7 +215,7 @@ class RprDynamics:
 
 @dataclass(frozen=True)
 class Place:
-    """The module's abbreviations at q, numbers, arrays or letters; `extension` is D."""
+    """The module's abbreviations at q, as numbers, arrays or symbols; `extension` is D."""
 
     extension: Any
     s3: Any
@@ -228,7 +228,7 @@ class Place:
     def of(
         cls, lengths: RprKinematics, masses: RprMasses, extension: Any, s3: Any, c3: Any
     ) -> Place:
-        """Return them for D, S3 and C3."""
+        """Return the abbreviations for D, S3 and C3."""
         kappa = lengths.a3 * c3 + masses.k3 * s3
         sigma = lengths.a3 * s3 - masses.k3 * c3
         return cls(extension, s3, c3, extension + kappa, sigma, kappa)

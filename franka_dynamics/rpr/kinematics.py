@@ -8,9 +8,9 @@ horizontal axis. With D = d2bar + d2 the end effector stands at
 
     p = (w S1 + a1 C1, -w C1 + a1 S1, d0 + a3 S3),    w = D + a3 C3.
 
-The general formulations compute the same from `config/arms/rpr.yaml`; the formulas here are the
-independent answer they are held to, and they alone invert the position. All methods take stacks
-of shape (..., 3).
+The general formulations compute the same from `config/arms/rpr.yaml`, and tests compare them with
+these independent formulas. Inverse kinematics exists only here. All methods take stacks of shape
+(..., 3).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ..errors import DescriptionError, JointVectorError, UnreachableError
 from ..typing import Array
 
 _KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
-# How far past the edge of the reach, relative to the arm, a position computed on the edge may lie.
+# Tolerance, relative to the arm's size, for positions on the edge of the reach.
 _EDGE_EPS = 1e-12
 
 
 @dataclass(frozen=True)
 class RprKinematics:
     """
-    The four lengths of an RPR manipulator [m] and what follows from them.
+    The four lengths of an RPR manipulator [m], and its kinematics.
 
     `d0` is the height of the shoulder, `a1` the offset of the slide from the vertical axis,
     `d2bar` the reach of the slide at d2 = 0, `a3` the length of the last link.
@@ -124,8 +124,8 @@ class RprKinematics:
         ndarray, shape (4, 3)
             (theta1, d2, theta3) for (w, C3) of signs (+, +), (+, -), (-, +), (-, -); theta1 and
             theta3 in (-pi, pi]. On the edge of the reach rows coincide. Joint limits are not
-            looked at. Busellato 2023, section 1.3, with theta1 = atan2(w px + a1 py, a1 px - w
-            py): one for each of the four, where the report's theta1 with both signs is false.
+            checked. Busellato 2023, section 1.3, with theta1 = atan2(w px + a1 py, a1 px - w py):
+            one for each of the four; the report's formula, theta1 with both signs, is wrong.
 
         Raises
         ------
@@ -176,15 +176,14 @@ class RprKinematics:
         Returns
         -------
         ndarray, shape (k, 3)
-            One to four of them, angles turned by whole turns into the limits where that is
-            possible; the one that stays furthest from its limits, as a part of their range,
-            first.
+            One to four branches, with whole turns added to angles to bring them within the limits.
+            The branch furthest from its limits, relative to the joints' ranges, comes first.
 
         Raises
         ------
         UnreachableError
-            If the position is out of reach, or no branch keeps the limits; the message has the
-            branch that misses them by least.
+            If the position is out of reach, or no branch keeps the limits; the message names the
+            branch that exceeds them least.
         JointVectorError
             If a vector is not three finite numbers.
 
@@ -237,7 +236,7 @@ class RprKinematics:
 def jacobian_rows(
     lengths: RprKinematics, turn1: tuple[Any, Any], turn3: tuple[Any, Any], extension: Any
 ) -> list[list[Any]]:
-    """Return J_G by rows for (S1, C1), (S3, C3) and D: numbers, arrays or letters."""
+    """Return J_G by rows for (S1, C1), (S3, C3) and D: numbers, arrays or symbols."""
     (s1, c1), (s3, c3), a1, a3 = turn1, turn3, lengths.a1, lengths.a3
     reach = extension + a3 * c3
     return [
@@ -260,7 +259,7 @@ def finite_triples(values: ArrayLike, name: str, shape: tuple[int, ...] | None =
 
 
 def stacked(rows: Sequence[Sequence[ArrayLike]]) -> Array:
-    """Return a matrix of entries that broadcast, shape (..., rows, columns)."""
+    """Return a matrix from entries of broadcastable shapes, shape (..., rows, columns)."""
     entries = np.broadcast_arrays(*(entry for row in rows for entry in row))
     return np.stack(entries, axis=-1).reshape(*entries[0].shape, len(rows), len(rows[0]))
 

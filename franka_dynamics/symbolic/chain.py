@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A described arm in letters, and its kinematics: poses, axes, twists and Jacobians of every frame.
+An arm's kinematics with symbols: poses, axes, twists and Jacobians of every frame.
 
-The lengths have the Panda notebook's names; s_i and c_i stand for the joints.
+The lengths have the Panda notebook's names; s_i and c_i are sine and cosine of joint i.
 Frame i stands, at q = 0, at (x_i, y_i, z_i) in frame i - 1 and is rolled by alpha about x, as a
 URDF writes a modified DH row: (a, -d sin alpha, d cos alpha). Lengths that are zero vanish;
-frame n + 1 is the flange. `values` has the number of each letter.
+frame n + 1 is the flange. `values` holds the number of each symbol.
 
 Twists are (omega, v) here, as the notebook writes them. Its "spatial velocity" has the velocity
 of the frame's origin for v, so its Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with
@@ -27,11 +27,11 @@ from ..dynamics.model import require_reference_frame
 @dataclass(frozen=True)
 class Link:
     """
-    One frame of the chain: its place in the one before, and how its joint moves it.
+    One frame of the chain: its pose in the previous frame, and the motion of its joint.
 
     `offset` is (x, y, z) and `tilt` the roll, and a revolute joint's constant theta, as a (3, 3)
-    rotation; `sine`, `cosine` and `slide` are what the joint adds (a revolute joint slides by 0,
-    a prismatic one has constant sine and cosine).
+    rotation; `sine`, `cosine` and `slide` are the joint's motion (a revolute joint has slide 0, a
+    prismatic joint constant sine and cosine).
     """
 
     offset: sp.Matrix
@@ -42,24 +42,24 @@ class Link:
 
     @property
     def rotation(self) -> sp.Matrix:
-        """Rotation of this frame in the one before, (3, 3)."""
+        """Rotation of this frame in the previous one, (3, 3)."""
         turn = sp.Matrix([[self.cosine, -self.sine, 0], [self.sine, self.cosine, 0], [0, 0, 1]])
         return self.tilt * turn
 
     @property
     def origin(self) -> sp.Matrix:
-        """Origin of this frame in the one before, (3, 1)."""
+        """Origin of this frame in the previous one, (3, 1)."""
         return self.offset + self.tilt * sp.Matrix([0, 0, self.slide])
 
 
 @dataclass(frozen=True)
 class SymbolicChain:
     """
-    The frames 1..n and the flange of an arm in letters, and the numbers of the letters.
+    The frames 1..n and the flange of an arm with symbols, and the symbols' values.
 
     Every joint of `links` lies along z of its own frame. `tails` are the poses (4, 4) of the
-    description's frames in these: the identity for modified rows, Tx(a_i) Rx(alpha_i) for
-    standard ones, whose frame i is fixed to link i behind them.
+    description's frames in these frames: the identity for modified rows, Tx(a_i) Rx(alpha_i) for
+    standard rows, whose frame i is fixed to the far end of link i.
     """
 
     links: tuple[Link, ...]
@@ -84,11 +84,11 @@ def position(joint: int) -> sp.Symbol:
 
 def chain_of(description: ArmDescription) -> SymbolicChain:
     """
-    Return an arm in letters, of either convention, whatever constant theta its rows have.
+    Return an arm with symbols, for either convention and any constant theta.
 
     The lengths of modified rows are the notebook's x_i, y_i and z_i, those of standard rows a_i
-    and d_i. A standard row's a and alpha come behind its joint, so that they open the next row of
-    the same chain in modified rows.
+    and d_i. A standard row's a and alpha come after its joint, so in modified rows they belong to
+    the next row.
     """
     values: dict[sp.Symbol, float] = {}
     links, tails = [], []
@@ -118,7 +118,7 @@ def _moving(
     kind: JointKind | None,
     values: dict[sp.Symbol, float],
 ) -> Link:
-    """Return a frame whose joint, if there is one, turns or slides behind offset and tilt."""
+    """Return a frame whose joint, if any, turns or slides after offset and tilt."""
     cosine, sine = _cos_sin(f'theta{i}', row.theta, values)
     if kind is not JointKind.REVOLUTE:
         slide = sp.Integer(0) if kind is None else position(i)
@@ -131,7 +131,7 @@ def _moving(
 def _standard_placement(
     i: int, before: DHRow, row: DHRow, values: dict[sp.Symbol, float]
 ) -> tuple[sp.Matrix, sp.Matrix]:
-    """Return offset and tilt of joint i's frame, at d_i behind a and alpha of the row before."""
+    """Return offset and tilt of joint i's frame: a and alpha of the previous row, then d_i."""
     cosine, sine = _cos_sin(f'alpha{i - 1}', before.alpha, values)
     length = _letter(f'd{i}', row.d, values)
     offset = sp.Matrix([_letter(f'a{i - 1}', before.a, values), -sine * length, cosine * length])
@@ -166,7 +166,7 @@ def _roll(cosine: sp.Expr, sine: sp.Expr) -> sp.Matrix:
 
 
 def _cos_sin(name: str, angle: float, values: dict[sp.Symbol, float]) -> tuple[sp.Expr, sp.Expr]:
-    """Return cos and sin: whole numbers for quarter turns, else letters with their numbers."""
+    """Return cos and sin: integers for quarter turns, else symbols with their values."""
     quarter = angle / (0.5 * math.pi)
     if quarter == round(quarter):
         turns = round(quarter) % 4
@@ -187,7 +187,7 @@ def _letter(name: str, value: float, values: dict[sp.Symbol, float]) -> sp.Expr:
 
 class Kinematics:
     """
-    T_i, r_i, omega_i, xi_i, J_i and J_mi of an arm in letters.
+    T_i, r_i, omega_i, xi_i, J_i and J_mi of an arm with symbols.
 
     Frames are 1..n and n + 1, the flange. Entries are polynomials in s_i, c_i (and q_i of a
     prismatic joint) and the lengths; nothing is expanded, so they stay as nested as the chain.
@@ -209,10 +209,11 @@ class Kinematics:
             self._poses.append(rotation.row_join(origin).col_join(sp.Matrix([[0, 0, 0, 1]])))
 
     def step(self, frame: int) -> sp.Matrix:
-        """Return the pose of a frame in the one before, T_{i-1}^{-1} T_i, (4, 4)."""
+        """Return the pose of a frame in the previous one, T_{i-1}^{-1} T_i, (4, 4)."""
         link = self.chain.links[frame - 1]
         step = link.rotation.row_join(link.origin).col_join(sp.Matrix([[0, 0, 0, 1]]))
-        # Between joints' frames; a standard row's frames are their joints' ones and a tail.
+        # Poses between the joints' frames; a frame of a standard row is its joint's frame and a
+        # tail.
         if frame > 1:
             step = _inverse(self.chain.tails[frame - 2]) * step
         return _trigonometric(step * self.chain.tails[frame - 1])
@@ -281,8 +282,8 @@ class Kinematics:
     def _jacobian_of(self, point: sp.Matrix, frame: int, *, local: bool = False) -> sp.Matrix:
         """Return the Jacobian of a point given in a frame, in axes of {S} or its own, (6, n)."""
         columns = [sp.zeros(6, 1) for _ in range(self.chain.n)]
-        # Seen from frame j, the point depends on the joints behind j only: walked from the tip,
-        # z x lever stays as short as the chain allows.
+        # In frame j the point depends only on the joints after j. Going from the tip to the base
+        # keeps the expressions z x lever short.
         tail = self.chain.tails[frame - 1]
         back, lever = tail[:3, :3].T, tail[:3, 3] + tail[:3, :3] * point
         for joint in range(frame, 0, -1):
@@ -294,7 +295,7 @@ class Kinematics:
                     if self._turns(joint)
                     else sp.zeros(3, 1).col_join(axis)
                 )
-            if joint > 1:  # the last and longest are nobody's
+            if joint > 1:  # the last and longest expression is not needed
                 link = self.chain.links[joint - 1]
                 lever = _tidy(link.origin + link.rotation * lever)
                 if local:
@@ -313,7 +314,7 @@ def _inverse(pose: sp.Matrix) -> sp.Matrix:
 
 
 def _trigonometric(matrix: sp.Matrix) -> sp.Matrix:
-    """Return a matrix with the constant angles' cosine^2 + sine^2 = 1 put in."""
+    """Return a matrix simplified by cosine^2 + sine^2 = 1 of the constant angles."""
     out = matrix.applyfunc(sp.expand)
     letters = {symbol.name: symbol for symbol in out.free_symbols}
     for name, cosine in letters.items():

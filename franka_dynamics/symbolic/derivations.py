@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `franka-dynamics arm derive` writes down: sections of formulas for an arm."""
+"""The formulas that `franka-dynamics arm derive` writes, in sections."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def kinematics(
 
 
 def letters(description: ArmDescription) -> tuple[Formula, ...]:
-    """Return the lengths' numbers, and sine and cosine of each joint that turns."""
+    """Return the values of the lengths, and sine and cosine of each revolute joint."""
     chain = chain_of(description)
     turns = [
         Formula(f'{letter}{i}', function(position(i)))
@@ -107,7 +107,7 @@ def equations(description: ArmDescription) -> list[Section]:
     """
     Return M, C and g of an arm, of either convention, as a straight-line program.
 
-    It is the one that code generation writes for links whose parameters come at run time.
+    It is the program that code generation writes for `--parameters run_time`.
     """
     graph = Graph()
     chain = build_chain(description, None, graph)
@@ -322,6 +322,6 @@ def _rpr_dynamics() -> list[Section]:
 
 
 def numbers(values: dict[str, float]) -> tuple[Formula, ...]:
-    """Return the letters' numbers as formulas."""
+    """Return the symbols' values as formulas."""
     # repr is the shortest text that reads back as the same number.
     return tuple(Formula(letter, repr(value)) for letter, value in values.items())

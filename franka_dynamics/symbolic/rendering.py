@@ -3,9 +3,9 @@
 """
 Sections of formulas as text that Python runs, as a LaTeX document, or as an HTML page.
 
-LaTeX and MathML are sympy's. Both pages have the same rows: a matrix that is narrow enough is one,
-else each entry that is not zero. An expression wider than a line is multiplied out, and cut
-between its terms.
+LaTeX and MathML are sympy's. Both kinds of page have the same rows: a narrow matrix is one row, of
+a wide matrix each nonzero entry. An expression wider than a line is expanded and broken between
+its terms.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import sympy as sp
 
 # Characters that a line of a landscape A4 page takes, and one of text.
 LINE_WIDTH, _TEXT_WIDTH = 105, 99
-_SHORT, _A_LINE = 24, 4  # width of formulas of which a line takes several, and how many
+_SHORT, _A_LINE = 24, 4  # largest width of formulas that share a line, and how many share it
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A name and what it is: an expression, a column (n, 1), a matrix, or Python's text of one."""
+    """A name and its value: an expression, a column (n, 1), a matrix, or Python code."""
 
     name: str
     value: sp.Expr | sp.Matrix | str
@@ -73,7 +73,7 @@ def _mathml(value: sp.Basic) -> str:
     return text.replace('<mi>dbar</mi>', '<mover><mi>d</mi><mo>¯</mo></mover>')
 
 
-# One letter or a Greek name, what stands below it, and whether a bar stands above it.
+# One letter or a Greek name, its subscript, and a bar above it or not.
 _LETTER = re.compile(r'(alpha|omega|theta|tau|xi|[A-Za-z])([A-Za-z0-9]*?)(bar)?(_.*)?$')
 
 
@@ -94,16 +94,16 @@ def _index_below(name: str) -> str:
 
 @functools.cache
 def width(expression: sp.Expr) -> int:
-    """Return about how many characters an expression takes when it is set."""
+    """Return the approximate number of characters of a typeset expression."""
     text = str(expression).replace('*', '')
     return len(text.replace('theta', 't').replace('alpha', 'a'))
 
 
 def _lines(expression: sp.Expr, show: Callable[[sp.Basic], str], plus: str) -> list[str]:
     """
-    Return the lines of an expression as a page sets them; a wide one is multiplied out.
+    Return the lines of a typeset expression; a wide expression is expanded.
 
-    A line is wider than a page only where a term is.
+    A line is wider than the page only if a single term is.
     """
     if width(expression) <= LINE_WIDTH:
         return [show(expression)]
@@ -128,7 +128,7 @@ def _fits(matrix: sp.Matrix) -> bool:
 def _rows(
     formula: Formula, show: Callable[[sp.Basic], str], plus: str
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the lines of a formula, each list with its place in the matrix: '', '2' or '2,3'."""
+    """Yield the lines of a formula with its indices in the matrix: '', '2' or '2,3'."""
     value = formula.value
     if isinstance(value, str):
         value = sp.parse_expr(value, evaluate=False)
