@@ -57,7 +57,7 @@ class ControlLaw:
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
         # Whether an arm that is left must be left with its gravity torque.
-        self.holds_gravity = not settings.profile.receiver_adds_gravity
+        self.holds_gravity = not settings.profile.receiver_adds_gravity and settings.terms.gravity
         # How fast kd takes a velocity away at home [1/s].
         self.damping_rate = (
             damping_rate(self.terms.true.mass_matrix(home_pose(description)), self.kd)

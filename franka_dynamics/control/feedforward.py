@@ -161,10 +161,12 @@ class FeedforwardController:
         Raises
         ------
         SettingsError
-            If they cannot be used on this arm, or would change the target of an enabled one.
+            If they cannot be used on this arm, or would change the target of an enabled one, or
+            of one that is braked or whose torque is being taken back.
 
         """
-        if self.enabled and settings.target != self.settings.target:
+        in_use = self.enabled or self.mode is not Mode.SILENT
+        if in_use and settings.target != self.settings.target:
             raise SettingsError(
                 f'target is {self.settings.target} and cannot become {settings.target} while the '
                 'node is active: who carries the arm is decided before the first torque. '

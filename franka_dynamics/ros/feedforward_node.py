@@ -131,7 +131,8 @@ class FeedforwardNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Refuse if somebody else commands; otherwise listen to the arm."""
-        if self._configured_with != values(self, specs(NODE_NAME)):
+        # None after a configuration that was refused here before.
+        if self._cycle is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE

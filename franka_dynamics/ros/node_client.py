@@ -255,7 +255,7 @@ class NodeClient:
             times its length.
 
         """
-        mark, state, reason = str(uuid.uuid4()), '', ''
+        mark, state, reason, sent = str(uuid.uuid4()), '', '', False
 
         def take(message: DiagnosticArray) -> None:
             nonlocal state, reason
@@ -267,9 +267,8 @@ class NodeClient:
         length = seconds(message.points[-1].time_from_start)
         patience = _SLOWER * length + max(_BEGIN_S, self._patience)
         message.header.frame_id = mark
-        reports = self._node.create_subscription(
-            DiagnosticArray, f'{self._name}/reference_state', take, REFERENCE_STATE_QOS
-        )
+        told = f'{self._name}/reference_state'
+        reports = self._node.create_subscription(DiagnosticArray, told, take, REFERENCE_STATE_QOS)
         topic = f'{self._name}/reference'
         publisher = self._node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
@@ -277,9 +276,17 @@ class NodeClient:
                 raise NodeClientError(
                     f'nobody listens to {topic}; is the node running, and active?'
                 )
+            # Without reports nobody could tell a motion that is followed from one that was not
+            # heard, and it would be sent again.
+            if not self.until(lambda: self._node.count_publishers(told) > 0, self._patience):
+                raise NodeClientError(
+                    f'nobody publishes {told}, which tells what becomes of a motion; nothing was '
+                    f'sent. Is {self._name} a feedforward node of this package?'
+                )
             self.until(lambda: False, _DISCOVERY_S)
             for _ in range(_ATTEMPTS):
                 # A listener that has not found this publisher yet hears nothing of it.
+                sent = True
                 publisher.publish(message)
                 if self.until(lambda: bool(state), _ATTEMPT_S):
                     break
@@ -289,7 +296,7 @@ class NodeClient:
                     f'it was last {state or "not heard"}.'
                 )
         except BaseException:
-            if state not in _ENDED:
+            if sent and state not in _ENDED:
                 publisher.publish(JointTrajectory())
                 publisher.wait_for_all_acked(Duration(seconds=_ATTEMPT_S))
             raise

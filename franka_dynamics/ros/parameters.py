@@ -172,8 +172,9 @@ class LiveParameters:
         """Hand all live values to a function if one has changed since the last call, and tell."""
         if not self._changed:
             return
-        changed, self._changed = self._changed, {}
+        changed = self._changed
         use(values(self._node, self._live))
+        self._changed = {}
         told = (f'{name} = {shortened(str(value), 200)}' for name, value in changed.items())
         self._node.get_logger().info(f'now: {", ".join(told)}')
 

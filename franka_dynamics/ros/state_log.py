@@ -17,6 +17,12 @@ from ..control.possible_motion import Condition
 from ..control.reference import ReferenceEvent, ReferenceState
 
 TOPIC = '~/reference_state'
+_ENDED = {
+    True: 'the stop sequence has ended at the last gravity torque, which fits the arm only where '
+    'it stands now. It will drift and then fall unless somebody takes over: brake it, activate '
+    'the node again, or let the receiver time out',
+    False: 'the stop sequence has ended at zero torque',
+}
 _LOG_PERIOD_S = 1.0
 _BAD = (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
 
@@ -135,8 +141,7 @@ class StateLog:
                 f'{controller.supervisor.reason}'
             )
         elif self._mode is Mode.SILENT:
-            end = 'at the last gravity torque' if controller.holds_gravity else 'at zero torque'
-            self._logger.info(f'silent: the stop sequence has ended {end}')
+            self._logger.info(f'silent: {_ENDED[controller.holds_gravity]}')
         else:
             doing = 'braking' if self._mode is Mode.BRAKING else 'stopping'
             self._logger.warning(f'{doing}: {controller.stop_reason}')

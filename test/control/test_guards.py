@@ -18,7 +18,7 @@ from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.planning import follow_request, plan, TrajectoryRequest
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.control.reference import ReferencePoint
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
@@ -102,6 +102,36 @@ def test_the_target_of_an_active_controller_is_fixed():
     controller.apply(Settings(target='fci'))
 
 
+@pytest.mark.parametrize('mode', [Mode.BRAKING, Mode.STOPPING])
+def test_the_target_stays_while_a_disabled_arm_is_being_stopped(mode):
+    loop = Loop().run(0.3)
+    moving = np.full(7, 0.5)
+    stamp = loop.controller.latest[0]
+    for k in range(1, 30):
+        q = FER.home + 1e-3 * k * moving
+        loop.controller.cycle(stamp + 1e-3 * k, q, moving, stamp + 1e-3 * k)
+    loop.controller.disable('test', brake=mode is Mode.BRAKING)
+    # The torque is not back at g yet, nor the arm at rest.
+    loop.controller.output.last = GRAVITY + 5.0
+    assert loop.controller.mode is mode
+    with pytest.raises(SettingsError, match='cannot become fci'):
+        loop.controller.apply(Settings(target='fci'))
+
+
+@pytest.mark.parametrize(('gravity', 'end'), [(True, GRAVITY), (False, np.zeros(7))])
+def test_a_stop_ends_at_gravity_only_where_gravity_was_commanded(gravity, end):
+    controller = FeedforwardController(FER, replace(MUJOCO, terms=Terms(gravity=gravity)))
+    controller.enable()
+    commands_at_rest(controller, 400)
+    assert controller.mode is Mode.RUNNING
+    controller.disable('test')
+    torque = controller.output.last
+    while (step := controller.stop_step(1e-3)) is not None:
+        torque = step
+    assert controller.holds_gravity is gravity
+    np.testing.assert_allclose(torque, end, rtol=0, atol=1e-9)
+
+
 # Tracking. ------------------------------------------------------------------------------------
 
 
@@ -119,7 +149,7 @@ def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     follow_request(loop.controller, far_away(FER.home))
     loop.run(2.0)
-    assert 'fer_joint2 is 0.20' in loop.controller.conflict
+    assert 'fer_joint2 is 0.2' in loop.controller.conflict
     assert loop.controller.mode is Mode.SILENT
     np.testing.assert_allclose(loop.command, GRAVITY, rtol=0, atol=1e-9)
     # 100 N m/rad over 0.2 rad, 10 N m s/rad against 1.5 rad/s and M ddq, instead of the 87 N m

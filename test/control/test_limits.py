@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.control.limits import finite_command, TorqueLimiter
+from franka_dynamics.control.limits import CommandOutput, finite_command, TorqueLimiter
 from franka_dynamics.errors import CommandRefusedError
 
 EFFORT, RATE = np.array([87.0, 12.0]), np.array([1000.0, 1000.0])
@@ -45,3 +45,22 @@ def test_a_command_is_one_finite_torque_per_joint(command):
     np.testing.assert_array_equal(finite_command([1.0, -2.0], ('a', 'b')), [1.0, -2.0])
     with pytest.raises(CommandRefusedError, match='2 finite torques in the order a, b'):
         finite_command(command, ('a', 'b'))
+
+
+def test_a_second_change_within_the_ramp_makes_no_step_either():
+    # The desired torque is 10, then 20 from 0.1 s on, then 5 from 0.2 s on, each ramped for 0.4 s:
+    # what is left of the first change fades anew beside the second.
+    output = CommandOutput(EFFORT, RATE)
+    output.take(np.full(2, 10.0), 0.0)
+    given, before = [10.0], 10.0
+    for k in range(1, 1000):
+        stamp = 1e-3 * k
+        wanted = 10.0 if stamp < 0.1 else 20.0 if stamp < 0.2 else 5.0
+        changed = None if wanted == before else np.full(2, before)
+        torque = output.glide(stamp, np.full(2, wanted), 0.4, changed)
+        given.append(float(torque[0]))
+        before = wanted
+    steps = np.abs(np.diff(given))
+    # The steepest: 10 + 2.5 N m that are left over 0.4 s, in a millisecond.
+    assert steps.max() < 1.5 * 15.0 / 400.0
+    assert given[-1] == 5.0

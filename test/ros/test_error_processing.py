@@ -135,6 +135,25 @@ def test_what_there_is_not_then_no_node_is_configured(name, value, sentence):
         context.try_shutdown()
 
 
+def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(capfd):
+    context = Context()
+    rclpy.init(context=context)
+    node = RecordingNode(context=context)
+    try:
+        before = node.get_parameter('frame')
+        assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
+        assert node.set_parameters([Parameter('frame', value='99')])[0].successful
+        assert node.trigger_activate() is TransitionCallbackReturn.FAILURE
+        assert 'There is no frame 99' in node.refusal
+        assert node.trigger_activate() is TransitionCallbackReturn.FAILURE
+        assert node.set_parameters([before])[0].successful
+        assert node.trigger_activate() is TransitionCallbackReturn.SUCCESS
+        node.command()
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
+
+
 def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(monkeypatch):
     monkeypatch.setattr('franka_dynamics.ros.model_source.TOLERANCE', 1e-20)
     context = Context()

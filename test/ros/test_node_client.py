@@ -57,6 +57,22 @@ def test_a_motion_before_it_finished_says_nothing(play):
         play(('accepted', False), ('finished', False), ('refused', True))
 
 
+def test_without_reports_nothing_is_sent(probe):
+    motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
+
+    def played():
+        with NodeClient('feedforward', patience=1.0) as client:
+            client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(played)
+        while not future.done():
+            probe.spin()
+        with pytest.raises(NodeClientError, match='nothing was sent'):
+            future.result()
+    assert not motions
+
+
 def test_a_value_of_another_type_is_refused_in_words(node_world):
     node_world(target='fci')
     with NodeClient('feedforward') as client:
