@@ -51,6 +51,13 @@ def shared_files():
     return entries
 
 
+def ros_wheels():
+    """Return the wheels of ROS 2 Jazzy that the nodes need, from requirements/ros-jazzy.txt."""
+    path = Path(__file__).parent / 'requirements' / 'ros-jazzy.txt'
+    lines = path.read_text(encoding='utf-8').splitlines() if path.exists() else []
+    return [line for line in lines if line and not line.startswith('#')]
+
+
 setup(
     name=NAME,
     version=VERSION,
@@ -61,6 +68,7 @@ setup(
     extras_require={
         **EXTRAS,
         **LIBRARIES,
+        'ros-jazzy': ros_wheels(),
         'all': sorted({r for reqs in EXTRAS.values() for r in reqs}),
     },
     python_requires='>=3.11',

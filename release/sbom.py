@@ -41,7 +41,11 @@ _STATED = {
 
 
 def required(name: str, extras: bool = False) -> list[str]:
-    """Return the names that a distribution requires; those of its extras too if asked."""
+    """
+    Return the names that a distribution requires; with `extras` those of its extras too.
+
+    ROS's wheels are left out: package.xml lists the ROS packages.
+    """
     try:
         lines = distribution(name).requires or []
     except PackageNotFoundError:
@@ -49,7 +53,7 @@ def required(name: str, extras: bool = False) -> list[str]:
     return [
         re.split(r'[\s;<>=!~\[(]', line, maxsplit=1)[0]
         for line in lines
-        if extras or 'extra ==' not in line
+        if (extras or 'extra ==' not in line) and not line.startswith('ros-')
     ]
 
 

@@ -122,7 +122,9 @@ def test_an_interrupt_that_an_extension_hides_is_told_as_one(capsys, monkeypatch
 
 
 def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
-    commands = 'demo,sim,view,bag record,node monitor,node get scale,node load a b'.split(',')
+    commands = (
+        'demo,sim --no-view,view,bag record,node monitor,node get scale,node load a b'.split(',')
+    )
     code = (
         'import sys; sys.modules["rclpy"] = None\n'
         'from franka_dynamics.cli.main import main\n'

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..files import write_text
 
-GET_ROS = 'source it, or install its wheels with pip install -r requirements/ros-jazzy.txt'
+GET_ROS = 'source it, or install its wheels with pip install "franka_dynamics[ros-jazzy]"'
 PRINTED = Path('-')  # in place of a file
 _STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
 _LINE_EVERY_S = 10.0

@@ -72,6 +72,8 @@ class Sim(ArmOptions):
 
     def run(self) -> int:
         """Run until interrupted; exit 1 if a node ends before."""
+        import rclpy  # noqa: F401  (without ROS one sentence says so before anything starts)
+
         arm = self.load_arm()
         # Torques are for the simulated arm alone; a real one may listen on the same network.
         os.environ.setdefault(_RANGE, 'LOCALHOST')

@@ -100,8 +100,8 @@ def verdict(best: Fit, others: Sequence[Fit]) -> str:
 
 # Below tables of E.
 E_IN_WORDS = (
-    'E: root mean square over time of |measured - predicted torque|, all joints together; these '
-    'words are in docs/reference/glossary.md'
+    'E: root mean square over time of |measured - predicted torque|, all joints together; the '
+    "documentation's glossary explains these words"
 )
 
 

@@ -65,8 +65,8 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
         raise SettingsError(
             f'ROS_SECURITY_ENABLE is true, but {get_rmw_implementation_identifier()} cannot '
             f'secure a node here: {_first_line(error)}. The middleware of the PyPI wheels is '
-            "built without security: use apt's ROS, or go without it on a network that nobody "
-            'else reaches (docs/howto/security.md).'
+            "built without security: use apt's ROS, or leave security off in a network that "
+            'nobody else reaches.'
         ) from error
     try:
         for path in files:

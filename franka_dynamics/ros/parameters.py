@@ -107,8 +107,8 @@ def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     if unknown:
         raise SettingsError(
             f'{", ".join(_with_likeness(name, known) for name in unknown)}: no such parameter; '
-            'docs/reference/parameters.md lists all of them. A misspelt one would be ignored in '
-            'silence, so nothing is started.'
+            '`franka-dynamics node defaults` prints all of them. ROS would ignore a misspelt one '
+            'silently, so nothing is started.'
         )
 
 
