@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arm_options import ArmOptions
-from ._options import PRINTED, printed_json_option
+from ._options import file_option, PRINTED, printed_json_option
 from ._say import say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..arm.strict_yaml import decimal
@@ -31,6 +31,10 @@ class Show(ArmOptions):
         default=(),
     )
     json: Path | None = printed_json_option('the tables')
+    plot: Path | None = file_option(
+        'write a picture of the frames and centres of mass at --q (default: zero); the suffix '
+        'chooses the format, such as .png or .svg'
+    )
 
     def run(self) -> int:
         """Print the tables."""
@@ -39,6 +43,13 @@ class Show(ArmOptions):
         description = self.load_arm()
         q = _pose(description, self.q) if self.q else None
         rows = inertia_rows(description, q)
+        if self.plot:
+            from ..report.elements import save
+            from ..report.frames import frames_figure
+
+            save(
+                frames_figure(description, np.zeros(description.n) if q is None else q), self.plot
+            )
         if self.json:
             write_json(self.json, as_json(description, rows, q))
         if self.json != PRINTED:

@@ -33,6 +33,13 @@ def test_json_output_parses_and_holds_the_pose(capsys):
     assert len(data['links']) == 3
 
 
+def test_a_picture_of_the_frames_is_written_beside_the_tables(tmp_path, answered):
+    path = tmp_path / 'new' / 'frames.png'
+    status, out = answered('arm', 'show', '--arm', 'rpr', '--q', 'home', '--plot', path)
+    assert status == 0 and 'Denavit-Hartenberg' in out
+    assert path.read_bytes().startswith(b'\x89PNG')
+
+
 @pytest.mark.parametrize(
     ('q', 'sentence'),
     [
