@@ -13,8 +13,8 @@ TEST_ARGS ?= -q -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart
 SOAK_SECONDS ?= 600
 FUZZ_EXAMPLES ?= 30000
 # The first of these that starts and is new enough; override with PYTHON=...
-PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3; do \
-	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3.14 python3; do \
+	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \
 	2>/dev/null && { echo $$p; break; }; done)
 
 # A sourced ROS leaks its Python path, libraries and middleware settings: none of it may enter.
@@ -38,7 +38,7 @@ COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
 	[ $$n -lt 5 ] || [ $$n = $$last ] || echo "  $$n packages unpacked"; done) & trap "kill $$!" EXIT;
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo docs fuzz gazebo-check receivers sbom soak test test-libraries test-long test-numpy1 lint setup clean
+.PHONY: help demo docs fuzz gazebo-check receivers sbom soak test test-libraries test-long test-numpy1 test-ros lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -46,6 +46,8 @@ help:
 	@echo 'make test         set up, then run the whole test suite'
 	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
 	@echo 'make test-long    soak, fuzz and statistics, which make test leaves out'
+	@echo "make test-ros ROS=FOLDER  launch files, ros2 commands of the pages and C++ against ROS's own launch,"
+	@echo '                  ros2cli and ros2_control in FOLDER: /opt/ros/jazzy, a workspace, a Python environment'
 	@echo 'make test-libraries  PyTorch and JAX in an environment of their own, and their tests (gigabytes)'
 	@echo 'make fuzz         a hundred times the bytes and requests without sense that make test sends'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
@@ -55,7 +57,7 @@ help:
 	@echo 'make sbom         what this depends on, with versions and licences, in sbom.json (CycloneDX)'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments and what runs left behind'
-	@echo 'PYTHON=... names the Python (3.11 to 3.13) of an environment that is yet to be made;'
+	@echo 'PYTHON=... names the Python (3.11 to 3.14) of an environment that is yet to be made;'
 	@echo 'VENV=... names its folder; TEST_ARGS and DEMO_ARGS are passed on.'
 
 setup: $(VENV)/ready
@@ -64,7 +66,7 @@ REQUIREMENTS := requirements/ros-jazzy.txt requirements/test.txt
 
 # $(call make_venv,FOLDER): an empty environment, or a sentence about what is missing for one.
 define make_venv
-@test -n "$(PYTHON)" || { echo 'Python 3.11, 3.12 or 3.13 with its venv module is needed \
+@test -n "$(PYTHON)" || { echo 'Python 3.11 to 3.14 with its venv module is needed \
 (Debian and Ubuntu: apt install python3-venv); or name one: make PYTHON=/path/to/python' >&2; \
 exit 2; }
 @echo 'Setting up $(1) with $(PYTHON); the first time takes a minute or two ...'
@@ -114,6 +116,24 @@ test-numpy1: $(NUMPY1_VENV)/ready
 	@$(NUMPY1_BIN)/python -c 'import numpy, pinocchio; \
 		print("numpy", numpy.__version__, "Pinocchio", pinocchio.__version__)'
 	@$(NUMPY1_BIN)/python -m pytest $(TEST_ARGS)
+
+# Against a ROS that the caller names: apt's, a colcon workspace's install folder, or a Python
+# environment in which launch, launch_ros and ros2cli are installed beside this package. What is
+# missing there is skipped, and said.
+ROS_PYTHON ?= python3
+ROS_TESTS := test/test_launch_files.py test/test_ros2_commands.py test/ros/test_launch.py \
+	test/test_gazebo_and_franka_ros2_files.py test/test_installation.py \
+	test/codegen/test_ros2_control.py test/ros/test_cpp_example.py \
+	test/ros/test_trajectory_controller.py
+
+test-ros:
+	@if [ -f "$(ROS)/setup.bash" ]; then \
+		source "$(ROS)/setup.bash" && \
+		export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST FRANKA_DYNAMICS_ROS2_CONTROL="$(ROS)" && \
+		$(ROS_PYTHON) -m pytest -q $(ROS_TESTS); \
+	elif [ -x "$(ROS)/bin/python" ]; then $(CLEAN) "$(ROS)/bin/python" -m pytest -q $(ROS_TESTS); \
+	else echo 'make test-ros ROS=FOLDER: FOLDER has setup.bash (/opt/ros/jazzy, or install of a' \
+		'workspace) or bin/python (an environment with launch and ros2cli).' >&2; exit 2; fi
 
 # Two packages of gigabytes that few need: no part of [all].
 LIBRARIES_VENV ?= .venv-libraries

@@ -4,10 +4,13 @@
 
 from dataclasses import dataclass, field
 import os
+import sys
 
 import pytest
 
 from franka_dynamics.resources import share_directory
+
+from .ros2_control_prefix import PREFIXES
 
 PACKAGES = {
     'franka_dynamics': ('feedforward_node', 'simulator_node', 'gazebo_direct_node'),
@@ -43,6 +46,13 @@ def ament_prefix(folder, packages=PACKAGES, text='#!/bin/sh\n'):
         gz_sim.parent.mkdir(parents=True)
         gz_sim.write_text(GZ_SIM)
     return folder
+
+
+def search_path(prefix):
+    """Return AMENT_PREFIX_PATH: our own prefix, then those in which ROS was found."""
+    return os.pathsep.join(
+        filter(None, [str(prefix), os.environ.get('AMENT_PREFIX_PATH'), PREFIXES, sys.prefix])
+    )
 
 
 @dataclass

@@ -300,7 +300,7 @@ def ros2_launch(tmp_path):
     pytest.importorskip('ros2launch', reason="ROS's own ros2cli and ros2launch are not installed")
     prefix = launching.ament_prefix(tmp_path)
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
-    environment['AMENT_PREFIX_PATH'] = os.pathsep.join([str(prefix), sys.prefix])
+    environment['AMENT_PREFIX_PATH'] = launching.search_path(prefix)
 
     def run(*words):
         command = [

@@ -23,7 +23,7 @@ from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
 from .conftest import TIMEOUT_S
-from ..launching import ament_prefix, PACKAGES
+from ..launching import ament_prefix, PACKAGES, search_path
 
 # A hiccup of a busy machine moves the last joint of a bare fr3 by a radian, and it comes back.
 TOLERANCE_RAD = 0.1
@@ -75,7 +75,7 @@ def launched(tmp_path):
                     stderr=output,
                     env={
                         **os.environ,
-                        'AMENT_PREFIX_PATH': os.pathsep.join([str(prefix), sys.prefix]),
+                        'AMENT_PREFIX_PATH': search_path(prefix),
                         'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
                     },
                 )
