@@ -30,8 +30,8 @@ def arm_file_text(
 
     Inertias are written about the frame origin, as they are kept, and floats in full, so that
     `load` returns the same numbers (a tilted base: up to rounding, since it is written as roll,
-    pitch and yaw). A hand that is part of the last link stays in it and is named, so that
-    `load` can take it off.
+    pitch and yaw). A hand that is part of the last link stays part of it, and the file names it,
+    so that `load` can remove it.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def arm_file_text(
     source : str, optional
         Where the inertial set comes from, in one line; the description's own source if not given.
     title : str, optional
-        What people call it; its name if not given.
+        The arm's full name; by default its short name.
     notes : str
-        What else to know about the inertial set.
+        Remarks about the inertial set.
     friction_source : str
         Where the friction comes from.
 
@@ -96,7 +96,7 @@ def save(description: ArmDescription, path: str | Path, **words: str) -> None:
     description : ArmDescription
         The arm.
     path : str or Path
-        Where to; a file that is there is replaced.
+        The file to write; an existing file is replaced.
     words : str
         The source, title, notes and friction_source of `arm_file_text`.
 

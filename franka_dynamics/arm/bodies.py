@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The bodies of arm and hand files: the ten numbers as published, or a simple shape."""
+"""Bodies in arm and hand files: published inertial parameters, or a homogeneous shape."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..typing import Array
 
 
 class InertiaAbout(str, Enum):
-    """Which point a published inertia tensor belongs to."""
+    """The point about which a published inertia tensor is given."""
 
     FRAME_ORIGIN = 'frame_origin'
     CENTER_OF_MASS = 'center_of_mass'
@@ -40,7 +40,7 @@ class Homogeneous:
     density: Positive | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a body of no mass, or of two."""
+        """Refuse a body without mass and density, or with both."""
         if (self.mass is None) == (self.density is None):
             raise FieldError((), 'needs exactly one of mass [kg] and density [kg/m^3]')
 
@@ -122,7 +122,7 @@ class Body:
             raise FieldError(('first_moment',), 'is not zero although the mass is')
 
     def link(self, about: InertiaAbout | None) -> LinkInertia:
-        """Return the body about its frame's origin; `about` says what its tensor refers to."""
+        """Return the inertia about the frame's origin; `about` is the published tensor's point."""
         if self.primitive is not None:
             return self.primitive.link()
         assert self.mass is not None and self.inertia is not None
@@ -148,7 +148,7 @@ class Body:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pose:
-    """Where a frame stands [m] and how it is turned: roll, pitch, yaw about fixed axes [rad]."""
+    """A frame's position [m] and its roll, pitch and yaw about fixed axes [rad]."""
 
     xyz: Vector
     rpy: Angles
@@ -176,7 +176,7 @@ class HandFile:
     hand: LinkInertia = field(init=False)
 
     def __post_init__(self) -> None:
-        """Add the bodies up, and refuse what cannot exist."""
+        """Add the bodies up, and refuse a sum that no real body can have."""
         total = LinkInertia.zero()
         for i, body in enumerate(self.bodies):
             try:

@@ -3,10 +3,10 @@
 """
 The nearest parameters to a link's that a real body can have.
 
-A printed table is a box: every number may be half a unit of its last decimal away. Where the
-printed numbers themselves are of no body, the nearest ones inside the box that are of one solve a
-small convex problem, because the pseudo-inertia is linear in the ten parameters about the frame
-origin (Wensing, Kim, Slotine 2018, section III).
+Each number of a printed table may be off by half a unit of its last decimal. If no real body has
+the printed numbers, the nearest physical ones within that rounding are the solution of a small
+convex problem, because the pseudo-inertia is linear in the ten parameters about the frame origin
+(Wensing, Kim, Slotine 2018, section III).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..typing import Array
 
 NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
 REPAIRS = (NEAREST_WITHIN_ROUNDING,)
-# The repaired pseudo-inertia's smallest eigenvalue, of the rounding: enough that neither the
-# solver's last digits nor those of a URDF lead back across the border.
+# Smallest eigenvalue of the repaired pseudo-inertia, relative to the rounding: large enough that
+# the solver's tolerance and the decimals of a URDF leave it positive.
 _INSIDE = 1e-3
 
 
@@ -31,17 +31,17 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     """
     Return the physically consistent link nearest to a printed one, within its rounding.
 
-    The sum of squares of what the parameters are moved by is least. A link that is physical
-    already comes back as it is.
+    The sum of the squared changes of the parameters is minimal. A link that is physical is
+    returned unchanged.
 
     Parameters
     ----------
     link : LinkInertia
         The printed link.
     rounding : float
-        How far each of its ten parameters about the frame origin may be moved [kg, kg m, kg m^2].
+        Largest change of each of its ten parameters about the frame origin [kg, kg m, kg m^2].
     name : str
-        What sentences call the link.
+        The link's name in error messages.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
 
 
 def _solve(pseudo: Array) -> Array | None:
-    """Return the least moves of the parameters, none above 1, that a body has; None: none."""
+    """Return the smallest changes, each at most 1, to a physical body; None if there are none."""
     try:
         import cvxpy
     except ImportError as error:
@@ -95,18 +95,18 @@ def repaired(description: ArmDescription) -> ArmDescription:
     Parameters
     ----------
     description : ArmDescription
-        An arm whose inertial set, about the frames' origins, states its `rounding`, the half of
-        its last decimal's unit.
+        An arm whose inertial set, about the frames' origins, states its `rounding`, half a unit of
+        the last decimal.
 
     Returns
     -------
     ArmDescription
-        Its `repairs` have one sentence for each link that was moved, and by how much.
+        Its `repairs` have one sentence for each changed link, with the size of the change.
 
     Raises
     ------
     InertiaError
-        If the set states no rounding, or no body is within it.
+        If the set states no rounding, or no physical body lies within it.
 
     """
     if description.rounding == 0.0:

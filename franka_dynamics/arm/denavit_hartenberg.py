@@ -18,7 +18,7 @@ from ..errors import DescriptionError
 
 
 class Convention(str, Enum):
-    """Which of the two common readings of a DH row holds."""
+    """The two common conventions of a DH row."""
 
     MODIFIED = 'modified'  # Rx(alpha) Tx(a) Rz(theta) Tz(d): joint i turns about z of frame i
     STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha): joint i turns about z of frame i-1
@@ -30,8 +30,8 @@ class DHRow:
     One row of a DH table; a joint position is added to `theta` or `d` by `transform`.
 
     Lengths in metres, angles in radians. In the modified convention `a` and `alpha` are Craig's
-    a_{i-1} and alpha_{i-1}, as Franka's own table has them. What is no finite number raises a
-    DescriptionError.
+    a_{i-1} and alpha_{i-1}, as Franka's own table has them. A value that is not a finite number
+    raises a DescriptionError.
     """
 
     a: float = 0.0
@@ -52,12 +52,12 @@ class DHRow:
         self, convention: Convention, theta_offset: ArrayLike = 0.0, d_offset: ArrayLike = 0.0
     ) -> NDArray[np.float64]:
         """
-        Return the pose of this row's frame in the one before it.
+        Return the pose of this row's frame in the previous frame.
 
         Parameters
         ----------
         convention : Convention
-            How the row is to be read.
+            The convention of the row.
         theta_offset : array_like, shape (...)
             Added to theta [rad]: the position of a revolute joint.
         d_offset : array_like, shape (...)
@@ -97,8 +97,8 @@ def modified_rows(rows: Sequence[DHRow]) -> list[DHRow]:
     """
     Return the modified rows of standard ones, one fewer: the first one's theta and d are left out.
 
-    Both conventions cut one sequence of screws along z and along x, at different places: a
-    standard row's a and alpha open the next modified row.
+    Both conventions describe the same sequence of screw motions along z and x but divide it
+    differently: a standard row's a and alpha belong to the next modified row.
     """
     return [replace(row, a=last.a, alpha=last.alpha) for last, row in pairwise(rows)]
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm is: its joints, links, limits and where each number comes from."""
+"""The description of an arm: joints, links, limits and the source of each number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..spatial import JointKind, rigid_transform
 @dataclass(frozen=True)
 class JointLimits:
     """
-    Limits of one joint, symmetric but for the position.
+    Limits of one joint; all but the position limits are symmetric.
 
     `lower` and `upper` [rad], `velocity` [rad/s], `acceleration` [rad/s^2], `jerk` [rad/s^3],
     `effort` [N m], `effort_rate` [N m/s]. A prismatic joint has metres and newtons in their place.
@@ -65,8 +65,9 @@ class Joint:
     """
     One moving joint.
 
-    `kind` says whether it turns (by theta of its DH `row`) or slides (by d); `rotor_inertia` is
-    its motor's, reflected by the gear [kg m^2; kg for one that slides].
+    `kind` says whether it turns (theta of its DH `row` varies) or slides (d varies).
+    `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
+    joint].
     """
 
     name: str
@@ -81,12 +82,12 @@ class ArmDescription:
     """
     A serial arm: rows, inertias and limits, in the order from base to tip.
 
-    Gravity is no property of an arm: models take it.
+    Gravity is an argument of the models, not a property of the arm.
 
     Attributes
     ----------
     name : str
-        Of the arm, such as fer.
+        Name of the arm, such as fer.
     convention : Convention
         How the rows of `joints` and `flange` are read: modified (Craig) or standard DH.
     joints : tuple of Joint, n of them
@@ -94,31 +95,32 @@ class ArmDescription:
     links : tuple of LinkInertia, n of them
         `links[i]` is the link that joint i moves, in that joint's DH frame.
     flange : DHRow
-        The fixed row behind the last joint.
+        The fixed row after the last joint.
     base : ndarray, shape (4, 4)
         Pose of frame {0} in the space frame {S}.
     base_link : LinkInertia or None
-        Of what stands still, in frame {0}; no torque depends on it.
+        Inertia of the body that does not move, in frame {0}; no torque depends on it.
     home : ndarray, shape (n,), or None
-        Where a simulated arm starts unless told otherwise [rad or m].
+        Default start position of a simulated arm [rad or m].
     friction : FrictionModel or None
-        Of all joints.
+        Friction of all joints.
     inertial_set, source, hand : str
-        Which published set the inertias are, where they were published, and the hand they hold.
+        Name of the published set of inertias, its source, and the hand included in it.
     rounding : float
         Half a unit of the last digit to which the set was printed, in SI units; 0 if not known.
     file : str
-        The arm file; empty for an arm that was made otherwise.
+        The arm file; empty for an arm that was not loaded from one.
     repairs : tuple of str
-        What was changed on request, a sentence each.
+        Changes made on request, a sentence each.
     notes : tuple of str
-        What was read leniently from a URDF, a sentence each; an arm file keeps none.
+        Deviations from the URDF format that were tolerated, a sentence each; an arm file does not
+        store them.
     rated_load : float or None
-        The mass [kg] its maker lets the flange carry; None where the file does not say.
+        The largest mass on the flange by the manufacturer's data [kg]; None if unknown.
     simulated_friction : FrictionModel or None
-        For simulation alone, where `friction` is not known: it was identified between commanded
-        torque and motion, of which a robot's own controller compensates a part, so it is neither
-        commanded nor taken out of measured torques.
+        Friction for simulation only, if `friction` is not known. It was identified from commanded
+        torque and motion, and the robot's controller compensates part of the friction, so it is
+        neither commanded nor subtracted from measured torques.
 
     Raises
     ------
@@ -202,7 +204,7 @@ class ArmDescription:
 
     def joint_vector(self, values: ArrayLike, name: str) -> NDArray[np.float64]:
         """
-        Return `values` as a float array of shape (n,), or say what is wrong with them.
+        Return `values` as a float array of shape (n,).
 
         Raises
         ------
@@ -251,7 +253,7 @@ class ArmDescription:
         """
         Return this arm with a body described in the flange frame fixed to its last link.
 
-        One of no mass and inertia changes nothing, to the last bit.
+        A body without mass and inertia leaves the arm exactly unchanged.
         """
         hand = self.hand if name is None else name
         if not payload.parameters().any():
@@ -260,7 +262,7 @@ class ArmDescription:
         return replace(self, links=(*self.links[:-1], self.links[-1] + carried), hand=hand)
 
     def with_joint_names(self, names: Sequence[str]) -> ArmDescription:
-        """Return this arm with joints called otherwise, from base to tip."""
+        """Return this arm with other joint names, from base to tip."""
         joints = (replace(joint, name=name) for joint, name in zip(self.joints, names))
         return replace(self, joints=tuple(joints))
 
@@ -269,7 +271,7 @@ class ArmDescription:
         return replace(self, links=tuple(change(link) for link in self.links))
 
     def inconsistencies(self) -> tuple[str, ...]:
-        """Return one sentence for each link that no real body could be; empty if all could."""
+        """Return one sentence for each link whose inertia no real body can have."""
         sentences = []
         for joint, link in zip(self.joints, self.links):
             if link.is_physical():
@@ -288,7 +290,7 @@ class ArmDescription:
 
     def require_physical(self, purpose: str) -> None:
         """
-        Refuse an inertial set that no real arm can have.
+        Raise an error if no real arm can have these inertias.
 
         Raises
         ------
@@ -315,18 +317,18 @@ def joint_vector_error(
     stack: bool = True,
 ) -> JointVectorError:
     """
-    Return the error that says what is wrong with joint values.
+    Return the error for invalid joint values.
 
     Parameters
     ----------
     vector : ndarray
         The values, of a wrong shape or not all finite.
     name : str
-        What they are.
+        Name of the quantity.
     joints : sequence of str, length n
         The joints in order.
     arm : str
-        Whose joints they are; without it `joints` are taken as they read.
+        Name of the arm, for the message.
     stack : bool
         Whether (..., n) is expected, not (n,).
 

@@ -9,7 +9,7 @@ import numpy as np
 from .friction import FrictionModel, MaxwellSlipFriction
 from ..typing import Array
 
-# A gap in the states in which an arm may have been moved to and fro unseen [s].
+# After a gap in the states of this length the slip elements' state counts as unknown [s].
 LONGEST_STEP_S = 0.05
 
 
@@ -17,18 +17,17 @@ class FrictionState:
     """
     Follows one arm's friction cycle by cycle.
 
-    Where the elements' state is not known, at the start and after a gap in which the arm may
-    have been moved unseen, both extremes are carried on until the motion has brought them
-    together, which takes twice an element's reach in one direction. `slip_state`, shape (k, n),
-    is the middle of them; `slip_bounds` are both, shape (2, k, n). A model without elements is
-    evaluated as it is.
+    At the start, and after a gap in the states, the elements' state is unknown. Both extremes are
+    then followed until the motion has brought them together, which takes a displacement of twice
+    an element's reach in one direction. `slip_bounds` are both extremes, shape (2, k, n),
+    `slip_state` their mean, shape (k, n).
 
     Parameters
     ----------
     model : FrictionModel or None
         The arm's friction, if any.
     relaxed : bool
-        Whether the elements begin relaxed, as in a simulation, instead of unknown.
+        Whether the elements start relaxed (for a simulation) instead of in an unknown state.
 
     """
 
@@ -51,7 +50,7 @@ class FrictionState:
 
     @property
     def slip_state(self) -> Array:
-        """The elements' z as far as it is known, shape (k, n)."""
+        """The estimate of the elements' z, shape (k, n)."""
         return np.asarray(0.5 * (self.slip_bounds[0] + self.slip_bounds[1]))
 
     def follow(self, stamp: float, q: Array) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Hands, by their shipped name or from a file of one's own."""
+"""Hands, by the name of a shipped hand or from a file."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def is_file_name(name: str | Path) -> bool:
 
 
 def hand_file(name: str) -> Path:
-    """Return where a hand's file is, whether or not it exists."""
+    """Return the path of a hand's file, which need not exist."""
     return (
         Path(name).expanduser()
         if is_file_name(name)

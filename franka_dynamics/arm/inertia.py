@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ten inertial parameters of a rigid link, in whichever form they were published."""
+"""The ten inertial parameters of a rigid link, converted from the published forms."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..spatial import rigid_transform
 
 # Order in which this project writes the six elements of a symmetric tensor.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
-# The ten parameters of a link in the one order they have everywhere, in the letters of Gautier
-# and Khalil 1990, eq. (3): inertia about the frame's origin, first moment, mass.
+# The ten parameters of a link, in the order used everywhere and with the symbols of Gautier and
+# Khalil 1990, eq. (3): inertia about the frame's origin, first moment, mass.
 PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
 _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
-# Rounding of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
+# Rounding error of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
 _EIGENVALUE_EPS = 1e-12
 
 
@@ -43,7 +43,7 @@ def six_from_tensor(tensor: ArrayLike) -> NDArray[np.float64]:
 
 
 def steiner(mass: float, offset: ArrayLike) -> NDArray[np.float64]:
-    """Return m (|c|^2 1 - c c^T): what moving the reference point by `offset` [m] adds."""
+    """Return m (|c|^2 1 - c c^T): added when the reference point moves by `offset` [m]."""
     c = np.asarray(offset, dtype=float)
     return mass * (c @ c * np.eye(3) - np.outer(c, c))
 
@@ -102,7 +102,7 @@ class LinkInertia:
 
     @classmethod
     def zero(cls) -> LinkInertia:
-        """Return the inertia of nothing."""
+        """Return ten zero parameters."""
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @classmethod
@@ -183,7 +183,7 @@ class LinkInertia:
         )
 
     def __sub__(self, other: LinkInertia) -> LinkInertia:
-        """Return this body with `other` taken off."""
+        """Return this body without `other`."""
         return LinkInertia(
             self.mass - other.mass,
             self.first_moment - other.first_moment,
@@ -244,6 +244,6 @@ class LinkInertia:
         return float(low + middle - high)
 
     def is_physical(self) -> bool:
-        """Return whether some distribution of positive mass has these ten parameters."""
+        """Return whether a distribution of positive mass with these ten parameters exists."""
         scale = float(np.abs(self.pseudo_inertia()).max())
         return self.consistency_margin() >= -_EIGENVALUE_EPS * scale

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The array of ten numbers by which the node and libfranka's setLoad are told a payload."""
+"""A payload as ten numbers, the form of the node's parameter and of libfranka's setLoad."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..errors import DescriptionError, InertiaError
 from ..typing import Array
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
-MOST_CARRIED_KG = 100.0  # more than any arm that this package was tried with lifts
+MOST_CARRIED_KG = 100.0  # more than any supported arm can lift
 _MOST_LEVER_M = 1.0  # from the flange to the centre of mass of what it carries
 _ROUNDING = 1e-12
 _HEADER = """\
@@ -69,7 +69,8 @@ def payload_array(inertia: LinkInertia) -> Array:
     """
     Return mass, centre of mass and inertia about it (xx xy xz yy yz zz), shape (10,).
 
-    What is rounding becomes zero: 1e-12 m, and 1e-12 of the largest moment about the flange.
+    Values below rounding error (1e-12 m, and 1e-12 of the largest moment about the flange) become
+    zero.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def payload_body(numbers: Array) -> LinkInertia:
     Raises
     ------
     InertiaError
-        If no real body has them, or none that an arm carries.
+        If no real body has them, or the body is too heavy or too far from the flange.
 
     """
     mass, center, inertia = float(numbers[0]), numbers[1:4], numbers[4:]
@@ -192,7 +193,7 @@ def read_desk_file(path: Path) -> LinkInertia:
     """
     Return the end effector of Franka's `endeffector-config.json`, which `desk_json` writes.
 
-    Its mass, centerOfMass and inertia count; name, colour and tool frame have no part in dynamics.
+    Only mass, centerOfMass and inertia are used.
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ def read_desk_file(path: Path) -> LinkInertia:
     DescriptionError
         If the file cannot be read, or lacks a field; the sentence names it.
     InertiaError
-        If no real body has these numbers, or none that an arm carries.
+        If no real body has these numbers, or the body is too heavy or too far from the flange.
 
     """
     try:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import ArmDescription, Convention, DHRow, Joint, JointKind, JointLimits, LinkInertia
 from ..spatial import exp3
 
-# What stands in for a limit that an arm does not state: rad or m, rad/s, rad/s^2.
+# Range in place of a missing limit: rad or m, rad/s, rad/s^2.
 _UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 10.0
 
 
@@ -29,7 +29,8 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     Return random states of an arm, drawn uniformly within its limits.
 
     Where no limit is known, positions are drawn from +-pi, velocities from +-2 and accelerations
-    from +-10; a position limit at one end beyond pi leaves half a turn behind it.
+    from +-10; if only one position limit is known and it is beyond pi, the range is half a turn
+    from that limit.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     count : int
         How many states.
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
 
     Returns
     -------
@@ -89,19 +90,19 @@ def random_arm(
     Parameters
     ----------
     rng : numpy.random.Generator
-        Where the numbers come from.
+        Source of the random numbers.
     joints : int, optional
-        How many joints; 1 to 8, at random, if not given.
+        Number of joints; by default 1 to 8 at random.
     convention : Convention, optional
         At random if not given.
     kinds : tuple of JointKind
-        What each joint is drawn from.
+        The kinds from which each joint's kind is drawn.
 
     Returns
     -------
     ArmDescription
-        Of about a metre per three joints and a few kilograms per link; every link is a cloud of
-        six point masses, so that it is physical without being special.
+        Of about a metre per three joints and a few kilograms per link; every link consists of six
+        random point masses, so that it is physical and has no symmetry.
 
     """
     n = int(rng.integers(1, 9)) if joints is None else joints

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Simple bodies that stand for a link's looks and for what it may touch."""
+"""Simple shapes of links, for display and for collisions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HAND_MOUNT = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
 class ShapeKind(str, Enum):
-    """The shapes that URDF, SDF and MJCF can say between them."""
+    """The shapes of URDF, SDF and MJCF."""
 
     BOX = 'box'
     CYLINDER = 'cylinder'
@@ -92,7 +92,7 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
     """
     Return the shapes of a shipped arm's links, by the number of the DH frame they belong to.
 
-    Frame 0 is the base. An arm whose links are primitives looks like these.
+    Frame 0 is the base. For an arm file whose links are primitives, these are its shapes.
 
     Parameters
     ----------

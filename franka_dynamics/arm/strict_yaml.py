@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-YAML read strictly: no key twice, keys are strings, numbers are decimal; and written so.
+Strict YAML: no repeated keys, keys are strings, numbers are decimal.
 
-YAML 1.1, which PyYAML reads, takes 1e-5 for a text, 010 for eight and 1:30 for ninety, and lets
-the last of two equal keys win. In a file of an arm's numbers each of these would go unnoticed.
+YAML 1.1, which PyYAML reads, reads 1e-5 as a string, 010 as eight and 1:30 as ninety, and of two
+equal keys keeps the last. In a file with an arm's parameters each of these would be an unnoticed
+error.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _FLOAT = re.compile(
     r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
     r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
 )
-_MOST_DIGITS = 300  # what a float can hold
+_MOST_DIGITS = 300  # digits that a float can have
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -61,7 +62,7 @@ _StrictLoader.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0
 
 
 class _StrictDumper(yaml.SafeDumper):
-    """PyYAML's safe dumper, which quotes what this file's loader would take for a number."""
+    """PyYAML's safe dumper; it quotes strings that this file's loader would read as numbers."""
 
 
 _StrictDumper.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
@@ -96,7 +97,7 @@ _StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
 
 
 def decimal(text: str, kind: Callable[[str], float] = float) -> float:
-    """Return the float or int that a text is; Python takes 1_0 for ten, which is a slip."""
+    """Return the float or int of a string; 1_0, which Python reads as ten, is refused."""
     if '_' in text or not text.isascii():
         raise ValueError(f'{text!r} is no decimal number')
     return kind(text)
@@ -111,7 +112,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     path : Path
         The file.
     expected : str
-        How such a file begins, for the sentence about one that holds no mapping.
+        How such a file begins, for the error message if the file holds no mapping.
 
     Raises
     ------
@@ -140,7 +141,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
 
 
 def line_of(path: Path, keys: Sequence[str | int]) -> int:
-    """Return the line of the entry at a path of keys and places, or of what should hold it."""
+    """Return the line of the entry at a path of keys and indices, or of its parent."""
     node: Any = yaml.compose(path.read_text(encoding='utf-8'), _StrictLoader)
     for key in keys:
         if isinstance(node, yaml.MappingNode):

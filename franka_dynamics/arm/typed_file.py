@@ -3,9 +3,9 @@
 """
 Frozen dataclasses as the schema of YAML files: read, with every field checked, and written.
 
-A field's type says what its value must be: a number, a text, a choice (an enumeration), an array,
-another dataclass, a tuple or dict of any of these; the rules that `Annotated` adds say more. A
-class that checks itself raises a `FieldError`, or any error of the package.
+A field's type gives the type of its value: a number, a string, a choice (an enumeration), an
+array, another dataclass, a tuple or dict of any of these. `Annotated` adds further rules. A class
+that checks itself raises a `FieldError`, or any error of the package.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Keys = tuple[str | int, ...]
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
 _ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
 _TURN = 2.0 * math.pi
-MOST_EFFORT = 1e5  # N m or N, five times what the largest industrial arms have
+MOST_EFFORT = 1e5  # N m or N, five times the largest value of industrial arms
 
 
 class FieldError(ValueError):
-    """What is wrong with the entry at a path of keys and places in lists."""
+    """An error in the entry at a path of keys and list indices."""
 
     def __init__(self, keys: Keys, problem: str) -> None:
         super().__init__(problem)
@@ -48,11 +48,11 @@ class OneOf:
 
     tag: str
     classes: Mapping[str, type]
-    beside: tuple[str, ...] = ()  # fields that are read by people only
+    beside: tuple[str, ...] = ()  # fields for human readers only
 
 
 def of_length(count: int) -> Callable[[Array], str]:
-    """Return the rule that an array has so many numbers."""
+    """Return the rule that an array has a certain number of entries."""
 
     def rule(value: Array) -> str:
         fits = value.shape == (count,)
@@ -91,7 +91,7 @@ def _endless(_: float) -> str:
     return ''
 
 
-# A rule says what is wrong with a value, or nothing.
+# A rule returns an error message for a value, or an empty string.
 Positive = Annotated[float, _positive]
 NotNegative = Annotated[float, _not_negative]
 Angle = Annotated[float, _within_a_turn]
@@ -144,7 +144,7 @@ def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
 
 
 def _dotted(content: Any, keys: Keys) -> str:
-    """Return joints[2] (elbow).limits, a list's entry with its name where it has one."""
+    """Return a path as text, such as joints[2] (elbow).limits, with the names of list entries."""
     text = ''
     for key in keys:
         named = isinstance(content, (dict, list)) and (key in content or isinstance(key, int))
@@ -158,7 +158,7 @@ def _dotted(content: Any, keys: Keys) -> str:
 
 
 def decode(kind: Any, value: Any, at: Keys = ()) -> Any:
-    """Return plain data, which stands at some keys, as a type; raise FieldError if it is none."""
+    """Convert plain data at a path of keys to a type; raise FieldError if that is not possible."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _ruled(inner[0], inner[1:], value, at)
@@ -249,7 +249,7 @@ def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
 
 
 def encode(kind: Any, value: Any) -> Any:
-    """Return what `decode` makes `value` of; fields that have their defaults are left out."""
+    """Return the plain data that `decode` turns into `value`, without fields at their defaults."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated and isinstance(inner[1], OneOf):
         for name, chosen in inner[1].classes.items():

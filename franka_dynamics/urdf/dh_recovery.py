@@ -1,13 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Denavit-Hartenberg rows from the lines along which joints turn or slide.
+Denavit-Hartenberg rows from the axes of the joints.
 
 Between two joint axes lies their common normal, with a length a and a twist alpha; on each axis
-the normals before and behind it stand a distance d and an angle theta apart. This alternating
-sequence is the same in both conventions, which only cut it into rows at different places:
-modified (alpha, a, theta, d), standard (theta, d, a, alpha) (Gautier and Khalil 1990, figure 1;
-Busellato 2023, section 1.1).
+the normals before and after it are a distance d and an angle theta apart. This alternating
+sequence is the same in both conventions, which only divide it into rows differently: modified
+(alpha, a, theta, d), standard (theta, d, a, alpha) (Gautier and Khalil 1990, figure 1; Busellato
+2023, section 1.1).
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from ..typing import Array
 # Axes closer to parallel than this [rad] are taken as parallel. Their common normal would lie
 # kilometres away; URDFs write pi as 3.1416, which is 7e-6 off.
 PARALLEL = 1e-4
-# Parallel axes closer than this [m] are one line, whose normal has no direction of its own.
+# Parallel axes closer than this [m] count as one line, whose normal has no defined direction.
 COINCIDENT = 1e-7
 # Axes that should be parallel and are tilted by less than this [rad] keep their normal.
 _MOST_TILT = 0.2
-# What rounding leaves of a multiple of 45 degrees [rad], and decimals of a length [m].
+# Tolerance for a multiple of 45 degrees [rad], and for the decimals of a length [m].
 _ANGLE_NOISE, _LENGTH_DIGITS = 1e-10, 14
 
 
 class Line(NamedTuple):
-    """A joint axis at position zero: unit direction, a point [m], and whether that is free."""
+    """A joint axis at position zero: unit direction, a point [m], whether the point is free."""
 
     direction: Array
     point: Array
-    free: bool = False  # a prismatic joint has a direction but no place
+    free: bool = False  # as for a prismatic joint, which has only a direction
 
 
 def lines_of(chain: SerialChain) -> list[Line]:
@@ -54,10 +54,10 @@ def lines_of(chain: SerialChain) -> list[Line]:
 
 
 def sequence_of(description: ArmDescription) -> list[DHRow]:
-    """Return an arm's rows as `follow_axes` has them, n + 1: the first is the base's z."""
+    """Return an arm's n + 1 rows as `follow_axes` returns them, from the base's z on."""
     rows = [joint.row for joint in description.joints]
     if description.convention is Convention.STANDARD:
-        # Line 0 is joint 1's own, and the normal behind the last joint leads nowhere.
+        # Line 0 is the axis of joint 1, and after the last joint there is no normal.
         return [DHRow(), *rows[:-1], replace(rows[-1], a=0.0, alpha=0.0)]
     return [
         replace(row, a=after.a, alpha=after.alpha)
@@ -72,17 +72,18 @@ def follow_axes(
     Return the rows that lead from a frame along joint axes, and the pose behind the last normal.
 
     Row k is a standard one: theta and d on line k, a and alpha from it to the next; line 0 is the
-    frame's z. On the last line, behind which nothing defines them, theta and d are the hint's.
+    frame's z. On the last line, where no further normal defines them, theta and d are those of the
+    hint.
 
     Parameters
     ----------
     start : ndarray, shape (4, 4)
         The frame whose z is line 0.
     lines : sequence of Line
-        The axes behind it, in order.
+        The following axes, in order.
     hint : sequence of DHRow, one more than lines, optional
-        What to prefer where the axes leave a choice: the direction of a normal, the place of a
-        normal between parallel axes, the place of a prismatic joint. All zero if not given.
+        Preferred values where the axes leave a choice: the direction of a normal, the position of
+        a normal between parallel axes, the position of a prismatic joint. All zero by default.
 
     """
     guides = hint or [DHRow()] * (len(lines) + 1)
@@ -108,8 +109,8 @@ def _common_normal(
     """
     Return the normal from the guess's z to a line: direction, foot on z, a and alpha.
 
-    Where a and alpha are expected to be zero the normal has no direction of its own and keeps
-    the guess's; a and alpha are then the distance and the angle by which that fails.
+    If a and alpha are expected to be zero, the normal has no defined direction and keeps that of
+    the guess; a and alpha are then the distance and the angle by which the axes differ.
     """
     x, y, z, origin = guess[:3, 0], guess[:3, 1], guess[:3, 2], guess[:3, 3]
     cross, between = np.cross(z, line.direction), line.point - origin
@@ -143,9 +144,9 @@ def recover_rows(
     """
     Return a chain as an arm in DH rows, its flange one of its tool frames.
 
-    Frame {0} stands on axis 1 where it comes nearest to the base frame's origin, its x as close
-    to the base frame's as it can be. Normals are turned so that every theta lies within 90
-    degrees of zero, which gives Franka's own table back.
+    The origin of frame {0} is the point of axis 1 nearest to the base frame's origin; its x axis
+    is as close to the base frame's as possible. Normals are turned so that every theta lies within
+    90 degrees of zero, which gives Franka's own table back.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def recover_rows(
     convention : Convention
         The convention of the rows.
     tip : str, optional
-        The link that is the flange; the last joint's own link if not given.
+        The link that is the flange; by default the last joint's link.
 
     Raises
     ------
@@ -169,7 +170,7 @@ def recover_rows(
     rest = inverse_transform(end) @ flange_pose
     steps.append(DHRow(d=float(rest[2, 3]), theta=math.atan2(rest[1, 0], rest[0, 0])))
     tidy = [_tidy(step) for step in steps]
-    # Line 0 and joint 1 share one axis, so that nothing leads from one to the other.
+    # Line 0 and joint 1 have the same axis, so the row between them is zero.
     *rows, flange = modified_rows(tidy) if convention is Convention.MODIFIED else tidy[1:]
     arm = ArmDescription(
         name=chain.name or 'arm',
@@ -206,7 +207,7 @@ def _tip_pose(chain: SerialChain, tip: str | None) -> Array:
 def _frame_on(line: Line) -> Array:
     """Return the frame on a line that is nearest to the base frame."""
     z = line.direction
-    # Turn the base frame's x, or its z where x is (nearly) along the line, square to the line.
+    # Make the base frame's x, or its z if x is nearly along the line, perpendicular to the line.
     candidate = np.eye(3)[0] if abs(z[0]) < math.cos(PARALLEL) else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)
@@ -217,7 +218,7 @@ def _frame_on(line: Line) -> Array:
 
 
 def _tidy(row: DHRow) -> DHRow:
-    """Return a row without the rounding that hides a multiple of 45 degrees or a short decimal."""
+    """Return a row rounded to multiples of 45 degrees and short decimals within tolerance."""
     step = math.pi / 4.0
     angles = {}
     for name in ('alpha', 'theta'):

@@ -3,9 +3,9 @@
 """
 What a URDF holds, checked before Pinocchio reads it.
 
-Pinocchio reads poses, axes and inertias (`serial_chain`). What its reader would swallow, or print
-to the screen alone, is refused here: two elements of one name, links that form no tree, words in
-the place of numbers, an axis without direction, an inertia without mass element, missing limits.
+Pinocchio reads poses, axes and inertias (`serial_chain`). Faults that Pinocchio's reader ignores,
+or only prints, are refused here: two elements of one name, links that form no tree, words in place
+of numbers, an axis without direction, an inertia without mass element, missing limits.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ..typing import Array
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-# A limit of this size or more stands for none; URDF has no other way to say it.
+# A limit of this size or more means no limit, which URDF cannot express otherwise.
 UNLIMITED = 1e9
-# URDF asks for a unit axis; what is further from it than this is said, not only normalised.
+# URDF requires a unit axis; for a larger deviation from unit length a note is added.
 _AXIS_LENGTH_TOLERANCE = 1e-6
 
 _Named = TypeVar('_Named')
@@ -39,7 +39,7 @@ _Named = TypeVar('_Named')
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
     """
-    A joint as written.
+    A joint as written in the file.
 
     `limits` is None where the URDF states none; a lower and upper bound that are absent beside
     other limits are zero, as the URDF format has it, but for a continuous joint.
@@ -63,9 +63,9 @@ class UrdfDocument:
     """
     The tree of links and joints of a URDF, in the order written.
 
-    `name` is the robot's, `source` what error messages call the `text`, `root` the link without
-    a parent. `links` says of each link whether it has mass or inertia. `notes` are sentences
-    about what was read leniently.
+    `name` is the robot's, `source` what error messages call the `text`, `root` the link without a
+    parent. `links` says of each link whether it has mass or inertia. `notes` are sentences about
+    tolerated deviations from the format.
     """
 
     name: str
@@ -123,7 +123,7 @@ def read_urdf(path: Path) -> str:
 
 
 def _expanded(path: Path) -> str:
-    """Return what xacro makes of a file; its faults have types of its own and of Python."""
+    """Return a file expanded by xacro, whose errors become a UrdfError."""
     try:
         import xacro
     except ImportError as error:
@@ -163,7 +163,7 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
 
 
 class _Parser:
-    """Reads one URDF; keeps its name for errors and collects what is odd but harmless."""
+    """Reads one URDF; keeps its name for error messages and collects notes on harmless faults."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -182,7 +182,7 @@ class _Parser:
         )
 
     def _root(self, links: Iterable[str], joints: Iterable[UrdfJoint]) -> str:
-        """Return the one link that no joint leads to and every other hangs on."""
+        """Return the root: the only link that is not the child of a joint."""
         carriers: dict[str, UrdfJoint] = {}
         for joint in joints:
             for link in (joint.parent, joint.child):

@@ -25,10 +25,10 @@ _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
 @dataclass(frozen=True, eq=False)
 class ImportedArm:
     """
-    The description, the URDF's names of its joints, and `notes`: a sentence for all that differs.
+    The description, its joints' names in the URDF, and `notes`, a sentence for each deviation.
 
-    `mount` is the pose of the description's space frame, the link that joint 1 hangs on, in the
-    URDF's root link; `tip` the link whose frame is the flange.
+    `mount` is the pose of the description's space frame (the parent link of joint 1) in the URDF's
+    root link; `tip` the link whose frame is the flange.
     """
 
     description: ArmDescription
@@ -56,7 +56,7 @@ def import_urdf(
     text : str
         The URDF's text.
     source : str
-        What sentences call it.
+        Its name in error messages.
     name : str, optional
         Of the arm; the URDF's robot name if not given.
     joint_names : sequence of str, optional
@@ -65,7 +65,7 @@ def import_urdf(
     tip : str, optional
         The link that is the flange; found by name (link8, flange, tool0), else the last link.
     prefix : str
-        Only joints with this prefix are meant; the description has them without it.
+        Only joints with this prefix are used; the description's names lack it.
     convention : Convention
         Of the rows.
 
@@ -138,8 +138,8 @@ def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[st
     """
     Return the joints before the first that is a gripper's by its own or its link's name.
 
-    A link that is called a gripper tells of sliding joints alone: a turning one is the wrist that
-    carries it.
+    The name of a gripper's link counts only for prismatic joints: a revolute joint before it is
+    the wrist.
     """
     for i, name in enumerate(chain):
         joint = document.joints[name]
@@ -181,7 +181,7 @@ def detect_arm(
     arm : ArmDescription, optional
         The arm; found by joint names if not given.
     prefix : str, optional
-        What stands in front of the joints' names, verbatim; found if not given.
+        Prefix of the joints' names; by default it is found.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def detect_arm(
     if arm is not None:
         if prefix is None:
             return _by_chain(document, arm)
-        # `read_chain` says which of them is not there.
+        # `read_chain` names the missing joints.
         return arm, tuple(prefix + name for name in arm.joint_names)
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise UrdfError(

@@ -3,9 +3,9 @@
 """
 The serial arm inside a URDF, read by Pinocchio.
 
-Every body that is fixed to a moving link is added to it. A joint that moves but is none of the
-arm's (a finger, a camera's pan) is held at zero, or at its limit next to zero, and its bodies are
-added too; the notes say so.
+Every body that is fixed to a moving link is added to it. Moving joints that do not belong to the
+arm (a finger, a camera's pan) are held at zero, or at their limit nearest to zero, and their
+bodies are added too; notes say so.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class SerialChain:
     """
     A serial arm as a URDF describes it.
 
-    The base frame is that of `base`, the link that joint 1 hangs on; `mount` is its pose in the
-    URDF's root link. `tool_frames` holds the poses, in the base frame with all joints at zero, of
-    the links fixed behind the last joint; `massless` the moving links without any inertia;
-    `held_joints` the joints that are none of the arm's, held at zero or the limit next to it.
-    `base_inertia` is that of all that stands still, in the base frame. `name` is the robot's,
-    `source` what error messages call the text, `notes` are sentences about what was read
-    leniently.
+    The base frame is that of the link `base`, the parent link of joint 1; `mount` is its pose in
+    the URDF's root link. `tool_frames` holds the poses, in the base frame with all joints at zero,
+    of the links fixed to the last moving link; `massless` the moving links without any inertia;
+    `held_joints` the joints that do not belong to the arm, held at zero or the limit nearest to
+    it. `base_inertia` is the inertia of all bodies that do not move, in the base frame. `name` is
+    the robot's, `source` what error messages call the text, `notes` are sentences about what was
+    read leniently.
     """
 
     name: str
@@ -82,7 +82,7 @@ class SerialChain:
 
     @property
     def flange(self) -> str | None:
-        """The link behind the last joint that is named as a flange is, None if there is none."""
+        """The link after the last joint whose name is that of a flange; None if there is none."""
         endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
         named = (name for one in endings for name in self.tool_frames if name.endswith(one))
         return next(named, None)
@@ -112,7 +112,7 @@ def read_chain(
     ------
     UrdfError
         If the text is no URDF, a joint is missing, fixed or a mimic of another, the joints are
-        not one chain in this order, or the arm stands on something that moves.
+        not one chain in this order, or the arm's base moves.
 
     """
     document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
@@ -158,7 +158,7 @@ def read_chain(
 
 
 def _pinocchio_model(document: UrdfDocument) -> pin.Model:
-    """Return what Pinocchio reads of a URDF, mimic joints as joints of their own."""
+    """Return Pinocchio's model of a URDF, with mimic joints as independent joints."""
     try:
         return pin.buildModelFromXML(document.text)
     except (ValueError, RuntimeError) as error:
@@ -219,7 +219,7 @@ def _bodies(model: pin.Model, document: UrdfDocument) -> list[tuple[str, ...]]:
 def _not_the_arms(
     model: pin.Model, document: UrdfDocument, arm: Sequence[UrdfJoint]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the joints below the arm that are none of it, and the moving ones elsewhere."""
+    """Return other moving joints: those after the arm, and those elsewhere in the tree."""
     first, own = model.getJointId(arm[0].name), {joint.name for joint in arm}
     below = {name for name, support in zip(model.names, model.supports) if first in support}
     held = tuple(name for name in document.joints if name in below - own)

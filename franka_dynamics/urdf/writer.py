@@ -4,12 +4,12 @@
 An arm description -> URDF or MJCF.
 
 In the modified convention a link's frame is its DH frame, as in Franka's own URDFs. A standard DH
-frame lies behind the motion of its joint, where a URDF has no frame: there the link's frame is the
-previous DH frame turned or moved by the joint. Kinematics and dynamics are the same.
+frame is at the far end of its link, where a URDF has no frame: there the link's frame is the
+previous DH frame, moved by the joint. Kinematics and dynamics are the same.
 
-In MJCF every number is in full, of which MuJoCo's own writer keeps six digits. Bodies are the DH
-frames, the actuators are torque motors. Joints have neither friction nor damping and geoms touch
-nothing, so that what MuJoCo computes is the rigid-body dynamics; friction is written if asked for.
+In MJCF all digits of a number are written; MuJoCo's own writer keeps six. Bodies are the DH
+frames, the actuators are torque motors. Joints have no damping, no friction unless asked for, and
+geoms do not collide, so that MuJoCo computes rigid-body dynamics only.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ from ..arm.shapes import Shape, ShapeKind
 from ..errors import DescriptionError
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 
-_DECIMALS = 15  # of metres, radians, kilograms and kg m^2: more is rounding of sums
-# A base that stands still has no effect on the joints; without mass, Gazebo drops the whole arm.
+# Decimals of metres, radians, kilograms and kg m^2; further digits are rounding errors.
+_DECIMALS = 15
+# The inertia of the fixed base has no effect on the joints; without it Gazebo ignores the whole
+# arm.
 _STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
 _NUMBERED = re.compile(r'^(.*)joint(\d+)$')
 Element = ElementTree.Element
@@ -79,9 +81,9 @@ def write_urdf(
     root : str
         The name of the root link, which has no mass (KDL ignores a root's mass, with a warning).
     tool : (str, LinkInertia), optional
-        A link behind the flange and its inertia about the flange's origin, in the flange frame.
+        A link after the flange and its inertia about the flange's origin, in the flange frame.
     shapes : mapping of int to Shapes, optional
-        What is seen and collided with, by DH frame (0 is the base) and in that frame.
+        Visual and collision shapes, by DH frame (0 is the base) and in that frame.
     tool_shapes : sequence of Shape
         The same for the tool, in the flange frame.
 
@@ -140,7 +142,7 @@ def _add_link(
 
 
 def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
-    """Add shapes to a <link> as what is seen and what is touched."""
+    """Add shapes to a <link> as visual and collision elements."""
     for shape in (part for whole in shapes for part in whole.parts()):
         for tag in ('visual', 'collision'):
             element = ElementTree.SubElement(link, tag)
@@ -188,7 +190,7 @@ def _add_joint(
     ElementTree.SubElement(element, 'parent', link=parent)
     ElementTree.SubElement(element, 'child', link=child)
     ElementTree.SubElement(element, 'axis', xyz='0 0 1')
-    # URDF requires both limits of a joint that moves, also where they are not known.
+    # URDF requires both limits of a moving joint, even if they are unknown.
     stated = {'effort': limits.effort, 'velocity': limits.velocity}
     if kind != 'continuous':
         stated = {'lower': limits.lower, 'upper': limits.upper, **stated}
@@ -242,9 +244,9 @@ def write_mjcf(
     description : ArmDescription
         The arm with all that it carries.
     shapes : mapping of int to Shapes, optional
-        What is seen of it, by DH frame (0 is the base) and in that frame.
+        Visual shapes, by DH frame (0 is the base) and in that frame.
     tool_shapes : sequence of Shape
-        What is seen of the tool, in the flange frame.
+        Visual shapes of the tool, in the flange frame.
     friction : bool
         Whether joints have the arm's friction, or the one it has for simulation alone.
 
@@ -265,7 +267,7 @@ def write_mjcf(
     rubbing = _mjcf_friction(description) if friction else [{}] * description.n
     shapes, names = shapes or {}, link_names(description.joint_names)
     root = Element('mujoco', model=description.name)
-    # Capital letters: turns about fixed axes, as URDF's rpy.
+    # Capital letters mean rotations about fixed axes, as URDF's rpy.
     ElementTree.SubElement(root, 'compiler', angle='radian', eulerseq='XYZ')
     ElementTree.SubElement(root, 'option', timestep=number_text(_TIMESTEP), gravity='0 0 -9.81')
     parent = ElementTree.SubElement(root, 'worldbody')
@@ -322,7 +324,7 @@ def _add_mjcf_joint(
     convention: Convention,
     friction: Mapping[str, str],
 ) -> None:
-    # A standard row comes behind the joint's motion: its axis is z of the frame before.
+    # A standard row comes after the joint's motion: the joint axis is z of the previous frame.
     axis = np.eye(4) if convention is Convention.MODIFIED else inverse_transform(row)
     attributes = {
         'name': joint.name,

@@ -20,7 +20,7 @@ ElementTree.register_namespace('xacro', _NAMESPACE)
 
 
 def physical_sets(arm: str) -> tuple[str, ...]:
-    """Return the inertial sets that a simulator takes without their hand, the default first."""
+    """Return the sets that are physical without their hand, the default first."""
     return tuple(
         name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
     )
@@ -57,7 +57,7 @@ def arm_macro(arm: str) -> str:
 
 
 def hands_macro() -> str:
-    """Return the xacro file of the hands: one link behind a parent link, for each shipped hand."""
+    """Return the xacro file of the hands: for each hand one link fixed to a parent link."""
     macro = _macro('hand', 'hand prefix parent stem')
     names = available_hands()
     _refuse_unless(macro, 'hand', names, 'hand')
@@ -163,11 +163,11 @@ def robot_text(
     kind : str
         One of FORMATS.
     inertial_set, hand, prefix, repair : str
-        As `load` takes them; what was repaired is said in a comment.
+        As for `load`; a comment lists the repairs.
     payload : LinkInertia, optional
-        What the flange carries besides, in the flange frame; it becomes part of the last link.
+        Load on the flange, in the flange frame; it becomes part of the last link.
     friction : bool
-        Whether MJCF's joints rub.
+        Whether MJCF's joints have friction.
 
     Raises
     ------
