@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A log in whatever form it was kept -> named arrays: CSV, parquet, HDF5, MATLAB, numpy."""
+"""Log files (CSV, parquet, HDF5, MATLAB, NumPy) -> named arrays."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import numpy as np
 from ..errors import MissingDependencyError, RecordingError
 from ..typing import Array
 
-_DELIMITERS = ('\t', ';', ',', None)  # None: any run of blanks
+_DELIMITERS = ('\t', ';', ',', None)  # None means one or more blanks
 _COMMENTS = ('#', '%')
-_SHOWN = 24  # so many names a sentence lists
+_SHOWN = 24  # largest number of names listed in a message
 
 
 class LogColumns:
     """
-    What a log file holds: arrays of shape (rows,) or (rows, columns), by name.
+    The content of a log file: arrays of shape (rows,) or (rows, columns), by name.
 
     A file without names, such as a bare matrix, has one array, whose name is ''. Columns are then
     chosen by their numbers, counted from 1.
@@ -36,7 +36,7 @@ class LogColumns:
     arrays : mapping of str to ndarray
         One- and two-dimensional arrays of numbers.
     remarks : tuple of str
-        What was left out of it.
+        Sentences about parts of the file that were left out.
 
     """
 
@@ -50,7 +50,7 @@ class LogColumns:
 
     def choose(self, columns: str, count: int, what: str) -> Array:
         """
-        Return the columns that a description names, shape (rows, count).
+        Return the columns selected by a description, shape (rows, count).
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class LogColumns:
         count : int
             How many columns are needed.
         what : str
-            What for, in the words of error messages.
+            The quantity, for error messages.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class LogColumns:
 
     def _whole(self, array: Array, name: str, count: int, what: str) -> Array:
         if array.ndim == 2 and array.shape[1] != count and array.shape[0] == count:
-            return array.T  # a row per joint, as MATLAB users often have it
+            return array.T  # one row per joint, frequent in MATLAB files
         if array.ndim != 2 or array.shape[1] != count:
             raise RecordingError(
                 f'{self.source}: {what} {name!r} has shape {array.shape}, but (rows, {count}) is '
@@ -116,7 +116,7 @@ class LogColumns:
         )
 
     def _matrix(self) -> Array:
-        """Return all columns side by side, as they are counted."""
+        """Return all columns side by side, in the order of their numbers."""
         arrays = [array if array.ndim == 2 else array[:, None] for array in self.arrays.values()]
         if len({len(array) for array in arrays}) > 1:
             raise RecordingError(
@@ -126,7 +126,7 @@ class LogColumns:
         return np.hstack(arrays)
 
     def in_words(self) -> str:
-        """Return the names and shapes of what there is, in bounded length."""
+        """Return the names and shapes of the arrays, in a text of bounded length."""
         if list(self.arrays) == ['']:
             return f'{self.arrays[""].shape[1]} columns without names'
         shown = [
@@ -139,7 +139,7 @@ class LogColumns:
 
 def read_log(path: str | Path) -> LogColumns:
     """
-    Read a log's columns; the kind of file is told by its ending.
+    Read a log's columns; the file's suffix gives its kind.
 
     Parameters
     ----------
@@ -150,10 +150,10 @@ def read_log(path: str | Path) -> LogColumns:
     Raises
     ------
     RecordingError
-        If it is missing, damaged, of another kind, or holds what is not a number; the message
-        names row and column.
+        If the file is missing, damaged, of another kind, or has a value that is not a number; the
+        message names row and column.
     MissingDependencyError
-        If it takes a library that is not installed.
+        If a library for this kind of file is not installed.
 
     """
     file = Path(path).expanduser()
@@ -192,7 +192,7 @@ def read_log(path: str | Path) -> LogColumns:
 
 
 def library(name: str, file: Path) -> Any:
-    """Return a library that a kind of file takes, or say how it is had."""
+    """Import a library; raise MissingDependencyError with the extra to install."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -227,7 +227,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     named = not _are_numbers(names)
     values = _rows(file, content[named:], delimiter, width, remarks)
     if not named:
-        # A comment right above numbers may have the names.
+        # A comment line directly above the numbers may hold the column names.
         above = [line.strip() for line in lines[: lines.index(content[0])] if line.strip()]
         names = _cells(above[-1].lstrip('#% '), delimiter) if above else []
         if len(names) != width or _are_numbers(names):
@@ -249,7 +249,7 @@ def _rows(
         raise RecordingError(f'{file} holds no rows of numbers.')
     last = len(lines)
     if not lines[-1].endswith('\n') and len(_cells(lines[-1], delimiter)) < width and last > 1:
-        last -= 1  # as where a recorder was stopped
+        last -= 1  # incomplete, because the recorder was stopped
         remarks.append(f'the last row, number {last + 1}, breaks off and was left out')
     try:
         found = np.loadtxt(
@@ -311,7 +311,7 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
                 except ValueError as error:
                     if 'Object arrays' not in str(error):
                         raise
-                    continue  # what Python alone can read, such as notes in a dict, is no column
+                    continue  # pickled Python objects, such as notes in a dict, are no columns
                 yield name, values
     elif loaded.dtype.names:
         yield from ((name, loaded[name]) for name in loaded.dtype.names)
@@ -346,7 +346,7 @@ def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the datasets by their paths; pictures and what has no rows stay on the disk."""
+    """Yield the datasets by their paths; images and scalars are not read."""
     h5py = library('h5py', file)
     with h5py.File(file, 'r') as opened:
         found: list[tuple[str, Any]] = []

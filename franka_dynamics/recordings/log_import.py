@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays or a log file in its own units -> a Recording, which can be written as a rosbag2."""
+"""Arrays, or a log file in any units -> a Recording, which can be written as a rosbag2."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ..options import option
 TOPIC = '/joint_states'
 POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
 VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
-# An effort in A takes a torque constant; as `raw` it is written as it is.
+# An effort in A needs a torque constant; with `raw` it is not converted.
 EFFORT_UNITS = {'Nm': 1.0, 'mNm': 1e-3, 'A': 1.0, 'mA': 1e-3, 'raw': 1.0}
 STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 DERIVED = 'derived'
-_FAR_APART_S = 1.0  # rows of no motion that could be compared
+_FAR_APART_S = 1.0  # rows further apart than this [s] show no usable motion
 
 
 @dataclass(frozen=True)
 class ColumnMap:
     """
-    Which columns of a log hold what, as LogColumns.choose() takes them, and their units.
+    The columns of a log for each quantity, in the form of LogColumns.choose(), and their units.
 
     `velocity` is a description of columns, or 'derived' for the central differences of position.
     Exactly one of `stamp` (a column) and `rate` [Hz] says when a row was sampled.
@@ -60,7 +60,7 @@ class ColumnMap:
     )
 
     def __post_init__(self) -> None:
-        """Refuse units that are not known and what contradicts itself."""
+        """Refuse unknown units and contradictory settings."""
         for unit, known, what in (
             (self.position_unit, POSITION_UNITS, 'position'),
             (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
@@ -90,7 +90,7 @@ class ColumnMap:
             )
 
 
-# Where well-known kinds of files have what: DROID's trajectory.h5 (droid/franka/robot.py, measured
+# Columns of well-known kinds of files: DROID's trajectory.h5 (droid/franka/robot.py, measured
 # torque with gravity; read at about 15 Hz).
 LAYOUTS = {
     'droid': ColumnMap(
@@ -129,7 +129,7 @@ def recording_from_arrays(
     rate : float, optional
         Samples per second [Hz], in place of stamps.
     source, topic : str
-        Where the arrays come from, and the topic that a bag of them has.
+        Origin of the arrays, and the topic of a bag written from them.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def recording_from_arrays(
 
 
 def require_columns(log: LogColumns, columns: ColumnMap) -> None:
-    """Raise RecordingError, with what the log has, where columns that it takes are not named."""
+    """Raise RecordingError, with the log's columns, if a required column is not given."""
     for what in ('position', 'velocity', 'effort'):
         if not getattr(columns, what):
             derived = (
@@ -187,25 +187,25 @@ def import_log(
     path: str | Path, columns: ColumnMap, joint_names: Sequence[str], *, topic: str = TOPIC
 ) -> Recording:
     """
-    Return the recording that a log file holds.
+    Return the recording in a log file.
 
     Parameters
     ----------
     path : str or Path
         A file that read_log() reads.
     columns : ColumnMap
-        Which of its columns hold what, in which unit.
+        The columns of each quantity, and their units.
     joint_names : sequence of str
-        The arm's joints, base to tip: so many columns are taken of each quantity.
+        The arm's joints, base to tip; each quantity has as many columns.
     topic : str
-        The topic that a bag of it has.
+        Topic of a bag written from the recording.
 
     Raises
     ------
     RecordingError
-        If the file or a column is not there or not usable.
+        If the file or a column is missing or not usable.
     MissingDependencyError
-        If reading this kind of file takes a library that is not installed.
+        If a library for this kind of file is not installed.
 
     """
     log = read_log(path)

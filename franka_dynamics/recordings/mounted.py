@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What hangs on the flange, as recorded torques weigh it: nothing, a known hand, or a load."""
+"""What the flange carries, estimated from recorded torques: nothing, a known hand, a load."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..typing import Array
 
-# Two fits whose errors differ by less say nothing about which of them is the arm.
+# Two fits whose errors differ by less than this do not decide which of them is right.
 TELLING_RATIO = 0.9
-# What weighs more than this part less or more than the known hands is called a load, not a hand.
+# A mass that differs from those of the known hands by more than this relative difference is called
+# a load.
 _HAND_PART = 0.3
-# At least so much [kg] is called something. Two real bare FER and their fifth parts show 0.02 to
-# 0.15 kg; with 0.5 kg added by calculation, 0.52 to 0.65 kg.
+# Smallest mass [kg] that is reported. Two real bare FER, and fifths of their recordings, show 0.02
+# to 0.15 kg; with 0.5 kg added by calculation 0.52 to 0.65 kg.
 _LEAST_MASS = 0.3
-# Saying so must bring what friction leaves down to this part: with nothing there it is 0.6 to 0.9
-# of it, with 0.5 kg 0.12 to 0.23.
+# With the mass the error must be at most this fraction of the error without it: 0.6 to 0.9 with
+# nothing mounted, 0.12 to 0.23 with 0.5 kg.
 _HELD_RATIO = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
     """
-    What hangs on an arm beyond what its description has, and what saying so explains.
+    The estimated mass on the flange beyond the description, and the errors with and without it.
 
     Attributes
     ----------
     arm : ArmDescription
         A published set, bare or with a hand.
     mass : float
-        [kg], negative where less hangs there.
+        [kg], negative if the flange carries less than described.
     without, explained : float
         E [N m] with viscous and Coulomb friction, without the mass and with it.
 
@@ -52,28 +53,28 @@ class Weighing:
 
     @property
     def size(self) -> float:
-        """The mass, more or less [kg]."""
+        """The absolute value of the mass [kg]."""
         return abs(self.mass)
 
     @property
     def is_clear(self) -> bool:
-        """Whether something hangs there, or is missing."""
+        """Whether a mass is clearly present or missing."""
         return self.size >= _LEAST_MASS and self.explained <= _HELD_RATIO * self.without
 
 
 @dataclass(frozen=True)
 class MountedVerdict:
     """
-    What seems to be mounted, with why in a sentence.
+    What seems to be mounted, and a sentence with the reason.
 
     Attributes
     ----------
     mounted : bool or None
-        Whether anything is; None if it cannot be told.
+        Whether anything is mounted; None if the recording does not show it.
     sentence : str
-        With the figures it rests on; empty where no hand was tried beside the bare arm.
+        The reason with its figures; empty if no hand was tried besides the bare arm.
     load : bool
-        Whether it weighs what none of the hands does.
+        Whether the mass fits none of the known hands.
 
     """
 
@@ -84,10 +85,10 @@ class MountedVerdict:
 
 def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     """
-    Return what seems to be mounted, by sets that were weighed bare and with hands.
+    Return what seems to be mounted, from the estimates for sets without and with hands.
 
-    The bare arm on which least seems to hang counts: a set that is too light takes a part of the
-    arm for load.
+    The bare set with the smallest estimated mass counts, because a set that is too light would
+    explain part of the arm as load.
     """
     without = [one for one in weighings if one.arm.hand == NO_HAND]
     if not 0 < len(without) < len(weighings):
@@ -122,9 +123,9 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
 
 def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
     """
-    Return a sentence if a hand that was named seems to hold something, else none.
+    Return a sentence if the declared hand seems to hold something, else an empty string.
 
-    Again the set on which least seems to hang beyond hand and payload counts.
+    Here too the set with the smallest estimated mass beyond hand and payload counts.
     """
     with_it = [one for one in weighings if one.arm.hand == hand != NO_HAND]
     seen = min(with_it, key=lambda one: one.size, default=None)
@@ -153,8 +154,8 @@ def weighed(
     """
     Return the mass on the flange that explains torques best beside friction.
 
-    Its centre is left free. Few motions show that: runs of one real arm with one beam gave masses
-    of 0.31 to 0.39 kg, but centres on all sides.
+    Its centre of mass is fitted too, but few motions determine it: runs of one real arm with one
+    beam gave masses of 0.31 to 0.39 kg, and centres on all sides.
 
     Parameters
     ----------
@@ -167,10 +168,10 @@ def weighed(
     left : ndarray, shape (n, rows)
         Torque that the arm leaves unexplained [N m].
     samples : int
-        How many samples the rows stand for.
+        Number of samples that the rows represent.
 
     """
-    # What each joint's own friction explains is taken out of everything first.
+    # The part that each joint's friction can explain is projected out first.
     along = np.linalg.qr(rubbing)[0]
     both = np.concatenate([loads, left[..., None]], axis=-1)
     both = (both - along @ (np.swapaxes(along, 1, 2) @ both)).reshape(-1, both.shape[-1])
@@ -185,7 +186,7 @@ def judge_mounted(
     fits: Sequence[Fit], motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> MountedVerdict:
     """
-    Return what seems to be mounted, by the fits of sets bare and with hands.
+    Return what seems to be mounted, from the fits of sets without and with hands.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ def judge_mounted(
         predicted_torque(one, motion, gravity=gravity) for one in (arm, *unit_loads(arm))
     )
     loads = np.stack([(one - alone).T for one in loaded], axis=-1)
-    own = motion.effort + motion.columns[..., 0]  # of which the fits have predicted a part
+    own = motion.effort + motion.columns[..., 0]  # friction is contained in the fits' predictions
     return mounted_verdict(
         [weighed(one.arm, loads, rubbing, (own - one.predicted).T, len(motion)) for one in fits]
     )

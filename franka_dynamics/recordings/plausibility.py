@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Signs that a recording is not what it should be: units, drivers, saturation."""
+"""Signs of a wrong recording: units, driver faults, saturation."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# A driver clips at the limit or just below it; a joint there for longer was not free to move.
+# A driver clips efforts at the limit or just below it; a joint that stays there is saturated.
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # times the joint's range: no calibration error is as large
-# What a velocity may be of the rate at which its position changes; deg/s is 57.3 times it. Noise
-# and lag of either are far from that over such windows, if positions move by so much there.
+# Allowed ratio of a velocity to the rate of change of its position; velocities in deg/s have 57.3.
+# Over these windows, with at least this displacement, noise and delay stay far within these
+# bounds.
 _VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
-_STUCK_RAD = 0.02  # that a velocity amounts to there while the position stays
-_GRAVITY_SHARE = 0.5  # how much better effort must fit otherwise to be called so
-_HEAVY_PART = 0.25  # of the joint that carries most: where a set has weight nearly right
-_UNIT_FACTOR = 3.0  # of the gravity torques, more than any load or error of a set makes
-_SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # of the limits of torque and speed
-_JUMP_S = 0.02  # below which stamps do not tell when a position was measured
+# Displacement by the measured velocity in a window while the position does not change.
+_STUCK_RAD = 0.02
+_GRAVITY_SHARE = 0.5  # relative error below which another interpretation of the effort is reported
+# Relative to the joint with the largest gravity torque: there a set's gravity is nearly right.
+_HEAVY_PART = 0.25
+_UNIT_FACTOR = 3.0  # factor on gravity torques beyond any load or error of a set
+_SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # factors on the limits of torque and speed
+_JUMP_S = 0.02  # shorter intervals between stamps do not show when a position was measured
 _STATES_LOOKED_AT = 500
 
 
@@ -38,7 +41,7 @@ def suspicions(
     """
     Return one sentence for each thing about a recording that looks wrong.
 
-    Looked for are `faults`, torques at the joints' limits or far beyond, and positions that jump.
+    Checks `faults`, torques at the joints' limits or far beyond, and jumps in positions.
 
     Raises
     ------
@@ -62,11 +65,12 @@ def faults(
     torque: bool = True,
 ) -> tuple[str, ...]:
     """
-    Return one sentence for each thing that makes every figure about a recording meaningless.
+    Return one sentence for each fault that makes all figures about a recording meaningless.
 
-    Looked for are joints without effort, positions in degrees, velocities that are not the
-    positions', effort without gravity, which some drivers report, and effort of another unit or
-    sign; of efforts that are no torques [N m], such as currents, only whether there are any.
+    Checks for joints without effort, positions in degrees, velocities that contradict the
+    positions, effort without gravity (as some drivers report it), and effort in another unit or
+    with a flipped sign. Efforts that are not torques in N m, such as currents, are only checked
+    for presence.
 
     Raises
     ------
@@ -109,7 +113,7 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence where velocities are not those at which positions change."""
+    """Yield a sentence if velocities do not match the changes of the positions."""
     time = recording.time
     step = np.diff(time)[:, None]
     way = np.concatenate(
@@ -151,13 +155,13 @@ def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _effort_part(effort: Array, arm: ArmDescription) -> Array:
-    """Return efforts as parts of their limits; some files have 0 for no limit."""
+    """Return efforts relative to their limits; some files have 0 for no limit."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
 
 
 def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence where effort is what no motor of the arm can make."""
+    """Yield a sentence if an effort is larger than the arm's motors can produce."""
     part = _effort_part(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _SPIKE_FACTOR:
@@ -170,12 +174,12 @@ def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _most(every: NDArray[np.bool_], sound: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the sound ones if they are the most, otherwise every one."""
+    """Return the sound joints if they are the majority, otherwise all joints."""
     return sound if 2 * np.count_nonzero(sound) > np.count_nonzero(every) else every
 
 
 def _speed(recording: Recording, arm: ArmDescription) -> Array:
-    """Return how fast each position changes, as a part of the joint's limit, (messages - 1, n)."""
+    """Return the speeds of the positions' changes relative to the limits, (messages - 1, n)."""
     step = np.maximum(np.diff(recording.time), _JUMP_S)
     limit = arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
@@ -183,7 +187,7 @@ def _speed(recording: Recording, arm: ArmDescription) -> Array:
 
 
 def _jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence where a position changes by more than the arm can move."""
+    """Yield a sentence if a position changes faster than the arm can move."""
     part = _speed(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _JUMP_FACTOR:
@@ -201,7 +205,7 @@ def _about_gravity(
     arm: ArmDescription,
     gravity: ArrayLike,
 ) -> Iterator[str]:
-    """Yield a sentence where effort lacks gravity or is of another unit or sign."""
+    """Yield a sentence if effort lacks gravity, has another unit or a flipped sign."""
     chosen = slice(None, None, max(1, len(recording) // _STATES_LOOKED_AT))
     g = NewtonEulerModel(arm, gravity).gravity(recording.q[chosen])
     effort = recording.effort[chosen]
@@ -253,7 +257,7 @@ def _about_gravity(
 
 
 def _without_friction(torque: Array, dq: Array) -> Array:
-    """Return what viscous and Coulomb friction leave of torques, joint by joint."""
+    """Return torques minus their best fit by viscous and Coulomb friction, joint by joint."""
     left = torque.copy()
     for joint, terms in enumerate(np.swapaxes(friction_terms(dq), 0, 1)):
         left[:, joint] -= terms @ np.linalg.lstsq(terms, torque[:, joint], rcond=None)[0]

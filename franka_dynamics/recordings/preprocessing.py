@@ -3,10 +3,10 @@
 """
 A recording -> evenly sampled, low-pass filtered motion with accelerations.
 
-This is what "Metric E" prescribes, so that figures mean the same everywhere: resample to 30 Hz
-by stamp, filter position, velocity and effort alike with a zero-phase second-order Butterworth
-low-pass, differentiate the filtered velocity by central differences, and drop what the filter
-bends at each end.
+This is what "Metric E" prescribes, so that figures mean the same everywhere: resample to 30 Hz by
+stamp, filter position, velocity and effort alike with a zero-phase second-order Butterworth
+low-pass, differentiate the filtered velocity by central differences, and drop the ends of each
+piece, which the filter distorts.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ..errors import needing, RecordingError
 from ..options import option
 from ..typing import Array
 
-ORDER = 2  # of the Butterworth filter; run forwards and backwards it acts as one of order 4
-_SHORTEST_PIECE_S = 1.0  # that is left of a piece after trimming
-# Before samples are thinned out, what the new rate cannot carry is removed by a Butterworth filter
-# of this order at this fraction of the new Nyquist frequency. Its gain at rest is exactly one,
-# unlike that of the even-order Chebyshev filters often used for this, which would scale gravity.
+ORDER = 2  # of the Butterworth filter, which is applied forwards and backwards: order 4 in effect
+_SHORTEST_PIECE_S = 1.0  # shortest piece after trimming
+# Anti-aliasing filter before downsampling: a Butterworth filter of this order, with its cut-off at
+# this fraction of the new Nyquist frequency. Its gain at zero frequency is exactly one; the
+# even-order Chebyshev filters often used for this would scale gravity.
 _THINNING_ORDER, _THINNING_EDGE = 8, 0.8
-_IDLE_S = 0.1  # effort that is zero for as long is no reading of a sensor
-_GAP_IN_PERIODS = 2.5  # one lost message is no gap
+_IDLE_S = 0.1  # efforts that are zero for longer are not sensor readings
+_GAP_IN_PERIODS = 2.5  # so that one lost message is no gap
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class SignalOptions:
     cutoff : float
         Cut-off of the low-pass on position, velocity and effort [Hz].
     trim : float
-        What is dropped at each end of every piece, after filtering [s].
+        Time dropped at each end of every piece after filtering [s].
 
     Raises
     ------
@@ -62,7 +62,7 @@ class SignalOptions:
     trim: float = option('time dropped at each end after filtering', 'S', default=0.3, rare=True)
 
     def __post_init__(self) -> None:
-        """Refuse options that no filter can have."""
+        """Refuse options for which no filter exists."""
         if not 0.0 < self.rate < np.inf:
             raise RecordingError(f'The sampling rate is {self.rate} Hz; it must be positive.')
         if not 0.0 < self.cutoff < 0.5 * self.rate:
@@ -77,7 +77,7 @@ class SignalOptions:
 @dataclass(frozen=True, eq=False)
 class Motion:
     """
-    A motion as models are compared with it: evenly sampled, filtered, with accelerations.
+    A recorded motion prepared for comparison: evenly sampled, filtered, with accelerations.
 
     Arrays have one row per sample and one column per joint, from base to tip.
 
@@ -86,7 +86,8 @@ class Motion:
     time : ndarray, shape (samples,)
         Seconds since the recording's first message.
     q, dq, ddq : ndarray, shape (samples, n)
-        Filtered position [rad] and velocity [rad/s]; acceleration [rad/s^2] from the latter.
+        Filtered position [rad] and velocity [rad/s]; acceleration [rad/s^2] from the filtered
+        velocity.
     effort : ndarray, shape (samples, n)
         Filtered measured torque [N m].
     effort_unfiltered : ndarray, shape (samples, n)
@@ -94,11 +95,11 @@ class Motion:
     piece : ndarray of int, shape (samples,)
         Number of the stretch without gaps that the sample belongs to.
     options : SignalOptions
-        How all this was made.
+        The options used.
     remarks : tuple of str
         Sentences on what was left out, empty in the ordinary case.
     columns : ndarray, shape (samples, n, k), optional
-        What `prepare` was asked to compute of the recorded states, filtered like the torque.
+        Columns that `prepare` computed from the recorded states, filtered like the torque.
 
     """
 
@@ -140,10 +141,10 @@ def prepare(
     """
     Return the evenly sampled and filtered motion of a recording.
 
-    Stretches without effort are left out. A gap that the kept band cannot bridge parts the
-    recording: each piece is filtered and trimmed by itself, nothing is made up between them, and
-    `remarks` says so. A recording faster than the requested rate is low-pass filtered before it is
-    thinned out, so that nothing is aliased; Metric E's own 30 Hz recordings are untouched by that.
+    Stretches without effort are left out. A gap that is too long for the kept frequencies splits
+    the recording: each piece is filtered and trimmed separately, nothing is interpolated between
+    them, and `remarks` says so. A recording faster than the requested rate is low-pass filtered
+    before downsampling, to avoid aliasing; Metric E's own recordings at 30 Hz are not affected.
 
     Parameters
     ----------
@@ -153,8 +154,9 @@ def prepare(
         Rate, cut-off and trim; by default Metric E's.
     columns : callable, optional
         Returns columns of shape (N, n, k) for recorded positions and velocities of shape (N, n),
-        such as terms of friction, whose turns a filtered velocity would smear: they are computed
-        before and filtered after, as the measured torque was. Called once per piece.
+        such as friction terms. They are computed from the unfiltered states and then filtered like
+        the measured torque, because a filtered velocity would blur reversals. Called once per
+        piece.
 
     Returns
     -------
@@ -210,8 +212,8 @@ def without_idle_effort(recording: Recording) -> Recording:
     """
     Return a recording without the stretches in which the effort of every joint is exactly zero.
 
-    A braked arm, and a driver that is not in control yet, report such effort; no model explains
-    it. A sensor's zero crossing is never zero on all joints for a tenth of a second.
+    A braked arm, or a driver that is not in control yet, reports such effort, which no model
+    explains. Sensors never read exactly zero on all joints for a tenth of a second.
 
     Raises
     ------
@@ -246,7 +248,7 @@ def without_idle_effort(recording: Recording) -> Recording:
 def _without_gaps(
     recording: Recording, period: float, options: SignalOptions, remarks: list[str]
 ) -> Iterator[tuple[Recording, float]]:
-    """Yield stretches whose samples the kept band can bridge, each with its start [s]."""
+    """Yield pieces without gaps too long for the kept frequencies, each with its start [s]."""
     time = recording.time
     longest = max(_GAP_IN_PERIODS * period, 0.5 / options.cutoff)
     gaps = np.flatnonzero(np.diff(time) > longest)
@@ -303,10 +305,10 @@ def _prepare_piece(
 def _without_aliases(
     piece: Recording, recorded: list[Array], period: float, options: SignalOptions
 ) -> tuple[Array, list[Array]]:
-    """Return times and recorded signals there, free of what a lower rate would fold back."""
+    """Return times and signals after the anti-aliasing filter, if the new rate is lower."""
     own_rate = 1.0 / period
-    # Up to a rate and a half the band above the new Nyquist frequency folds to above its half,
-    # which the low-pass removes anyway.
+    # Up to 1.5 times the new rate aliases stay above half the new Nyquist frequency, where the
+    # low-pass filter removes them.
     if own_rate <= 1.5 * options.rate:
         return piece.time, recorded
     signal = _scipy_signal()

@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True, eq=False)
 class Recording:
     """
-    What one arm's joint states were, message by message, as recorded.
+    One arm's joint states, message by message, as recorded.
 
     Nothing is filtered or resampled here. Arrays have one row per message; columns follow
     `joint_names`, which is the arm's order from base to tip.
@@ -52,11 +52,11 @@ class Recording:
     joint_names : tuple of str
         Names under which the arm's joints were recorded.
     stamp_ns : ndarray of int64, shape (messages,)
-        Strictly increasing time stamps [ns]: the header's, or when the recorder received them.
+        Strictly increasing time stamps [ns], from the headers or from the recorder's clock.
     q, dq, effort : ndarray, shape (messages, n)
         Position [rad], velocity [rad/s] and measured torque [N m].
     remarks : tuple of str
-        Sentences on what was left out, empty in the ordinary case.
+        Sentences on what was left out; usually empty.
 
     """
 
@@ -94,18 +94,18 @@ class Recording:
         )
 
     def scaled(self, effort_scale: ArrayLike) -> Recording:
-        """Return the recording with its efforts in N m, as `effort_scales` takes the scale."""
+        """Return the recording with efforts in N m; `scale` is as for `effort_scales`."""
         return replace(self, effort=self.effort * effort_scales(effort_scale, self.q.shape[1]))
 
 
 def effort_scales(given: ArrayLike, n: int) -> Array:
     """
-    Return what one unit of each joint's effort is, shape (n,) [N m per unit].
+    Return the torque of one unit of each joint's effort, shape (n,) [N m per unit].
 
     Raises
     ------
     RecordingError
-        If that is not one number other than zero, or one per joint.
+        If it is not one nonzero number, or one per joint.
 
     """
     scale = np.asarray(given, dtype=float)
@@ -130,7 +130,7 @@ def read_recording(
     Read the joint states of one arm from a rosbag2, or from a bag of ROS 1.
 
     Joints are found by name, in any order and among others. Messages without any of the arm's
-    joints, such as a gripper's own on the same topic, are passed over and counted.
+    joints, such as a gripper's own on the same topic, are skipped and counted.
 
     Parameters
     ----------
@@ -174,20 +174,20 @@ def read_pieces(
     progress: Progress | None = None,
 ) -> Iterator[tuple[Recording, float]]:
     """
-    Yield a bag's recording in consecutive pieces, so that none need hold all of a long one.
+    Yield a bag's recording in consecutive pieces, so that a long one need not fit into memory.
 
     Parameters
     ----------
     path, joints, topic, stamps, progress
         As for `read_recording`, which also says what is raised.
     most : int, optional
-        Messages in a piece; without it there is one.
+        Messages per piece; by default the whole bag is one piece.
 
     Yields
     ------
     tuple of Recording and float
-        A piece, and the part of the bag's messages that it ends at: 1 for the last, which has the
-        remarks.
+        A piece, and the fraction of the bag's messages read so far: 1 for the last piece, which
+        has the remarks.
 
     """
     if stamps not in STAMPS:
@@ -215,7 +215,7 @@ def read_pieces(
 
 
 class _Messages:
-    """Gathers the arm's columns of one message after the other."""
+    """Collects the arm's columns from one message after another."""
 
     def __init__(self, bag: str, topic: str, joint_names: tuple[str, ...], stamps: str) -> None:
         self._bag, self._topic, self._where = bag, topic, f'{bag}, {topic}'
@@ -228,7 +228,7 @@ class _Messages:
         self._rows: list[tuple[int, int, Array]] = []  # number from 1, stamp, (fields, n)
         self._columns: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
         self._passed_over = 0
-        self._begun = False  # whether a piece was given away
+        self._begun = False  # whether a piece was returned
         self.seen = 0
 
     def __len__(self) -> int:
@@ -236,7 +236,7 @@ class _Messages:
         return len(self._rows)
 
     def add(self, stamp_ns: int, message: Any) -> None:
-        """Append one message, or pass it over if it is not about this arm."""
+        """Append one message, or skip it if it has none of this arm's joints."""
         self.seen += 1
         names = tuple(message.name)
         if names not in self._columns:
@@ -277,7 +277,7 @@ class _Messages:
             )
 
     def piece(self) -> Recording:
-        """Return what was gathered, checked; its last message also begins the next piece."""
+        """Return the collected messages, checked; the last one also starts the next piece."""
         numbers, stamp_ns, states = zip(*self._rows)
         q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
         stamps = np.array(stamp_ns, dtype=np.int64)
@@ -290,7 +290,7 @@ class _Messages:
         return found
 
     def remarks(self) -> Iterator[str]:
-        """Yield what was read otherwise than asked for."""
+        """Yield sentences on what was read in another way than asked for."""
         if self._passed_over:
             yield (
                 f'{self._passed_over} of {self.seen} messages on {self._topic} name none of the '
@@ -305,13 +305,13 @@ def require_sound(recording: Recording, where: str, rows: Sequence[str], later: 
     Parameters
     ----------
     recording : Recording
-        What is checked.
+        The recording to check.
     where : str
-        Where it is from, in error messages.
+        Its origin, for error messages.
     rows : sequence of str
-        What its rows are called there: 'message 1', ...
+        Names of its rows, for error messages: 'message 1', ...
     later : str
-        What to do about stamps that do not advance.
+        Advice about stamps that do not advance.
 
     Raises
     ------
@@ -410,7 +410,7 @@ def write_bag(
     about: Mapping[str, str] | None = None,
 ) -> None:
     """
-    Write joint states and wrenches as a rosbag2, a topic each; complete or not at all.
+    Write joint states and wrenches to topics of a rosbag2, complete or not at all.
 
     Parameters
     ----------

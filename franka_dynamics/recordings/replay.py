@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded motion through the model: predicted against measured torques, set by set."""
+"""Predicted and measured torques of a recorded motion, for each inertial set."""
 
 from __future__ import annotations
 
@@ -81,11 +81,12 @@ def friction_terms(dq: Array) -> Array:
 
 def replay_columns(friction: FrictionModel | None) -> Columns:
     """
-    Return what `prepare` is to compute of the recorded states for a comparison with an arm.
+    Return the columns that `prepare` must compute for a comparison with an arm.
 
-    The torque of the arm's friction (zero without any), then `friction_terms`, which are fitted
-    beside a load. From the states as they were recorded, and filtered like the measured torque: a
-    filtered velocity would smear its turns, and a model with a state follows every position.
+    The torque of the arm's friction (zero without friction), then `friction_terms`, which are
+    fitted together with a load. They are computed from the recorded states and then filtered like
+    the measured torque: a filtered velocity would blur reversals, and a friction model with a
+    state needs every position.
     """
 
     def columns(q: Array, dq: Array) -> Array:
@@ -102,7 +103,7 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
     Parameters
     ----------
     arm : ArmDescription
-        The arm with its hand, and with the friction that counts.
+        The arm with its hand and friction.
     motion : Motion
         Prepared from a recording, with the `replay_columns` of the arm's friction; without it
         friction is taken at the filtered velocities.
@@ -137,7 +138,7 @@ def fit_all(
 
 def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
     """
-    Return the fits that a motion does not tell from the best, the best first.
+    Return the best fit and those that the motion does not distinguish from it, best first.
 
     Two predictions are alike if their E differ by less than 1 %, or by less than two standard
     errors of the difference of their mean squares over stretches of one second, which count as

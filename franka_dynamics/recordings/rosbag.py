@@ -23,7 +23,7 @@ _MENDERS = {'ros2': '`ros2 bag reindex`', 'mcap': '`mcap recover`'}
 
 
 def what_to_do() -> str:
-    """Return what can be done about a damaged bag, with programs that are there alone."""
+    """Return advice about a damaged bag; it names only installed programs."""
     there = [command for program, command in _MENDERS.items() if which(program)]
     tried = f'try {" or ".join(there)}, or ' if there else ''
     return f'A recorder that was killed leaves such a file: {tried}record again'
@@ -34,13 +34,14 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     """
     Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
-    JointState is taken as every release of ROS has it, so that no definition of another type in
-    the bag, which may be broken or unknown, can keep it from being read.
+    JointState's definition is built in, so that a broken or unknown definition of another type in
+    the bag does not prevent reading.
 
     Raises
     ------
     RecordingError
-        If there is none; and whatever rosbags raises on damage, then or while it is read.
+        If there is no bag. On a damaged bag any error of rosbags, here or while messages are read,
+        becomes one.
     MissingDependencyError
         If rosbags is not installed.
 
@@ -86,8 +87,8 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     except (RecordingError, MissingDependencyError):
         raise
     except Exception as error:
-        # On bytes that end too soon rosbags and what is below it raise nearly anything
-        # (TypeError from ord(b''), struct.error, apsw's own), so no narrower type would do.
+        # On truncated files rosbags and its libraries raise many types (TypeError from ord(b''),
+        # struct.error, apsw's own), so every exception is caught.
         detail = ' '.join(str(error).split()) or type(error).__name__
         raise RecordingError(
             f'{bag} cannot be read, so it is cut short or damaged ({detail.rstrip(".")}). '
@@ -96,7 +97,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
 
 
 def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
-    """Return the asked topic of joint states of an open bag, or the one that can be meant."""
+    """Return the requested topic of joint states in an open bag, or the only one."""
     kinds = {(one.topic, one.msgtype) for one in reader.connections}
     candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE)
     if candidates:

@@ -44,7 +44,7 @@ def unclosed_file(bag: Path) -> Path | None:
 
 @contextmanager
 def closed_copy(path: Path) -> Iterator[Path]:
-    """Yield a copy with an end, without the record that was being written; it is then removed."""
+    """Yield a temporary closed copy, without the last incomplete record."""
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-bag-') as folder:
         copy = Path(folder) / path.name
         with path.open('rb') as file:
