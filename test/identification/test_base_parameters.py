@@ -234,49 +234,6 @@ def of_rows(*rows):
     )
 
 
-def last_link(kind):
-    """Return the row of a last joint, all askew, and parts of the map to base parameters."""
-    rows = np.random.default_rng(0).uniform((0.5, 0.3, 0.5, 0.9), (1.0, 0.6, 1.0, 1.2), (5, 4))
-    arm = of_rows(*((JointKind.REVOLUTE, *row) for row in rows[:4]), (kind, *rows[4]))
-    found = base_parameters(arm, TILTED)
-
-    def part(name, member):
-        return found.matrix[found.names.index(name), found.standard_names.index(member)]
-
-    return arm.joints[4].row, part
-
-
-def test_equation_20_has_its_first_line_about_link_j():
-    row, part = last_link(JointKind.REVOLUTE)
-    # As printed XXR_{j-1} = XX_j - YY_j, and XX_j stays.
-    assert (part('XXR_5', 'XX_5'), part('XXR_4', 'XX_5')) == (1.0, 0.0)
-    np.testing.assert_allclose(part('XXR_5', 'YY_5'), -1.0, rtol=0.0, atol=ATOL_COEFFICIENT)
-    # What link 4's XX and YY get, of which XXR_4 is the difference.
-    found = [part('XXR_4', member) for member in ('YY_5', 'mZ_5', 'm_5')]
-    more = np.sin(row.alpha) ** 2 * np.array([1.0, 2.0 * row.d, row.d**2])
-    expected = more - np.array([0.0, 0.0, row.a**2])
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_COEFFICIENT)
-
-
-def test_equation_21_has_three_first_terms_corrected():
-    row, part = last_link(JointKind.PRISMATIC)
-    c, s, ca, sa = np.cos(row.theta), np.sin(row.theta), np.cos(row.alpha), np.sin(row.alpha)
-    found = [part(name, 'XX_5') for name in ('XYR_4', 'XZR_4', 'YZR_4')]
-    corrected, printed = (
-        np.array([c * s * ca, c * s * sa, s**2 * ca * sa]),
-        np.array([c * s * sa, -c * s * sa, -(s**2) * ca * sa]),
-    )
-    np.testing.assert_allclose(found, corrected, rtol=0.0, atol=ATOL_COEFFICIENT)
-    assert (np.abs(found - printed) > 0.01).all()
-
-
-def test_the_corrected_bound_holds_for_an_arm_of_only_a_slide():
-    # Printed: 7 n_r + 4 n_t - 3 - sigma_1, with sigma = 1 for a prismatic joint: one too few here.
-    slide = of_rows((JointKind.PRISMATIC, 0.0, 0.0, 0.0, 0.0))
-    assert len(base_parameters(slide)) == 1 <= upper_bound(slide)
-    assert 1 > 7 * 0 + 4 * 1 - 3 - 1
-
-
 def test_theorem_1_as_printed_misses_an_idle_combination():
     # A turntable with two slides, none along another. Every single parameter of link 2 has an
     # effect, which is all that the print asks for; yet of its tensor only the inertia about axis

@@ -8,9 +8,8 @@ the code and the arm files; each row states by how much it misses at one state, 
 its largest entry.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,18 +26,9 @@ from franka_dynamics.dynamics.space_inertia import space_inertias
 from franka_dynamics.rpr.dynamics import RprDynamics
 from franka_dynamics.spatial import rpy
 
-
-@dataclass(frozen=True)
-class Misprint:
-    """One item of a source: the printed form misses the true value by `by`."""
-
-    item: str
-    printed: Any
-    corrected: Any
-    true: Any
-    by: float
-    atol: float = 1e-14
-
+from .gautier_khalil import gautier_khalil
+from .kwon import kwon
+from .misprint import Misprint
 
 # --- the RPR report
 
@@ -452,7 +442,9 @@ def explicit_derivation():
     ]
 
 
-@pytest.mark.parametrize('source', [rpr_report, panda_notebook, explicit_derivation])
+@pytest.mark.parametrize(
+    'source', [rpr_report, panda_notebook, explicit_derivation, gautier_khalil, kwon]
+)
 def test_a_misprint_holds_corrected_and_misses_as_printed(source):
     for row in source():
         np.testing.assert_allclose(
