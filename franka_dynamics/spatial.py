@@ -348,3 +348,23 @@ def rigid_transform(transform: ArrayLike) -> NDArray[np.float64]:
             f'got {matrix.tolist()}.'
         )
     return matrix
+
+
+def quarter_turns(angle: float) -> int | None:
+    """Return how many quarter turns an angle [rad] is, 0 to 3; None if it is no whole number."""
+    quarters = angle / (0.5 * np.pi)
+    return round(quarters) % 4 if quarters == round(quarters) else None
+
+
+def cos_sin(angle: float) -> tuple[float, float]:
+    """Return cosine and sine of an angle [rad], exact at quarter turns: zeros stay zeros."""
+    quarters = quarter_turns(angle)
+    if quarters is None:
+        return float(np.cos(angle)), float(np.sin(angle))
+    return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters]
+
+
+def snapped(angle: float, step: float, within: float) -> float:
+    """Return the multiple of a step [rad] that is nearest to an angle, or the angle if none is."""
+    multiple = round(angle / step) * step + 0.0
+    return multiple if abs(angle - multiple) < within else angle

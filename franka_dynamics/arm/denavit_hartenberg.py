@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .typed_file import Angle
 from ..errors import DescriptionError
+from ..spatial import cos_sin
 
 
 class Convention(str, Enum):
@@ -48,6 +49,21 @@ class DHRow:
                     f'{field.name} of a Denavit-Hartenberg row is {value}; it must be finite.'
                 )
 
+    @classmethod
+    def of_pose(cls, pose: NDArray[np.float64], convention: Convention) -> DHRow:
+        """Return the row whose `transform` is a pose (4, 4), as far as a row can be that pose."""
+        turn, place = pose[:3, :3], pose[:3, 3]
+        if convention is Convention.MODIFIED:
+            a, d = place[0], place @ turn[:, 2]
+            alpha, theta = (
+                math.atan2(-turn[1, 2], turn[2, 2]),
+                math.atan2(-turn[0, 1], turn[0, 0]),
+            )
+        else:
+            a, d = place @ turn[:, 0], place[2]
+            alpha, theta = math.atan2(turn[2, 1], turn[2, 2]), math.atan2(turn[1, 0], turn[0, 0])
+        return cls(float(a), alpha, float(d), theta)
+
     def transform(
         self, convention: Convention, theta_offset: ArrayLike = 0.0, d_offset: ArrayLike = 0.0
     ) -> NDArray[np.float64]:
@@ -75,9 +91,9 @@ class DHRow:
         )
         d = self.d + slide
         # The sum formulas keep a row's quarter turns exact: cos(q - pi/2) is sin q, bit by bit.
-        c0, s0 = _cos_sin_exact(self.theta)
+        c0, s0 = cos_sin(self.theta)
         ct, st = c0 * np.cos(turn) - s0 * np.sin(turn), s0 * np.cos(turn) + c0 * np.sin(turn)
-        ca, sa = _cos_sin_exact(self.alpha)
+        ca, sa = cos_sin(self.alpha)
         out = np.zeros((*turn.shape, 4, 4))
         if convention is Convention.MODIFIED:
             out[..., 0, 0], out[..., 0, 1], out[..., 0, 3] = ct, -st, self.a
@@ -101,11 +117,3 @@ def modified_rows(rows: Sequence[DHRow]) -> list[DHRow]:
     differently: a standard row's a and alpha belong to the next modified row.
     """
     return [replace(row, a=last.a, alpha=last.alpha) for last, row in pairwise(rows)]
-
-
-def _cos_sin_exact(angle: float) -> tuple[float, float]:
-    """Return cos and sin of a twist, exact at multiples of pi/2 so that zeros stay zeros."""
-    quarter = angle / (0.5 * np.pi)
-    if quarter == round(quarter):
-        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(quarter) % 4]
-    return float(np.cos(angle)), float(np.sin(angle))

@@ -15,7 +15,8 @@ from .denavit_hartenberg import Convention, DHRow
 from .friction import FrictionModel
 from .inertia import LinkInertia
 from .typed_file import Bound, Effort, NotNegative
-from ..errors import DescriptionError, InertiaError, JointVectorError
+from ..arrays import freeze, joint_values
+from ..errors import DescriptionError, InertiaError
 from ..spatial import JointKind, rigid_transform
 
 
@@ -162,15 +163,13 @@ class ArmDescription:
                     f'{self.name} has more than one joint named {name!r}; joint names must differ.'
                 )
         try:
-            base = rigid_transform(self.base).copy()
+            rigid_transform(self.base)
         except InertiaError as error:
             raise DescriptionError(f'The base pose of {self.name} is at fault. {error}') from error
-        base.setflags(write=False)
-        object.__setattr__(self, 'base', base)
+        freeze(self, DescriptionError, self.name, base=(4, 4))
         if self.home is not None:
-            home = self.joint_vector(self.home, 'The home pose').copy()
-            home.setflags(write=False)
-            object.__setattr__(self, 'home', home)
+            self.joint_vector(self.home, 'The home pose')
+            freeze(self, DescriptionError, self.name, home=(self.n,))
 
     @property
     def n(self) -> int:
@@ -212,10 +211,7 @@ class ArmDescription:
             If the shape is not (n,) or a value is not finite; the message names the joint.
 
         """
-        vector = np.asarray(values, dtype=float)
-        if vector.shape != (self.n,) or not np.isfinite(vector).all():
-            raise joint_vector_error(vector, name, self.joint_names, self.name, stack=False)
-        return vector
+        return joint_values(values, name, self.joint_names, self.name, stack=False)
 
     def joint_transforms(self, q: ArrayLike) -> list[NDArray[np.float64]]:
         """Return for q of shape (..., n) the pose of frame {i} in {i-1}, each (..., 4, 4)."""
@@ -306,41 +302,3 @@ class ArmDescription:
                 'physically consistent parameters where the set states its rounding '
                 '(repair: nearest_within_rounding).'
             )
-
-
-def joint_vector_error(
-    vector: NDArray[np.float64],
-    name: str,
-    joints: Sequence[str],
-    arm: str = '',
-    *,
-    stack: bool = True,
-) -> JointVectorError:
-    """
-    Return the error for invalid joint values.
-
-    Parameters
-    ----------
-    vector : ndarray
-        The values, of a wrong shape or not all finite.
-    name : str
-        Name of the quantity.
-    joints : sequence of str, length n
-        The joints in order.
-    arm : str
-        Name of the arm, for the message.
-    stack : bool
-        Whether (..., n) is expected, not (n,).
-
-    """
-    n = len(joints)
-    if vector.shape != (n,) and not (stack and vector.shape[-1:] == (n,)):
-        return JointVectorError(
-            f'{name} has shape {vector.shape}, expected {f"(..., {n})" if stack else (n,)}: one '
-            f'value per joint{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
-        )
-    at = tuple(np.argwhere(~np.isfinite(vector))[0])
-    return JointVectorError(
-        f'{name} of {arm and "joint "}{joints[at[-1]]} is {vector[at]}; every value must be a '
-        'finite number.'
-    )

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .typed_file import OneOf
+from ..arrays import freeze, shown
 from ..errors import FrictionError, JointVectorError
 from ..typing import Array
 
@@ -175,7 +176,7 @@ class MaxwellSlipFriction(LinearFriction):
         _freeze(self, ('deviations',), 4 + elements, n, least=0.0)
         if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
-                f'The reach {_shown(self.reach)} of a Maxwell-slip friction names two '
+                f'The reach {shown(self.reach)} of a Maxwell-slip friction names two '
                 'elements alike; make one of them.'
             )
         _require_positive(self.width, 'The width of the Coulomb friction')
@@ -266,31 +267,22 @@ def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel 
 
 
 def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np.inf) -> None:
-    """Replace parameters that are given by read-only copies, all finite, of one shape."""
+    """Freeze the parameters that are given, which may not be below `least`."""
     for name in names:
-        given = getattr(model, name)
-        if given is None:
+        if getattr(model, name) is None:
             continue
-        array = np.array(given, dtype=float)
-        if array.shape != shape or not np.isfinite(array).all() or (array < least).any():
-            sign = '' if least < 0.0 else ', not negative' if least == 0.0 else ', positive'
+        freeze(model, FrictionError, 'a friction model (joints last)', **{name: shape})
+        array = getattr(model, name)
+        if (array < least).any():
+            sign = 'positive' if least > 0.0 else 'not negative'
             raise FrictionError(
-                f'The {name} of a friction model must be finite numbers of shape {shape}, '
-                f'joints last{sign}; got {_shown(array)} of shape {array.shape}.'
+                f'The {name} of a friction model must be {sign}; got {shown(array)}.'
             )
-        array.setflags(write=False)
-        object.__setattr__(model, name, array)
 
 
 def _require_positive(value: float, what: str) -> None:
     if not 0.0 < value < np.inf:
         raise FrictionError(f'{what} is {value}; it must be positive and finite [rad/s].')
-
-
-def _shown(array: Array) -> str:
-    """Return an array in a line of bounded length."""
-    text = np.array2string(array, threshold=16, precision=6).replace('\n', '')
-    return text if len(text) <= 200 else f'{text[:200]}...'
 
 
 def _velocity(dq: ArrayLike, parameter: Array) -> Array:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import freeze
 from ..errors import InertiaError
 from ..spatial import rigid_transform
 
@@ -78,27 +79,13 @@ class LinkInertia:
 
     def __post_init__(self) -> None:
         """Check shapes and freeze the arrays."""
-        first_moment = np.array(self.first_moment, dtype=float)
-        inertia = np.array(self.inertia, dtype=float)
-        if first_moment.shape != (3,) or inertia.shape != (3, 3):
-            raise InertiaError(
-                f'A link needs a first moment of shape (3,) and an inertia of shape (3, 3); got '
-                f'{first_moment.shape} and {inertia.shape}.'
-            )
-        if not (
-            np.isfinite(self.mass)
-            and np.isfinite(first_moment).all()
-            and np.isfinite(inertia).all()
-        ):
-            raise InertiaError("A link's mass, first moment and inertia must be finite numbers.")
-        scale = max(1.0, float(np.abs(inertia).max()))
-        if np.abs(inertia - inertia.T).max() > 1e-12 * scale:
-            raise InertiaError(f'An inertia tensor must be symmetric; got {inertia.tolist()}.')
-        for array in (first_moment, inertia):
-            array.setflags(write=False)
+        freeze(self, InertiaError, 'a link', mass=(), first_moment=(3,), inertia=(3, 3))
         object.__setattr__(self, 'mass', float(self.mass))
-        object.__setattr__(self, 'first_moment', first_moment)
-        object.__setattr__(self, 'inertia', inertia)
+        scale = max(1.0, float(np.abs(self.inertia).max()))
+        if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * scale:
+            raise InertiaError(
+                f'An inertia tensor must be symmetric; got {self.inertia.tolist()}.'
+            )
 
     @classmethod
     def zero(cls) -> LinkInertia:

@@ -19,7 +19,7 @@ import numpy as np
 
 from .chain import GeneratorChain, GeneratorJoint, Moments
 from ..dynamics.body_tree import BASE
-from ..dynamics.tree_rows import cos_sin
+from ..spatial import cos_sin
 
 _NOTHING = Moments(0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 _IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, Convention, LinkInertia
+from ..arrays import freeze
 from ..errors import InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, joint_twist, rigid_transform
 from ..typing import Array
@@ -71,40 +72,26 @@ class BodyTree:
         parents = tuple(int(parent) for parent in self.parents)
         n = len(parents)
         names = tuple(self.names) or tuple(f'joint {i + 1}' for i in range(n))
-        rotors = np.array(self.rotor_inertias, dtype=float)
-        rotors = np.zeros(n) if rotors.size == 0 else rotors
-        placements, twists = np.array(self.placements, float), np.array(self.twists, float)
-        tool = np.array(_pose(self.tool, 'The tool'))
-        shapes = {
-            'placements': (placements.shape, (n, 4, 4)),
-            'twists': (twists.shape, (n, 6)),
-            'rotor_inertias': (rotors.shape, (n,)),
-            'inertias': ((len(self.inertias),), (n,)),
-            'names': ((len(names),), (n,)),
-        }
-        for what, (shape, expected) in shapes.items():
-            if shape != expected:
-                raise TreeError(
-                    f'A tree of {n} bodies needs {what} of shape {expected}; got {shape}.'
-                )
-        for i, (parent, twist) in enumerate(zip(parents, twists)):
-            _pose(placements[i], names[i])
+        if np.size(self.rotor_inertias) == 0:
+            object.__setattr__(self, 'rotor_inertias', np.zeros(n))
+        shapes = {'placements': (n, 4, 4), 'twists': (n, 6), 'rotor_inertias': (n,)}
+        freeze(self, TreeError, f'a tree of {n} bodies', tool=(4, 4), **shapes)
+        for what, count in (('inertias', len(self.inertias)), ('names', len(names))):
+            if count != n:
+                raise TreeError(f'A tree of {n} bodies needs {n} {what}; got {count}.')
+        _require_pose(self.tool, 'The tool')
+        for i, (parent, twist) in enumerate(zip(parents, self.twists)):
+            _require_pose(self.placements[i], names[i])
             _require_parent(parent, i, names[i])
             _require_unit_twist(twist, names[i])
         if not -n <= self.tool_body < n:
             raise TreeError(
                 f'The tool is on body {self.tool_body}, but the bodies are 0..{n - 1}.'
             )
-        for array in (placements, twists, rotors, tool):
-            array.setflags(write=False)
         for name, value in (
             ('parents', parents),
-            ('placements', placements),
-            ('twists', twists),
             ('inertias', tuple(self.inertias)),
-            ('rotor_inertias', rotors),
             ('tool_body', self.tool_body % n),
-            ('tool', tool),
             ('names', names),
         ):
             object.__setattr__(self, name, value)
@@ -193,10 +180,10 @@ class BodyTree:
         return np.array([spatial_inertia(inertia) for inertia in self.inertias])
 
 
-def _pose(pose: ArrayLike, what: str) -> Array:
-    """Return a pose, or raise TreeError with whose it is."""
+def _require_pose(pose: Array, what: str) -> None:
+    """Raise TreeError with the name of what a pose belongs to, unless it is one."""
     try:
-        return rigid_transform(pose)
+        rigid_transform(pose)
     except InertiaError as error:
         raise TreeError(f'{what} is not placed by a pose. {error}') from error
 

@@ -21,6 +21,7 @@ from .body_tree import BodyTree
 from .derivatives import differentiate, tree_motion, TreeMotion
 from .model import GRAVITY, joint_stack, solve_acceleration
 from ..arm.inertia import rigid_transform
+from ..arrays import freeze
 from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3
 from ..typing import Array
@@ -70,19 +71,10 @@ class Loop:
 
     def __post_init__(self) -> None:
         """Check shapes and freeze the arrays."""
-        directions = np.array(self.directions, dtype=float)
-        if directions.ndim != 2 or directions.shape[1] != 6:
-            raise TreeError(
-                f"A loop's directions have shape {directions.shape}, expected (k, 6): "
-                'rows that pick from a relative twist (v, omega).'
-            )
-        for name, value in (
-            ('directions', directions),
-            ('first_frame', np.array(rigid_transform(self.first_frame))),
-            ('second_frame', np.array(rigid_transform(self.second_frame))),
-        ):
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
+        for pose in (self.first_frame, self.second_frame):
+            rigid_transform(pose)
+        shapes = {'directions': (None, 6), 'first_frame': (4, 4), 'second_frame': (4, 4)}
+        freeze(self, TreeError, 'a loop', **shapes)
 
 
 @dataclass(frozen=True, eq=False)

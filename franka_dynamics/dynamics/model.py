@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arm import ArmDescription
-from ..arm.description import joint_vector_error
+from ..arrays import joint_values
 from ..errors import FrameError, InertiaError, JointVectorError
 from ..typing import Array
 
@@ -179,11 +179,8 @@ def joint_stack(description: Jointed, values: ArrayLike, name: str) -> NDArray[n
         If the last axis is not n long or a value is not finite; the message names the joint.
 
     """
-    vector = np.asarray(values, dtype=float)
-    if vector.shape[-1:] != (description.n,) or not np.isfinite(vector).all():
-        arm = getattr(description, 'name', '')  # a tree has none
-        raise joint_vector_error(vector, name, description.joint_names, arm)
-    return vector
+    arm = getattr(description, 'name', '')  # a tree has none
+    return joint_values(values, name, description.joint_names, arm)
 
 
 def wrench_stack(wrench: ArrayLike) -> NDArray[np.float64]:

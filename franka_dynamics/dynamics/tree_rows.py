@@ -18,7 +18,7 @@ import numpy as np
 from .body_tree import BASE, BodyTree
 from ..arm import Convention, DHRow, JointKind
 from ..errors import TreeError
-from ..spatial import inverse_transform
+from ..spatial import cos_sin, inverse_transform, snapped
 from ..typing import Array
 
 # A twist whose entries are this near to those of a joint along z is that joint.
@@ -50,12 +50,6 @@ class TreeRow:
     gamma: float
     b: float
     row: DHRow
-
-
-def cos_sin(angle: float) -> tuple[float, float]:
-    """Return cosine and sine, exact at quarter turns."""
-    turn = DHRow(alpha=angle).transform(Convention.MODIFIED)
-    return float(turn[1, 1]), float(turn[2, 1])
 
 
 def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
@@ -171,11 +165,13 @@ def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
     c, s = cos_sin(gamma)
     turned = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
     along, point = turned @ rotation, turned @ origin
-    alpha = _quarter(math.atan2(-along[1, 2], along[2, 2]))
+    pose = np.eye(4)
+    pose[:3, :3] = along
+    read = DHRow.of_pose(pose, Convention.MODIFIED)
+    alpha, theta = _quarter(read.alpha), _quarter(read.theta)
     cosine, sine = cos_sin(alpha)
     # The child's origin is on its axis at d from the common normal, the normal at b on ours.
     d = -point[1] / sine if sine != 0.0 else 0.0
-    theta = _quarter(math.atan2(-along[0, 1], along[0, 0]))
     return (
         gamma,
         _tidy(point[2] - d * cosine, reach),
@@ -184,9 +180,8 @@ def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
 
 
 def _quarter(angle: float) -> float:
-    """Return an angle, exact where it is a quarter turn and rounding."""
-    turns = round(angle / (0.5 * math.pi))
-    return turns * 0.5 * math.pi if abs(angle - turns * 0.5 * math.pi) < _ROUNDING else angle
+    """Return an angle, exact where it is a quarter turn but for rounding."""
+    return snapped(angle, 0.5 * math.pi, _ROUNDING)
 
 
 def _tidy(length: float, reach: float) -> float:

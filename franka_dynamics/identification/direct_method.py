@@ -36,8 +36,8 @@ from .base_parameters import (
 from ..arm import ArmDescription, Convention, JointKind
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
-from ..dynamics.tree_rows import cos_sin
 from ..errors import BaseParameterError
+from ..spatial import cos_sin
 from ..typing import Array
 
 # Random states of the joints before; motions of a joint at each; positions and rates up to this.

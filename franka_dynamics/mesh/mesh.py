@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arm.inertia import LinkInertia, tensor_from_six
+from ..arrays import freeze
 from ..errors import MeshError
 
 # Faces handled at once. Their arrays stay in the cache and below the 128 KB from which on the C
@@ -42,29 +43,20 @@ class TriangleMesh:
 
     def __post_init__(self) -> None:
         """Check shapes and indices and freeze the arrays."""
-        vertices = np.array(self.vertices, dtype=float, order='C')
+        freeze(self, MeshError, 'a mesh', vertices=(None, 3))
         faces = np.array(self.faces, order='C')
-        if vertices.ndim != 2 or vertices.shape[1] != 3:
-            raise MeshError(f'Mesh vertices have shape {vertices.shape}, expected (V, 3).')
         if faces.ndim != 2 or faces.shape[1] != 3 or not len(faces):
             raise MeshError(f'Mesh faces have shape {faces.shape}, expected (F, 3) with F > 0.')
         if not np.issubdtype(faces.dtype, np.integer):
             raise MeshError(f'Mesh faces hold {faces.dtype}, expected integer rows of vertices.')
-        if not np.isfinite(vertices).all():
-            bad = int(np.flatnonzero(~np.isfinite(vertices).all(axis=1))[0])
-            raise MeshError(
-                f'Mesh vertex {bad} is {vertices[bad].tolist()}; every coordinate '
-                'must be a finite number.'
-            )
-        if faces.min() < 0 or faces.max() >= len(vertices):
+        if faces.min() < 0 or faces.max() >= len(self.vertices):
             raise MeshError(
                 f'A mesh face names vertex {int(faces.max())} or '
-                f'{int(faces.min())}, but the rows are 0..{len(vertices) - 1}.'
+                f'{int(faces.min())}, but the rows are 0..{len(self.vertices) - 1}.'
             )
-        for array in (vertices, faces):
-            array.setflags(write=False)
-        object.__setattr__(self, 'vertices', vertices)
-        object.__setattr__(self, 'faces', faces.astype(np.int64, copy=False))
+        faces = faces.astype(np.int64, copy=False)
+        faces.setflags(write=False)
+        object.__setattr__(self, 'faces', faces)
 
     @property
     def center(self) -> NDArray[np.float64]:

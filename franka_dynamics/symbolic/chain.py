@@ -22,6 +22,7 @@ import sympy as sp
 
 from ..arm import ArmDescription, Convention, DHRow, JointKind
 from ..dynamics.model import require_reference_frame
+from ..spatial import cos_sin, quarter_turns
 
 
 @dataclass(frozen=True)
@@ -167,14 +168,10 @@ def _roll(cosine: sp.Expr, sine: sp.Expr) -> sp.Matrix:
 
 def _cos_sin(name: str, angle: float, values: dict[sp.Symbol, float]) -> tuple[sp.Expr, sp.Expr]:
     """Return cos and sin: integers for quarter turns, else symbols with their values."""
-    quarter = angle / (0.5 * math.pi)
-    if quarter == round(quarter):
-        turns = round(quarter) % 4
-        return sp.Integer((1, 0, -1, 0)[turns]), sp.Integer((0, 1, 0, -1)[turns])
-    return (
-        _letter(f'c{name}', math.cos(angle), values),
-        _letter(f's{name}', math.sin(angle), values),
-    )
+    cosine, sine = cos_sin(angle)
+    if quarter_turns(angle) is not None:
+        return sp.Integer(int(cosine)), sp.Integer(int(sine))
+    return _letter(f'c{name}', cosine, values), _letter(f's{name}', sine, values)
 
 
 def _letter(name: str, value: float, values: dict[sp.Symbol, float]) -> sp.Expr:

@@ -23,7 +23,7 @@ from .serial_chain import SerialChain
 from ..arm.denavit_hartenberg import Convention, DHRow, modified_rows
 from ..arm.description import ArmDescription, Joint, JointLimits
 from ..errors import UrdfError
-from ..spatial import inverse_transform, JointKind
+from ..spatial import inverse_transform, JointKind, snapped
 from ..typing import Array
 
 # Axes closer to parallel than this [rad] are taken as parallel. Their common normal would lie
@@ -168,7 +168,7 @@ def recover_rows(
     ahead = [*lines_of(chain), Line(flange_pose[:3, 2], flange_pose[:3, 3])]
     (*steps, _), end = follow_axes(base, ahead)
     rest = inverse_transform(end) @ flange_pose
-    steps.append(DHRow(d=float(rest[2, 3]), theta=math.atan2(rest[1, 0], rest[0, 0])))
+    steps.append(replace(DHRow.of_pose(rest, Convention.STANDARD), a=0.0, alpha=0.0))
     tidy = [_tidy(step) for step in steps]
     # Line 0 and joint 1 have the same axis, so the row between them is zero.
     *rows, flange = modified_rows(tidy) if convention is Convention.MODIFIED else tidy[1:]
@@ -219,11 +219,8 @@ def _frame_on(line: Line) -> Array:
 
 def _tidy(row: DHRow) -> DHRow:
     """Return a row rounded to multiples of 45 degrees and short decimals within tolerance."""
-    step = math.pi / 4.0
-    angles = {}
-    for name in ('alpha', 'theta'):
-        angle = getattr(row, name)
-        nearest = round(angle / step) * step + 0.0
-        angles[name] = nearest if abs(angle - nearest) < _ANGLE_NOISE else angle
+    alpha, theta = (
+        snapped(angle, math.pi / 4.0, _ANGLE_NOISE) for angle in (row.alpha, row.theta)
+    )
     a, d = (round(length, _LENGTH_DIGITS) + 0.0 for length in (row.a, row.d))
-    return DHRow(a=a, d=d, **angles)
+    return DHRow(a, alpha, d, theta)

@@ -96,21 +96,7 @@ def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
 
 def row_of(pose: Array, convention: Convention) -> DHRow:
     """Return the row of a pose; of one that no row has, the nearest, its a longer by the rest."""
-    turn, place = pose[:3, :3], pose[:3, 3]
-    if convention is Convention.MODIFIED:
-        row = DHRow(
-            a=float(place[0]),
-            alpha=float(np.arctan2(-turn[1, 2], turn[2, 2])),
-            d=float(place @ turn[:, 2]),
-            theta=float(np.arctan2(-turn[0, 1], turn[0, 0])),
-        )
-    else:
-        row = DHRow(
-            a=float(place @ turn[:, 0]),
-            alpha=float(np.arctan2(turn[2, 1], turn[2, 2])),
-            d=float(place[2]),
-            theta=float(np.arctan2(turn[1, 0], turn[0, 0])),
-        )
+    row = DHRow.of_pose(pose, convention)
     apart = float(np.abs(row.transform(convention) - pose).max())
     return row if apart <= _AS_A_ROW else replace(row, a=row.a + math.copysign(apart, row.a))
 
@@ -134,11 +120,8 @@ def _ending_in(rows: ArmDescription, frame: Array) -> ArmDescription:
     if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _ALONG_AXIS:
         return rows
     last = rows.joints[-1]
-    row = replace(
-        last.row,
-        d=last.row.d + float(offset[2, 3]),
-        theta=last.row.theta + float(np.arctan2(offset[1, 0], offset[0, 0])),
-    )
+    more = DHRow.of_pose(offset, Convention.STANDARD)
+    row = replace(last.row, d=last.row.d + more.d, theta=last.row.theta + more.theta)
     return replace(rows, joints=(*rows.joints[:-1], replace(last, row=row)))
 
 

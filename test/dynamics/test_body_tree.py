@@ -54,15 +54,15 @@ def test_repeated_corrections_keep_twists_unit_and_without_pitch():
     ('change', 'message'),
     [
         ({'parents': (0,)}, r'behind joint 1 hangs on body 0; it must be one of -1 \(the base\)'),
-        ({'twists': np.zeros((2, 6))}, r'1 bodies needs twists of shape \(1, 6\); got \(2, 6\)'),
+        ({'twists': np.zeros((2, 6))}, r'twists of a tree .* of shape \(1, 6\)'),
         ({'twists': [(0, 0, 0, 0, 0, 2.0)]}, r'twist \(v, omega\) of joint 1 is .* revolute'),
         (
             {'twists': [(0, 0, 1.0, 0, 0, 1.0)]},
             r'twist \(v, omega\) of joint 1 is .* omega . v = 0',
         ),
-        ({'inertias': ()}, r'needs inertias of shape \(1,\); got \(0,\)'),
+        ({'inertias': ()}, r'needs 1 inertias; got 0'),
         ({'tool_body': 3}, r'tool is on body 3, but the bodies are 0\.\.0'),
-        ({'rotor_inertias': [1.0, 2.0]}, r'rotor_inertias of shape \(1,\); got \(2,\)'),
+        ({'rotor_inertias': [1.0, 2.0]}, r'rotor inertias of a tree of 1 bodies must be'),
     ],
 )
 def test_a_tree_that_contradicts_itself_is_refused_by_name(change, message):

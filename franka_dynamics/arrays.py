@@ -1,0 +1,111 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays checked where they come in: those that frozen dataclasses hold, and joint vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .errors import JointVectorError
+from .typing import Array
+
+_SHOWN = 200
+
+
+def freeze(
+    owner: object, error: type[Exception], what: str, **shapes: tuple[int | None, ...]
+) -> None:
+    """
+    Replace fields of a frozen dataclass by read-only copies, checked.
+
+    Parameters
+    ----------
+    owner : dataclass
+        The object, from within its `__post_init__`.
+    error : type
+        What to raise.
+    what : str
+        What sentences call the object, such as 'a link'.
+    shapes : tuple of int or None
+        The shape of each field, by its name; None stands for any length.
+
+    Raises
+    ------
+    error
+        Naming the field, if its shape is another or a number is not finite.
+
+    """
+    for name, shape in shapes.items():
+        given = getattr(owner, name)
+        try:
+            array = np.array(given, dtype=float, order='C')
+        except (TypeError, ValueError):
+            array = np.array(np.nan)
+        fits = len(shape) == array.ndim and all(
+            expected in (None, length) for expected, length in zip(shape, array.shape)
+        )
+        words = f'The {name.replace("_", " ")} of {what}'
+        if not fits:
+            expected = f'{tuple("k" if one is None else one for one in shape)}'.replace("'", '')
+            raise error(
+                f'{words} must be finite numbers of shape {expected}; got {shown(given)} of shape '
+                f'{np.shape(array)}.'
+            )
+        if not np.isfinite(array).all():
+            at = np.argwhere(~np.isfinite(array))[0].tolist()
+            place = f' at {at}' if at else ''
+            raise error(
+                f'{words} must be finite numbers; got {array[tuple(at)]}{place}, counted from 0.'
+            )
+        array.setflags(write=False)
+        object.__setattr__(owner, name, array)
+
+
+def shown(values: object) -> str:
+    """Return an array as a line of bounded length."""
+    text = np.array2string(np.asarray(values), threshold=16, precision=6).replace('\n', '')
+    return text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'
+
+
+def joint_values(
+    values: ArrayLike, name: str, joints: Sequence[str], arm: str = '', *, stack: bool = True
+) -> Array:
+    """
+    Return joint values as a float array, or say what is wrong with them.
+
+    Parameters
+    ----------
+    values : array_like, shape (..., n)
+        One value for each joint.
+    name : str
+        What sentences call them.
+    joints : sequence of str, length n
+        The joints in order.
+    arm : str
+        Whose joints they are, if that is known.
+    stack : bool
+        Whether leading axes are allowed.
+
+    Raises
+    ------
+    JointVectorError
+        If the shape does not fit or a value is not finite; the message names the joint.
+
+    """
+    vector, n = np.asarray(values, dtype=float), len(joints)
+    fits = vector.shape[-1:] == (n,) and (stack or vector.ndim == 1)
+    if fits and np.isfinite(vector).all():
+        return vector
+    if not fits:
+        raise JointVectorError(
+            f'{name} has shape {vector.shape}, expected {f"(..., {n})" if stack else (n,)}: one '
+            f'value per joint{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
+        )
+    at = tuple(np.argwhere(~np.isfinite(vector))[0])
+    raise JointVectorError(
+        f'{name} of {arm and "joint "}{joints[at[-1]]} is {vector[at]}; every value must be a '
+        'finite number.'
+    )
