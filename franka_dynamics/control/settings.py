@@ -25,9 +25,8 @@ class TargetProfile:
 
     `receiver_adds_gravity` decides what is commanded: the difference between the true gravity
     torque and the one the receiver already adds, or all of it; `receiver_adds_friction` likewise.
-    Receivers hold the last command for ever (ros2_control's forward controllers do), so a stop
-    ends at a torque at which the arm may be left: zero where the receiver keeps it up, the last
-    gravity torque where nobody else does.
+    A stop ends at a torque that a receiver without a time-out may hold for ever: zero where the
+    receiver carries the arm, the last gravity torque where nobody else does.
     `braked_until_commanded`: whether an arm that stands still without any effort is known to be
     held by its brakes, so that it can be given g at once.
     """
