@@ -108,7 +108,8 @@ def leading_to(
             return None
         if late >= motion.end or found.duration <= late - begin + _JOINED:
             break
-        early, late = late, begin + found.duration
+        # A little later, because the motion goes on meanwhile.
+        early, late = late, begin + found.duration + _NEAR_S
         found = way(late)
     else:
         return None

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.joining import begun_at, join
 from franka_dynamics.control.planning import plan, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
 from franka_dynamics.control.smoothing import spline_derivatives, upsample
@@ -97,6 +98,22 @@ def test_a_chunk_beside_the_present_is_joined_within_limits(offset):
     np.testing.assert_allclose(motion.sample(0.0), present, rtol=0.0, atol=1e-12)
     late = np.linspace(0.25, 1.3, 100)
     np.testing.assert_allclose(sampled(motion, late)[0], swing(late)[0], rtol=0.0, atol=1e-4)
+
+
+def test_an_arm_at_rest_joins_a_motion_that_has_just_begun():
+    # The motion goes on while ruckig leads to it: the soonest meeting is approached, never hit.
+    times = np.arange(0.0, 3.2, 0.02)[:, None]
+    amplitude = 0.3 * np.linspace(-1.0, 1.0, ARM.n)
+    begun = Trajectory(
+        times[:, 0],
+        ARM.home + amplitude * (1.0 - np.cos(times)),
+        amplitude * np.sin(times),
+        amplitude * np.cos(times),
+    )
+    for begin in (0.02, 0.06, 0.2):
+        joined = join(begin, ReferencePoint.at_rest(ARM.home), begun_at(begin, begun), ARM)
+        require_within_limits(joined)
+        np.testing.assert_allclose(joined.sample(1.5), begun.sample(1.5), rtol=0.0, atol=1e-9)
 
 
 def test_the_fourth_chunk_follows_without_a_step():
