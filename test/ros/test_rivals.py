@@ -94,7 +94,7 @@ def test_what_comes_again_or_out_of_order_is_not_ours():
 )
 def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
     counts = PublisherCounts()
-    assert any([counts.add(number) for number in numbers]) == found
+    assert any(counts.add(number) for number in numbers) == found
 
 
 def test_our_own_commands_do_not_push_out_a_rivals_one(probe):
