@@ -79,9 +79,10 @@ class Get(_Question):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Set(Get):
+class Set(_Question):
     """Set a parameter of a node's."""
 
+    parameter: str = option('its name', 'PARAMETER', positional=True)
     value: str = option(
         'as YAML has it; of payload also as --payload takes it', 'VALUE', positional=True
     )
