@@ -187,7 +187,7 @@ void FeedforwardController::tell()
   static constexpr const char * kStates[] = {
     "waiting: no command has come yet", "following", "braking: the torques have ceased",
     "holding: the arm is carried until commands come",
-    "released: the torque goes to where the target's stop ends",
+    "stopped: the torque goes to where the target's stop ends",
     "fault: deactivate and activate to begin again"};
   const State state = receiver_.state();
   const auto & inbox = receiver_.inbox;

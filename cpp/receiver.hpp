@@ -180,7 +180,7 @@ enum class State
   following,  ///< a command is followed
   braking,    ///< the torque ceased: the arm is brought to rest by its model
   holding,    ///< the arm is carried and held until a command comes
-  released,   ///< the torque goes to where the target's stop ends, or is there
+  stopped,    ///< the torque goes to where the target's stop ends, or is there
   fault       ///< the same, until restart(): Receiver::fault() says why
 };
 
@@ -273,7 +273,7 @@ public:
     tau = feedforward_.last();
     while (feedforward_.stop_step(kLongestStep, tau)) {
     }
-    state_ = State::released;
+    state_ = State::stopped;
     return feedforward_.started();
   }
 
@@ -294,7 +294,7 @@ private:
     if (feedforward_.fault()) {
       return State::fault;
     }
-    return feedforward_.started() ? State::released : State::waiting;
+    return feedforward_.started() ? State::stopped : State::waiting;
   }
 
   Feedforward feedforward_{};

@@ -16,7 +16,7 @@ INTEGERS = np.ctypeslib.ndpointer(dtype=np.int32, flags='C_CONTIGUOUS')
 # Of receiver.hpp, in its order.
 COMMANDS = ('motion', 'torque', 'total_torque')
 ANSWERS = ('heard', 'other_publisher', 'wrong_size', 'not_finite', 'out_of_bounds')
-STATES = ('waiting', 'following', 'braking', 'holding', 'released', 'fault')
+STATES = ('waiting', 'following', 'braking', 'holding', 'stopped', 'fault')
 ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 # What `run` is to do at a state, added up.

@@ -8,6 +8,9 @@
 // drive alone JOINT... URDF   a motion -> position, velocity, effort in each cycle of a whole
 //                             controller_manager: feedforward -> mock hardware
 // drive behind JOINT... URDF  the same of trajectory controller -> feedforward -> mock hardware
+// drive receiver JOINT... URDF  until standard input ends: time of the steady clock and effort in
+//                             each cycle of a whole controller_manager at 1 kHz: receiver -> mock
+//                             hardware, its messages taken by a thread of their own
 // drive solver JOINT...       q, dq a row -> C dq, g, friction, M
 #include <algorithm>
 #include <atomic>
@@ -214,6 +217,13 @@ public:
     }
   }
 
+  void print_efforts()
+  {
+    for (std::size_t i = measured.size() * 2 / 3; i < measured.size(); ++i) {
+      print(measured[i].get_optional().value(), i + 1 == measured.size());
+    }
+  }
+
   void say_controllers()
   {
     for (const auto & found : cm->get_loaded_controllers()) {
@@ -294,6 +304,30 @@ int behind(const std::vector<std::string> & joints, const std::string & urdf)
   return 0;
 }
 
+int receiver(const std::vector<std::string> & joints, const std::string & urdf)
+{
+  using std::chrono::steady_clock;
+  Manager manager(joints, urdf, {"receiver"});
+  manager.say_controllers();
+  std::atomic<bool> ended = false;
+  std::thread waiting([&ended]() {
+      while (std::cin.get() != std::char_traits<char>::eof()) {
+      }
+      ended = true;
+    });
+  std::thread spinning([&manager]() {manager.executor->spin();});
+  for (auto next = steady_clock::now(); !ended; next += std::chrono::milliseconds(1)) {
+    std::this_thread::sleep_until(next);
+    manager.cycle();
+    print(std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count());
+    manager.print_efforts();
+  }
+  manager.executor->cancel();
+  spinning.join();
+  waiting.join();
+  return 0;
+}
+
 #ifdef WITH_SOLVER
 int solver(const std::vector<std::string> & joints)
 {
@@ -340,10 +374,11 @@ int main(int argc, char ** argv)
   try {
     if (what == "controller") {
       code = controller(joints);
-    } else if (what == "alone" || what == "behind") {
+    } else if (what == "alone" || what == "behind" || what == "receiver") {
       const std::string urdf = joints.back();
       joints.pop_back();
-      code = what == "alone" ? alone(joints, urdf) : behind(joints, urdf);
+      const auto run = what == "alone" ? alone : what == "behind" ? behind : receiver;
+      code = run(joints, urdf);
 #ifdef WITH_SOLVER
     } else if (what == "solver") {
       code = solver(joints);

@@ -74,7 +74,7 @@ def test_another_publisher_is_heard_after_the_silence_of_the_first(library):
         assert state == 'following'
         np.testing.assert_array_equal(torque, first)
     _, (_, state) = cycles(receiver, 2)
-    assert state == 'released'
+    assert state == 'stopped'
     torques, states = cycles(receiver, 300, torque=second, publisher=2)
     assert states[-1] == 'following'
     np.testing.assert_allclose(torques[-1], second, rtol=0.0, atol=ATOL)
@@ -198,10 +198,10 @@ def test_an_arm_that_nobody_else_carries_is_braked_and_held(library, settings):
 def test_an_arm_that_carries_itself_is_braked_and_let_go(library):
     states, torque, _, dq = ceasing(library, FCI, 2.0)
     assert set(states[: CEASED + WITHIN]) == {'following'}
-    assert changes(states) == ['following', 'braking', 'released']
-    released = states.index('released')
-    assert released < CEASED + WITHIN + 400
-    assert np.abs(dq[released:]).max() < 0.02 and not torque[released + 100 :].any()
+    assert changes(states) == ['following', 'braking', 'stopped']
+    stopped = states.index('stopped')
+    assert stopped < CEASED + WITHIN + 400
+    assert np.abs(dq[stopped:]).max() < 0.02 and not torque[stopped + 100 :].any()
     assert np.abs(np.diff(torque, axis=0)).max() <= STEP + ATOL
 
 
@@ -229,4 +229,4 @@ def test_an_arm_whose_brake_puts_energy_in_is_no_longer_braked(library):
         )
         simulated.step(torque)
         states.append(state)
-    assert changes(states) == ['following', 'braking', 'released']
+    assert changes(states) == ['following', 'braking', 'stopped']

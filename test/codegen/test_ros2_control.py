@@ -6,11 +6,18 @@ from dataclasses import replace
 import os
 from pathlib import Path
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
 import yaml
 
 from franka_dynamics.arm.sampling import sample_states
@@ -26,6 +33,7 @@ pytestmark = pytest.mark.skipif(
     not PREFIXES or shutil.which('cmake') is None,
     reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control, or there is no cmake',
 )
+ARM = ARMS['fr3']
 HARNESS = Path(__file__).parent / 'ros2_control_drive.cpp'
 ARRAYS = ('payload', 'gravity_vector', 'kp', 'kd')
 STRICT = '-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
@@ -62,11 +70,10 @@ PLAIN = replace(SETTINGS, terms=Terms(), kp=(0.0,), kd=(0.0,), scale=1.0)
 
 
 @pytest.fixture(scope='module')
-def drive(tmp_path_factory):
-    """Build an arm's package with warnings as errors; return a function that drives it."""
+def built(tmp_path_factory):
+    """Build an arm's package with warnings as errors, and what drives it; return their folder."""
     folder = tmp_path_factory.mktemp('ros2_control')
-    arm = ARMS['fr3']
-    for path, text in cpp_package(arm, 'my_arm').items():
+    for path, text in cpp_package(ARM, 'my_arm').items():
         (folder / 'my_arm' / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / 'my_arm' / path).write_text(text)
     install, tool = folder / 'install', folder / 'drive'
@@ -83,24 +90,43 @@ def drive(tmp_path_factory):
             list(map(str, command)), env=environment(install), capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+    return folder
+
+
+def driving(folder, what, *words, parameters):
+    """Return the command that drives a controller with parameters, and its environment."""
+    file = folder / 'parameters.yaml'
+    file.write_text(parameters)
+    command = [folder / 'tool' / 'drive', what, *ARM.joint_names, *words]
+    return (
+        [*map(str, command), '--ros-args', '--params-file', str(file)],
+        {**environment(folder / 'install'), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'},
+    )
+
+
+@pytest.fixture
+def drive(built):
+    """Return the arm and a function that drives its package's plugins."""
 
     def run(what, *words, rows, parameters):
-        (folder / 'parameters.yaml').write_text(parameters)
-        text = '\n'.join(' '.join(f'{value:.17g}' for value in row) for row in rows)
-        command = [folder / 'tool' / 'drive', what, *arm.joint_names, *words]
+        command, env = driving(built, what, *words, parameters=parameters)
         done = subprocess.run(
-            [*map(str, command), '--ros-args', '--params-file', str(folder / 'parameters.yaml')],
-            input=text,
-            env={**environment(install), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'},
+            command,
+            input='\n'.join(' '.join(f'{value:.17g}' for value in row) for row in rows),
+            env=env,
             capture_output=True,
             text=True,
             timeout=120,
         )
         assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-4000:]
-        output = [line.split() for line in done.stdout.splitlines() if _is_row(line)]
-        return np.array(output, dtype=float), done.stderr
+        return rows_of(done.stdout), done.stderr
 
-    return arm, run
+    return ARM, run
+
+
+def rows_of(output):
+    rows = [line.split() for line in output.splitlines() if _is_row(line)]
+    return np.array(rows, dtype=float)
 
 
 def _is_row(line):
@@ -144,7 +170,7 @@ def test_the_controller_gives_the_nodes_torques(drive):
         ({'target': 'fci'}, 'the target compensates friction itself'),
         ({'kp': [1.0, 2.0]}, 'take one number for all joints, or one for each'),
         ({'payload': [1.0]}, 'payload ten'),
-        ({'reference': 'wish'}, 'it must be motion or torque'),
+        ({'reference': 'wish'}, 'it must be motion, torque or total_torque'),
         ({'scale': 2.0}, 'scale must be within 0 and 1'),
     ],
 )
@@ -274,3 +300,162 @@ def test_behind_a_trajectory_controller_it_adds_the_terms(drive):
         share[moving], np.repeat(share[moving, :1], arm.n, axis=1), rtol=0.0, atol=1e-9
     )
     assert (np.diff(share[moving, 0]) >= 0.0).all()
+
+
+RECEIVED = """
+/controller_manager:
+  ros__parameters:
+    update_rate: 1000
+    receiver.type: my_arm/FeedforwardController
+/receiver:
+  ros__parameters: {{target: mujoco, reference: total_torque, reference_timeout: {timeout}}}
+"""
+SENDER = """
+import math, sys, time
+import rclpy
+from std_msgs.msg import Float64MultiArray
+name, *torque = sys.argv[1:]
+rclpy.init()
+node = rclpy.create_node(name)
+publisher = node.create_publisher(Float64MultiArray, '/receiver/reference', 1)
+torque = [float(value) for value in torque]
+while True:
+    wave = math.sin(time.monotonic())
+    publisher.publish(Float64MultiArray(data=[value + wave for value in torque]))
+    time.sleep(1e-3)
+"""
+OFFSET = 5.0  # N m by which a sender's torque differs from what holds the arm
+
+
+class Senders:
+    """Processes that send torques to the receiver in a controller manager."""
+
+    def __init__(self, folder, timeout):
+        command, env = driving(
+            folder,
+            'receiver',
+            mock_urdf(ARM),
+            parameters=RECEIVED.format(timeout=timeout),
+        )
+        self.held = PinocchioModel(ARM).gravity(ARM.home)
+        self.said, self._processes = [], {}
+        self._output = (folder / 'output.txt').open('w+')
+        self._errors = (folder / 'errors.txt').open('w+')
+        self._manager = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=self._output, stderr=self._errors, env=env
+        )
+        self._context = Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node('listener', context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        kept = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._node.create_subscription(
+            String, '/receiver/receiver', lambda message: self.said.append(message.data), kept
+        )
+
+    def start(self, name, offset):
+        """Start a sender and wait until the receiver speaks of it."""
+        torque = [str(value) for value in self.held + offset]
+        self._processes[name] = subprocess.Popen([sys.executable, '-c', SENDER, name, *torque])
+
+    def signal(self, name, number):
+        self._processes[name].send_signal(number)
+
+    def spin(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.01)
+
+    def until(self, *words):
+        """Wait until what the receiver says last has words; return when that was."""
+        end = time.monotonic() + 60.0
+        while not (self.said and all(word in self.said[-1] for word in words)):
+            self.spin(0.01)
+            assert time.monotonic() < end, f'never {words}: {self.said}'
+            assert self._manager.poll() is None, (self._errors.seek(0), self._errors.read())
+        return time.monotonic()
+
+    def end(self):
+        """End all; return times and efforts of all cycles."""
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
+        self._manager.stdin.close()
+        code = self._manager.wait(30.0)
+        self._executor.shutdown()
+        self._context.try_shutdown()
+        self._output.seek(0)
+        self._errors.seek(0)
+        assert code == 0, self._errors.read()[-3000:]
+        rows = rows_of(self._output.read())
+        return rows[:, 0], rows[:, 1:]
+
+
+def far(effort, held, sign):
+    """Return in which cycles a torque is nearer to a sender's than to what holds the arm."""
+    return (sign * (effort - held) > 0.5 * OFFSET).all(axis=1)
+
+
+@pytest.fixture
+def senders(built, request):
+    made_here = Senders(built, request.param)
+    yield made_here
+    for process in made_here._processes.values():
+        process.kill()
+    made_here._manager.kill()
+
+
+@pytest.mark.parametrize('senders', [0.5], indirect=True)
+def test_another_publisher_is_refused_by_its_gid_and_named_until_the_first_is_gone(senders):
+    senders.start('first', OFFSET)
+    senders.until('following: /first')
+    senders.start('second', -OFFSET)
+    senders.until('following: /first', 'of /second')
+    senders.spin(0.5)
+    refused = time.monotonic()
+    senders.signal('first', signal.SIGKILL)
+    senders.until('following: /second')
+    senders.spin(0.5)
+    times, effort = senders.end()
+    assert far(effort, senders.held, 1.0)[times < refused].any()
+    assert not far(effort, senders.held, -1.0)[times < refused].any()
+    assert far(effort, senders.held, -1.0)[-1]
+    assert np.nanmax(np.abs(np.diff(effort, axis=0))) <= 1.0 + ATOL
+
+
+@pytest.mark.parametrize('senders', [0.05], indirect=True)
+@pytest.mark.parametrize('event', ['kill', 'restart', 0.1, 0.5, 2.0])
+def test_a_torque_ends_with_its_sender(senders, event):
+    senders.start('first', OFFSET)
+    senders.until('following: /first')
+    senders.spin(0.5)
+    since = time.monotonic()
+    if event in ('kill', 'restart'):
+        senders.signal('first', signal.SIGKILL)
+        if event == 'restart':
+            senders.start('again', OFFSET)
+            senders.until('following: /again')
+        else:
+            senders.until('holding')
+        senders.spin(0.5)
+    else:
+        senders.signal('first', signal.SIGSTOP)
+        senders.spin(event)
+        senders.signal('first', signal.SIGCONT)
+        senders.spin(1.0)
+    times, effort = senders.end()
+    # A sender's torque changes from message to message: where it does not, its last one acts.
+    away = np.abs(effort[1:] - senders.held).max(axis=1) > 0.1
+    still = (np.diff(effort, axis=0) == 0.0).all(axis=1) & away & (times[1:] > since)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(int)))
+    longest = max(times[b] - times[a] for a, b in zip(edges[::2], edges[1::2]))
+    step = np.nanmax(np.abs(np.diff(effort, axis=0)))
+    print(f'{event}: largest step {step:.3f} N m, longest {1e3 * longest:.0f} ms without a sender')
+    assert step <= 1.0 + ATOL
+    assert any('time-outs' in sentence for sentence in senders.said)
+    assert longest < 1.0  # a busy machine's cycles come late; 0.05 s are due
+    if event == 'kill':
+        np.testing.assert_allclose(effort[-1], senders.held, rtol=0.0, atol=ATOL)
+    else:
+        assert far(effort, senders.held, 1.0)[-1]
