@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
 #include "pluginlib/class_list_macros.hpp"
@@ -149,8 +150,7 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
     [this](const std::shared_ptr<const Message> message, const rclcpp::MessageInfo & info) {
       receive(*message, info);
     });
-  publisher_ = node->create_publisher<std_msgs::msg::String>(
-    "~/receiver", rclcpp::QoS(1).transient_local());
+  publisher_ = node->create_publisher<Status>("~/status", rclcpp::QoS(1).transient_local());
   timer_ = node->create_wall_timer(std::chrono::milliseconds(50), [this]() {tell();});
   return CallbackReturn::SUCCESS;
 }
@@ -185,49 +185,58 @@ void FeedforwardController::tell()
 {
   // In the order of State.
   static constexpr const char * kStates[] = {
-    "waiting: no command has come yet", "following", "braking: the torques have ceased",
-    "holding: the arm is carried until commands come",
-    "stopped: the torque goes to where the target's stop ends",
-    "fault: deactivate and activate to begin again"};
+    "waiting for a first command", "following", "no torque comes any more: braking by the model",
+    "holding the arm until a command comes", "stopped",
+    "stopped by a fault; deactivate and activate to begin again: "};
   const State state = receiver_.state();
   const auto & inbox = receiver_.inbox;
-  std::string said = kStates[static_cast<std::size_t>(state)];
-  if (state == State::following) {
-    said += is_in_chained_mode() ? ": the controller upstream" :
-      ": " + publisher_name(inbox.publisher());
-  } else if (const char * fault = receiver_.fault()) {
-    said += std::string("; ") + fault;
+  Status status;
+  status.name = get_node()->get_fully_qualified_name();
+  status.hardware_id = "@ARM@";
+  status.level = state == State::fault ? Status::ERROR :
+    state == State::braking || state == State::stopped ? Status::WARN : Status::OK;
+  status.message = kStates[static_cast<std::size_t>(state)];
+  if (const char * fault = receiver_.fault(); fault && state == State::fault) {
+    status.message += fault;
   }
-  if (const auto timeouts = receiver_.timeouts()) {
-    said += "; time-outs: " + std::to_string(timeouts);
-  }
-  const auto refused = [&](Answer answer, const std::string & what) {
-      if (const auto count = inbox.count(answer)) {
-        said += "; refused: " + std::to_string(count) + " " + what;
-      }
+  const auto tell_value = [&status](const char * key, const std::string & value) {
+      status.values.emplace_back();
+      status.values.back().key = key;
+      status.values.back().value = value;
     };
-  if (inbox.count(Answer::other_publisher)) {
-    refused(Answer::other_publisher, "of " + publisher_name(refused_));
+  if (state == State::following) {
+    tell_value(
+      "publisher", is_in_chained_mode() ? "upstream" : publisher_name(inbox.publisher()));
   }
-  refused(Answer::wrong_size, "without " + std::to_string(command_size(command_)) + " values");
-  refused(Answer::not_finite, "not finite");
-  refused(Answer::out_of_bounds, "out of the joints' bounds");
-  if (said == told_) {
+  if (inbox.count(Answer::other_publisher)) {
+    tell_value("refused publisher", publisher_name(refused_));
+  }
+  tell_value("time-outs", std::to_string(receiver_.timeouts()));
+  static constexpr std::pair<const char *, Answer> kRefused[] = {
+    {"refused: other publisher", Answer::other_publisher},
+    {"refused: wrong size", Answer::wrong_size},
+    {"refused: not finite", Answer::not_finite},
+    {"refused: out of bounds", Answer::out_of_bounds}};
+  for (const auto & [key, answer] : kRefused) {
+    tell_value(key, std::to_string(inbox.count(answer)));
+  }
+  if (status == status_) {
     return;
   }
-  std_msgs::msg::String message;
-  message.data = said;
-  publisher_->publish(message);
+  publisher_->publish(status);
+  std::string said = status.message;
+  for (const auto & value : status.values) {
+    said += "; " + value.key + " " + value.value;
+  }
   const auto logger = get_node()->get_logger();
-  if (state == State::fault && state != told_state_) {
-    RCLCPP_ERROR(logger, "%s", said.c_str());
-  } else if (state != told_state_) {
+  if (status.message != status_.message && status.level == Status::OK) {
     RCLCPP_INFO(logger, "%s", said.c_str());
-  } else {
+  } else if (status.message != status_.message) {
+    RCLCPP_WARN(logger, "%s", said.c_str());
+  } else {  // what is refused
     RCLCPP_WARN_THROTTLE(logger, *get_node()->get_clock(), 1000, "%s", said.c_str());
   }
-  told_state_ = state;
-  told_ = said;
+  status_ = status;
 }
 
 std::vector<std::string> FeedforwardController::names(

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "controller_interface/chainable_controller_interface.hpp"
+#include "diagnostic_msgs/msg/diagnostic_status.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "std_msgs/msg/float64_multi_array.hpp"
-#include "std_msgs/msg/string.hpp"
 
 #include "@NAME@/receiver.hpp"
 
@@ -20,8 +20,8 @@ namespace @NAME@
 ///
 /// States: <joint>/position and <joint>/velocity. Command: <joint>/effort. References, from a
 /// controller upstream or from one publisher at a time on ~/reference (Float64MultiArray), are
-/// what the parameter `reference` says: see Command in receiver.hpp. ~/receiver (String) says what
-/// the controller does, whom it hears and what it refused.
+/// what the parameter `reference` says: see Command in receiver.hpp. ~/status (DiagnosticStatus)
+/// says what the controller does, whom it hears and what it refused.
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
 public:
@@ -46,6 +46,7 @@ protected:
 
 private:
   using Message = std_msgs::msg::Float64MultiArray;
+  using Status = diagnostic_msgs::msg::DiagnosticStatus;
 
   bool read_settings(Settings & settings);
   const Values * chained_values();
@@ -64,11 +65,10 @@ private:
   rclcpp::Subscription<Message>::SharedPtr subscription_;
 
   // Of the thread that receives and tells; the control cycle has no part in them.
-  rclcpp::Publisher<std_msgs::msg::String>::SharedPtr publisher_;
+  rclcpp::Publisher<Status>::SharedPtr publisher_;
   rclcpp::TimerBase::SharedPtr timer_;
   Inbox::Publisher refused_{};  // the last publisher that was not heard
-  State told_state_ = State::waiting;
-  std::string told_;
+  Status status_;               // as it was told
 };
 
 }  // namespace @NAME@

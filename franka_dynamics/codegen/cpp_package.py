@@ -25,26 +25,8 @@ QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantit
 BRAKE_ACCELERATION = 10.0  # [rad/s^2] of a joint whose file states no limit
 DEVIATIONS_LEFT = 2.0  # standard deviations of each coefficient
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')
-# Where each file of cpp/ goes; @NAME@ and others in names and texts are replaced.
-_PLACES = {
-    'settings.hpp': 'include/@NAME@/settings.hpp',
-    'terms.hpp': 'include/@NAME@/terms.hpp',
-    'friction.hpp': 'include/@NAME@/friction.hpp',
-    'feedforward.hpp': 'include/@NAME@/feedforward.hpp',
-    'receiver.hpp': 'include/@NAME@/receiver.hpp',
-    'feedforward_controller.hpp': 'include/@NAME@/feedforward_controller.hpp',
-    'feedforward_controller.cpp': 'src/feedforward_controller.cpp',
-    'inverse_dynamics_solver.hpp': 'include/@NAME@/inverse_dynamics_solver.hpp',
-    'inverse_dynamics_solver.cpp': 'src/inverse_dynamics_solver.cpp',
-    'controller_plugins.xml': 'controller_plugins.xml',
-    'solver_plugins.xml': 'solver_plugins.xml',
-    'controllers.yaml': 'config/controllers.yaml',
-    'receiver.yaml': 'config/receiver.yaml',
-    'CMakeLists.txt': 'CMakeLists.txt',
-    'package.xml': 'package.xml',
-    'colcon.pkg': 'colcon.pkg',
-    'README.md': 'README.md',
-}
+# Where the files of cpp/ go, by suffix; @NAME@ and others in names and texts are replaced.
+_FOLDERS = {'.hpp': 'include/@NAME@/', '.cpp': 'src/', '.yaml': 'config/'}
 
 
 def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
@@ -86,10 +68,11 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
         'DECLARATIONS': '\n'.join(_declarations()),
         'BOUNDS': '\n'.join(_bounds()),
     }
-    folder = share_directory() / 'cpp'
     files = {
-        _filled(place, words): _filled((folder / source).read_text(encoding='utf-8'), words)
-        for source, place in _PLACES.items()
+        _filled(f'{_FOLDERS.get(path.suffix, "")}{path.name}', words): _filled(
+            path.read_text(encoding='utf-8'), words
+        )
+        for path in sorted((share_directory() / 'cpp').iterdir())
     }
     files[f'include/{name}/arm.hpp'] = _arm_header(description, name)
     files[f'include/{name}/equations.h'] = _equations_header(description)

@@ -11,13 +11,13 @@ import subprocess
 import sys
 import time
 
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from std_msgs.msg import String
 import yaml
 
 from franka_dynamics.arm.sampling import sample_states
@@ -350,9 +350,7 @@ class Senders:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         kept = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._node.create_subscription(
-            String, '/receiver/receiver', lambda message: self.said.append(message.data), kept
-        )
+        self._node.create_subscription(DiagnosticStatus, '/receiver/status', self._hear, kept)
 
     def start(self, name, offset):
         """Start a sender and wait until the receiver speaks of it."""
@@ -361,6 +359,10 @@ class Senders:
 
     def signal(self, name, number):
         self._processes[name].send_signal(number)
+
+    def _hear(self, status):
+        values = ', '.join(f'{one.key} {one.value}' for one in status.values)
+        self.said.append(f'{status.message}, {values}')
 
     def spin(self, seconds):
         end = time.monotonic() + seconds
@@ -409,13 +411,13 @@ def senders(built, request):
 @pytest.mark.parametrize('senders', [0.5], indirect=True)
 def test_another_publisher_is_refused_by_its_gid_and_named_until_the_first_is_gone(senders):
     senders.start('first', OFFSET)
-    senders.until('following: /first')
+    senders.until('following', 'publisher /first')
     senders.start('second', -OFFSET)
-    senders.until('following: /first', 'of /second')
+    senders.until('following', 'publisher /first', 'refused publisher /second')
     senders.spin(0.5)
     refused = time.monotonic()
     senders.signal('first', signal.SIGKILL)
-    senders.until('following: /second')
+    senders.until('following, publisher /second')
     senders.spin(0.5)
     times, effort = senders.end()
     assert far(effort, senders.held, 1.0)[times < refused].any()
@@ -428,16 +430,16 @@ def test_another_publisher_is_refused_by_its_gid_and_named_until_the_first_is_go
 @pytest.mark.parametrize('event', ['kill', 'restart', 0.1, 0.5, 2.0])
 def test_a_torque_ends_with_its_sender(senders, event):
     senders.start('first', OFFSET)
-    senders.until('following: /first')
+    senders.until('following, publisher /first')
     senders.spin(0.5)
     since = time.monotonic()
     if event in ('kill', 'restart'):
         senders.signal('first', signal.SIGKILL)
         if event == 'restart':
             senders.start('again', OFFSET)
-            senders.until('following: /again')
+            senders.until('following, publisher /again')
         else:
-            senders.until('holding')
+            senders.until('holding the arm')
         senders.spin(0.5)
     else:
         senders.signal('first', signal.SIGSTOP)
@@ -453,7 +455,7 @@ def test_a_torque_ends_with_its_sender(senders, event):
     step = np.nanmax(np.abs(np.diff(effort, axis=0)))
     print(f'{event}: largest step {step:.3f} N m, longest {1e3 * longest:.0f} ms without a sender')
     assert step <= 1.0 + ATOL
-    assert any('time-outs' in sentence for sentence in senders.said)
+    assert any('time-outs 1' in sentence for sentence in senders.said)
     assert longest < 1.0  # a busy machine's cycles come late; 0.05 s are due
     if event == 'kill':
         np.testing.assert_allclose(effort[-1], senders.held, rtol=0.0, atol=ATOL)
