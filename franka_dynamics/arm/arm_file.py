@@ -4,22 +4,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from .bodies import Body, InertiaAbout, Pose
 from .consistency import repaired, REPAIRS
-from .denavit_hartenberg import Convention, DHRow
-from .description import ArmDescription, Joint
-from .friction import Friction
+from .description import ArmDescription, ArmFields
 from .hand_file import available_hands, hand_file, is_file_name, load_hand, NO_HAND
 from .inertia import LinkInertia
 from .typed_file import FieldError, Positive, read_typed
 from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
-from ..typing import Array
 
 # Other names of shipped arms, which their joints carry: Franka's first arm was sold as Panda.
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
@@ -67,20 +64,12 @@ class InertialSet:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ArmFile:
+class ArmFile(ArmFields):
     """What an arm file holds; a description has one of its inertial sets."""
 
-    name: str
     title: str = ''
     source: str = ''
-    convention: Convention
-    joints: tuple[Joint, ...]
-    flange: DHRow = field(default_factory=DHRow)
     base: Pose | None = None
-    home: Array | None = None
-    rated_load: Positive | None = None
-    friction: Friction | None = None
-    simulated_friction: Friction | None = None
     default_set: str
     inertial_sets: dict[str, InertialSet]
 
@@ -184,20 +173,13 @@ def load(
     inertial = file.inertial_sets[chosen]
     try:
         description = ArmDescription(
-            name=file.name,
-            convention=file.convention,
-            joints=tuple(joints),
+            **{**file.shared(), 'joints': tuple(joints)},
             links=inertial.inertias(),
-            flange=file.flange,
             base=np.eye(4) if file.base is None else file.base.matrix(),
             base_link=inertial.base_inertia(),
-            home=file.home,
-            friction=file.friction,
-            simulated_friction=file.simulated_friction,
             inertial_set=chosen,
             source=inertial.source,
             hand=inertial.hand,
-            rated_load=file.rated_load,
             rounding=inertial.rounding or 0.0,
             file=str(path),
             repairs=inertial.repairs,

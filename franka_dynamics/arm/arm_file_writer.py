@@ -65,19 +65,12 @@ def arm_file_text(
         base_link=None if base_link is None else Body.of(base_link),
     )
     file = ArmFile(
-        name=description.name,
+        **description.shared(),
         title=title or description.name,
         source=origin,
-        convention=description.convention,
-        joints=description.joints,
-        flange=description.flange,
         base=None
         if np.array_equal(base, np.eye(4))
         else Pose(xyz=base[:3, 3], rpy=rpy_from_rotation(base[:3, :3])),
-        home=description.home,
-        rated_load=description.rated_load,
-        friction=description.friction,
-        simulated_friction=description.simulated_friction,
         default_set=name,
         inertial_sets={name: inertial},
     )

@@ -5,19 +5,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, KW_ONLY, replace
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .denavit_hartenberg import Convention, DHRow
-from .friction import FrictionModel
+from .friction import Friction
 from .inertia import LinkInertia
-from .typed_file import Bound, Effort, NotNegative
+from .typed_file import Bound, Effort, NotNegative, Positive
 from ..arrays import freeze, joint_values
 from ..errors import DescriptionError, InertiaError
 from ..spatial import JointKind, rigid_transform
+from ..typing import Array
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,26 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
-class ArmDescription:
+class ArmFields:
+    """Fields that arm files and descriptions share; `ArmDescription` documents them."""
+
+    name: str
+    convention: Convention
+    joints: tuple[Joint, ...]
+    _: KW_ONLY
+    flange: DHRow = field(default_factory=DHRow)
+    home: Array | None = None
+    rated_load: Positive | None = None
+    friction: Friction | None = None
+    simulated_friction: Friction | None = None
+
+    def shared(self) -> dict[str, Any]:
+        """Return these fields by their names."""
+        return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
+
+
+@dataclass(frozen=True, eq=False)
+class ArmDescription(ArmFields):
     """
     A serial arm: rows, inertias and limits, in the order from base to tip.
 
@@ -130,23 +151,16 @@ class ArmDescription:
 
     """
 
-    name: str
-    convention: Convention
-    joints: tuple[Joint, ...]
     links: tuple[LinkInertia, ...]
-    flange: DHRow = field(default_factory=DHRow)
+    _: KW_ONLY
     base: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
     base_link: LinkInertia | None = None
-    home: NDArray[np.float64] | None = None
-    friction: FrictionModel | None = None
     inertial_set: str = ''
     source: str = ''
     hand: str = 'none'
     rounding: float = 0.0
     file: str = ''
     repairs: tuple[str, ...] = ()
-    rated_load: float | None = None
-    simulated_friction: FrictionModel | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
