@@ -44,7 +44,6 @@ SLOWEST_FILES = (
     'ros/test_examples.py',
     'batch/test_batch_model.py',
     'identification/test_executors.py',
-    'control/test_contact.py',
     'examples/test_hand_guiding.py',
     'control/test_feedforward.py',
     'validation/test_fault_search.py',

@@ -48,14 +48,9 @@ class Replay(MeasuredTorques):
     )
     no_plots: bool = option('draw nothing', default=False)
     json: Path | None = json_option()
-    contact: bool = option(
-        "run the node's contact detection over the recording with the set that fits best,"
-        ' and print its alarms',
-        default=False,
-    )
     learn: Path | None = file_option(
-        "with --contact, for a recording that nobody touched: write the node's thresholds"
-        ' for this arm as a parameter file'
+        "for a recording that nobody touched: write the guard's bounds for this arm as a"
+        ' parameter file of the node'
     )
     require: float | None = option(
         'exit with 1 unless the best E is at most this [N m]', 'E', default=None
@@ -63,52 +58,51 @@ class Replay(MeasuredTorques):
 
     def run(self) -> int:
         """Print the table and the verdicts; exit 1 only if a required E is missed."""
-        from ..control.contact import replay_contact
+        from ..control.guard_replay import replay_guard
         from ..recordings.mounted import judge_mounted
         from ..recordings.replay import fit_all
         from ..report.replay import (
             alike,
-            contact_as_data,
-            contact_lines,
-            contact_parameters,
+            guard_parameters,
+            guard_sentence,
             plot_torques,
             replay_as_data,
         )
 
         if self.no_plots:
             self.refuse('--no-plots: the folder holds plots alone', 'output')
-        if not self.contact:
-            self.refuse('anything but --contact', 'learn')
         arms = self._candidates()
         with ProgressBar() as bar:
             # Friction belongs to the arm file, so all of its sets have the same.
             recording, motion, warnings = self.prepared(arms[0], bar)
             each = bar.track(arms, description='predicting')
             fits = fit_all(each, motion, gravity=self.gravity)
-            best, found = fits[0].arm, None
-            if self.contact:
-                found = replay_contact(
-                    best,
-                    recording.time,
-                    recording.q,
-                    recording.dq,
-                    recording.effort,
-                    gravity=self.gravity,
-                    progress=bar.follow('watching for contact'),
-                )
+            best = fits[0].arm
+            guarded = replay_guard(
+                best,
+                recording.time,
+                recording.q,
+                recording.dq,
+                recording.effort,
+                gravity=self.gravity,
+                progress=bar.follow('observing torques'),
+            )
         mounted = judge_mounted(fits, motion, gravity=self.gravity)
         others = alike(fits, motion, mounted)
         say_each(warnings, 'warning')  # before a verdict that they may make meaningless
         self._print(recording, motion, fits, others, mounted)
-        if found is not None:
-            say_each(contact_lines(found, best, recording.joint_names))
-            if self.learn is not None:
-                write_text(self.learn, contact_parameters(found, recording.source))
-                say(f"this arm's thresholds: {self.learn}; give it to the node by --params-file")
+        say(guard_sentence(guarded, recording.joint_names))
+        if self.learn is not None:
+            write_text(self.learn, guard_parameters(guarded, recording.source))
+            say(f"this arm's bounds: {self.learn}; give them to the node by --params-file")
         if self.json:
             data = replay_as_data(recording, motion, fits, others, warnings, mounted)
-            if found is not None:
-                data['contact'] = contact_as_data(found, recording.joint_names)
+            data['guard'] = {
+                'share': guarded.share,
+                'residual': guarded.residual,
+                'watched': guarded.watched,
+                'stopped': guarded.stopped,
+            }
             write_json(self.json, data)
         if not self.no_plots:
             title, path = (

@@ -3,12 +3,15 @@
 """
 Braking brings a moving arm to rest before its torque is taken back.
 
-A computed torque against the measured velocity: tau = M(q) a with a = -dq / T within the joints'
-acceleration limits, beside the gravity and Coriolis torque that were commanded all along. It needs
-no reference, only a state that is trusted.
+A computed torque against the measured velocity, tau = M(q) a with a = -dq / T within the joints'
+acceleration limits, beside gravity and Coriolis torque, and beside the residual: what the arm
+is seen to get too little of, by whatever the model does not know. It needs no reference, only a
+state that is trusted. `resting_torque` says which torque such an arm may be left with.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -16,20 +19,41 @@ from .terms import TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# [s] The velocity decays with it: thirty cycles of 1 ms, so that a delay of two costs no damping.
-_TIME_CONSTANT_S = 0.03
+# [s] The velocity decays with it: thirty cycles of 1 ms, so that a delay of two costs no damping;
+# and three times the age of the state, where that is more.
+_TIME_CONSTANT_S, _AGES = 0.03, 3.0
 _ACCELERATION = 10.0  # [rad/s^2] of a joint whose file states no limit; FR3's own
 REST_SPEED = 0.02  # [rad/s] of every joint: what an encoder's noise may look like
-_REST_SAMPLES = 5
+# At rest so many states in a row, each joint below twice that: gears ripple.
+_REST_SAMPLES = 20
 # [s] From 2.6 rad/s at 7.5 rad/s^2 it takes 0.35; whoever still moves then is being moved.
 LONGEST_BRAKING_S = 1.0
-# A brake takes energy out. Were it to put some in, the model or the velocity would be wrong.
-_MOST_ENERGY_GAIN, _LEAST_ENERGY_J = 1.5, 0.05
+# A brake takes energy out. Were it to put some in, the model or the velocity would be wrong. The
+# torque of before acts on for a while [s]; and where somebody pushes or lets go, the residual is
+# behind for as long as energy may be gained [s].
+_MOST_ENERGY_GAIN, _LEAST_ENERGY_J, _LATE_S, _GAINING_S = 1.5, 0.05, 0.05, 0.1
+# How fast the residual is followed where it grows and where it fades [1/s], and per age of the
+# state [1]: a late residual with a high gain would swing, and one that outlasts a push drives the
+# arm against it.
+_RESIDUAL_RATE, _FADING_RATE, _RESIDUAL_PER_AGE = 25.0, 100.0, 0.5
 
 
 class Braking:
     """
     One stop of one arm, from when it is asked for to rest.
+
+    Attributes
+    ----------
+    failure : str
+        Why it ended otherwise than at rest; empty unless it did.
+    holds : bool
+        Whether the arm is held at rest until `release`, as brakes would.
+    after_fault : bool
+        Whether the arm was to be held when braking began.
+    residual : ndarray, shape (n,)
+        What the joints are seen to get beyond what their motion needs, slowly followed [N m].
+    at_rest : bool
+        Whether the arm has come to rest.
 
     Parameters
     ----------
@@ -41,21 +65,37 @@ class Braking:
     def __init__(self, description: ArmDescription) -> None:
         limit = np.abs(description.limit('acceleration'))
         self._most = np.where(np.isfinite(limit), limit, _ACCELERATION)
+        self._zero = np.zeros(description.n)
+        self.begin()
+
+    def begin(self, residual: Array | None = None, *, hold: bool = False) -> None:
+        """Start with the next state; the residual is the guard's of now, shape (n,) [N m]."""
         self._began: float | None = None
-        self.failure = ''  # why it ended otherwise than at rest
-        self._energy = 0.0
+        self.failure = ''
+        self.holds = self.after_fault = hold
+        self.residual = self._zero if residual is None else residual
+        self.at_rest = False
+        self._energy = self._gaining = self._last = 0.0
         self._still = 0
 
-    def begin(self) -> None:
-        """Start with the next state."""
-        self._began, self.failure = None, ''
-        self._still = 0
+    def release(self) -> None:
+        """Let braking end once the arm is at rest."""
+        self.holds = False
 
-    def torque(self, stamp: float, q: Array, dq: Array, terms: TermModel) -> Array | None:
+    def torque(
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        terms: TermModel,
+        residual: Array | None = None,
+        age: float = 0.0,
+    ) -> Array | None:
         """
-        Return M(q) a, shape (n,) [N m], or None when braking is over.
+        Return M(q) a and what the residual asks for, shape (n,) [N m], or None when it is over.
 
-        It is over at rest, after LONGEST_BRAKING_S, or when the arm gains energy.
+        It is over at rest unless the arm is to be held, after LONGEST_BRAKING_S unless it is, or
+        when the arm gains energy.
 
         Parameters
         ----------
@@ -65,18 +105,84 @@ class Braking:
             A trusted state.
         terms : TermModel
             The torque terms in use.
+        residual : ndarray, shape (n,), optional
+            The guard's, of this state [N m]; none if not given.
+        age : float
+            How old the state is [s].
 
         """
         energy = 0.5 * float(dq @ terms.inertia(q, dq))
         if self._began is None:
-            self._began, self._energy = stamp, energy
-        self._still = self._still + 1 if np.abs(dq).max() < REST_SPEED else 0
-        if self._still >= _REST_SAMPLES:
-            return None
-        if stamp - self._began > LONGEST_BRAKING_S:
-            self.failure = f'it moves on after {LONGEST_BRAKING_S:g} s'
+            self._began = self._last = stamp
+        elapsed, self._last = stamp - self._last, stamp
+        residual = self._zero if residual is None else residual
+        late = _RESIDUAL_PER_AGE / max(age, 1e-3)
+        rate = np.where(
+            np.abs(residual) < np.abs(self.residual), min(_FADING_RATE, late), _RESIDUAL_RATE
+        )
+        self.residual = self.residual + np.minimum(1.0, elapsed * np.minimum(rate, late)) * (
+            residual - self.residual
+        )
+        self._still = self._still + 1 if np.abs(dq).max() < 2.0 * REST_SPEED else 0
+        self.at_rest = self.at_rest or self._still >= _REST_SAMPLES
+        since = stamp - self._began
+        if since < _LATE_S:
+            self._energy = max(self._energy, energy)
         elif energy > _MOST_ENERGY_GAIN * self._energy + _LEAST_ENERGY_J:
-            self.failure = 'it gains energy'
-        if self.failure:
+            self._gaining += elapsed
+            if self._gaining > _GAINING_S:
+                self.failure = 'it gains energy'
+        else:
+            self._gaining = 0.0
+        if since > LONGEST_BRAKING_S and not self.at_rest and not self.holds:
+            self.failure = f'it moves on after {LONGEST_BRAKING_S:g} s'
+        if self.failure or (self._still >= _REST_SAMPLES and not self.holds):
             return None
-        return terms.inertia(q, np.clip(-dq / _TIME_CONSTANT_S, -self._most, self._most))
+        decay = max(_TIME_CONSTANT_S, _AGES * age)
+        return terms.inertia(q, np.clip(-dq / decay, -self._most, self._most)) + self.residual
+
+
+# How well a torque must explain the one that holds the arm, in shares of the limit, without a load
+# that was not declared and with one; and such a load [kg].
+_FITS, _FITS_LOADED, _LEAST_LOAD_KG, _MOST_LOAD_KG = 0.10, 0.25, 0.3, 6.0
+
+
+def resting_torque(
+    held: Array, usual: Array, others: Iterable[Array], lever: Array, effort: Array
+) -> Array:
+    """
+    Return the torque at which an arm may be left, shape (n,) [N m].
+
+    Of `usual` and the others the one that is nearest to what holds the arm now, if it explains
+    that; else one of them with a load on the flange that does; else `usual`, which explains
+    nothing: what a person or a wall adds is no weight, and is not pushed against for ever.
+
+    Parameters
+    ----------
+    held : ndarray, shape (n,)
+        What holds the arm at rest [N m].
+    usual : ndarray, shape (n,)
+        What a sound model of a free arm leaves it with [N m].
+    others : iterable of ndarray, shape (n,)
+        What would hold it if the target were another [N m].
+    lever : ndarray, shape (n,)
+        Gravity torque per kilogram on the flange [N m/kg].
+    effort : ndarray, shape (n,)
+        Torque limits [N m].
+
+    """
+
+    def misfit(torque: Array) -> float:
+        return float((np.abs(held - torque) / effort).max())
+
+    plain = sorted((usual, *others), key=misfit)
+    if misfit(plain[0]) <= _FITS:
+        return plain[0]
+    square = float(lever @ lever)
+    for torque in plain:
+        load = float((held - torque) @ lever) / square if square > 1.0 else 0.0
+        if _LEAST_LOAD_KG <= abs(load) <= _MOST_LOAD_KG:
+            loaded = torque + load * lever
+            if misfit(loaded) <= _FITS_LOADED:
+                return loaded
+    return usual

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from .default_gains import home_pose
-from .gravity_monitor import GravityGuard
 from .oscillation import damping_rate
 from .reference import ReferencePoint, Trajectory
 from .settings import Settings, StateSource
@@ -34,8 +33,6 @@ class ControlLaw:
         The arm, without the settings' payload.
     settings : Settings
         The live parameters.
-    held_until_commanded : bool
-        As GravityGuard.
 
     Raises
     ------
@@ -44,28 +41,21 @@ class ControlLaw:
 
     """
 
-    def __init__(
-        self,
-        description: ArmDescription,
-        settings: Settings,
-        *,
-        held_until_commanded: bool = False,
-    ) -> None:
+    def __init__(self, description: ArmDescription, settings: Settings) -> None:
         settings.validate(description)
         self.description, self.settings = description, settings
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
-        # Whether an arm that is left must be left with its gravity torque.
-        self.holds_gravity = not settings.profile.receiver_adds_gravity and settings.terms.gravity
         # How fast kd takes a velocity away at home [1/s].
         self.damping_rate = (
-            damping_rate(self.terms.true.mass_matrix(home_pose(description)), self.kd)
+            damping_rate(
+                self.terms.true.mass_matrix(home_pose(description))
+                + settings.profile.rotor_inertia * np.eye(description.n),
+                self.kd,
+            )
             if self.kd.any()
             else 0.0
-        )
-        self.gravity_guard = GravityGuard(
-            settings, self.terms, held_until_commanded=held_until_commanded
         )
         self._most_error = [
             bound or np.inf for bound in settings.tracking_errors(description.n).tolist()

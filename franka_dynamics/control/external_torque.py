@@ -99,7 +99,7 @@ class MomentumObserver:
     Kalman filter of a momentum that is measured with white noise and a torque that walks at
     random (compare Wahrburg et al. 2018, "Motor-Current-Based Estimation of Cartesian Contact
     Forces and Torques for Robotic Manipulators and Its Application to Force Control", IEEE T-ASE
-    15(2)); of the gears' vibration it lets less through than one of first order that is as fast.
+    15(2)); it passes less of the gears' vibration than a filter of first order that is as fast.
     Returned in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied to the arm).
 
     Parameters
@@ -107,51 +107,73 @@ class MomentumObserver:
     model : PinocchioModel
         The arm with its payload, under its true gravity.
     friction : FrictionModel, optional
-        Friction tau_f that the measured torque contains; none if not given.
+        Friction tau_f that the torque contains; none if not given.
 
     """
 
     def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:
         self._model = model
-        self._friction = FrictionState(friction)
+        self._friction = None if friction is None else FrictionState(friction)
         self._still = np.zeros(model.description.n)
         self.restart()
 
     def restart(self) -> None:
         """Forget the past; the next state is the first."""
         self._last: tuple[float, Array] | None = None
-        self._torque = self._slope = self._still
-        self._friction.restart()
+        self._external = self._slope = self._still
+        self._changed = False
+        if self._friction is not None:
+            self._friction.restart()
 
-    def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array:
+    def forget_torque(self) -> None:
+        """Begin anew from no external torque."""
+        self._external, self._slope = 0.0 * self._external, 0.0 * self._slope
+
+    def go_on_from(self, other: MomentumObserver) -> None:
+        """Begin with another observer's estimate: its model has changed, the arm has not."""
+        self._external, self._slope = other._external, other._slope
+        self._changed = True
+
+    def update(
+        self, stamp: float, q: Array, dq: Array, torque: Array, gravity: Array | None = None
+    ) -> Array:
         """
-        Return the external torque in FCI's sign, shape (n,) [N m].
+        Return the external torque in FCI's sign, of the shape of `torque` [N m].
 
         Parameters
         ----------
         stamp : float
             Stamp of the state [s]; a step back or a gap of more than 50 ms restarts the observer.
-        q, dq, effort : ndarray, shape (n,)
-            Position, velocity and measured link-side torque, gravity included.
+        q, dq : ndarray, shape (n,)
+            Position and velocity.
+        torque : ndarray, shape (n,) or (k, n)
+            The joints' torque, gravity included: the measured one, or several that are each
+            compared with the motion.
+        gravity : ndarray, shape (n,), optional
+            g(q), where the caller has it.
 
         """
         model, data = self._model.model, self._model.data
-        self._friction.follow(stamp, q)
-        gravity = pin.computeGeneralizedGravity(model, data, q).copy()
+        if gravity is None:
+            gravity = pin.computeGeneralizedGravity(model, data, q).copy()
         # M dq by one recursion instead of M: the torque that would accelerate the arm by dq.
         momentum = pin.rnea(model, data, q, self._still, dq) - gravity
-        rate = effort + pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity
-        rate -= self._friction.torque(dq)
+        rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity)
+        if self._friction is not None:
+            self._friction.follow(stamp, q)
+            rate = rate - self._friction.torque(dq)
         last, self._last = self._last, (stamp, momentum)
-        if last is None or not 0.0 <= stamp - last[0] <= LONGEST_STEP_S:
-            self._torque = self._slope = self._still
-        else:
-            elapsed = stamp - last[0]
-            # What the momentum lacks is what acts from outside. Implicit, so always stable.
-            lacks = elapsed * (rate - self._torque) - (momentum - last[1])
-            step = BANDWIDTH * elapsed
-            self._slope = (self._slope + BANDWIDTH**2 * lacks) / (
-                1.0 + 2.0 * DAMPING * step + step * step
-            )
-            self._torque = self._torque + elapsed * self._slope
-        return self._torque
+        if self._changed:
+            self._changed = False
+            return self._external
+        elapsed = -1.0 if last is None else stamp - last[0]
+        if last is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
+            # As if the arm did not accelerate: exact at rest, forgotten in 20 ms in motion.
+            self._external, self._slope = rate, np.zeros_like(rate)
+            return self._external
+        # The filter is stepped implicitly, so it is stable for any step.
+        step = BANDWIDTH * elapsed
+        lacks = elapsed * (rate - self._external) - (momentum - last[1])
+        self._slope = (self._slope + BANDWIDTH**2 * lacks) / (1.0 + 2.0 * DAMPING * step + step**2)
+        self._external = self._external + elapsed * self._slope
+        return self._external

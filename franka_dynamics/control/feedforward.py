@@ -15,18 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from .braking import Braking, REST_SPEED
+from .braking import Braking, REST_SPEED, resting_torque
 from .control_law import ControlLaw
 from .cycle_result import Counters, Cycle, Mode
 from .fault_latch import ClearedBy, FaultLatch
-from .gravity_monitor import FirstTorque, GravityEvidence
+from .guard import FirstTorque, Guard, GuardLimits
 from .limits import all_finite, CommandOutput, LimitedTorque
 from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
 from .reference import ReferencePoint, ReferenceSource, ReferenceState, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings
-from .status import COMMANDING, ControllerStatus
 from .streaming import is_streamed
 from .supervision import Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
@@ -90,6 +89,7 @@ class FeedforwardController:
         *,
         crosscheck: RunningCrosscheck | None = None,
         held_until_commanded: bool = False,
+        guard: GuardLimits | None = None,
     ) -> None:
         supervision = supervision or SupervisionLimits()
         self.description = description
@@ -104,10 +104,10 @@ class FeedforwardController:
         self.output = CommandOutput(self._effort, description.limit('effort_rate'))
         self._braking = Braking(description)
         self._zero = np.zeros(description.n)
-        self._last_gravity = self._zero  # the part of the last torque that held the arm
+        self._age = 0.0  # of the latest state [s]
         self._latest: tuple[float, Array, Array] | None = None
         self._arrival = 0.0
-        self._stop_goal, self._stop_holds = self._zero, False
+        self._stop_goal = self._zero
         self._stopped_by_state = False
         self._rest: Array | None = None  # where the arm was left by the last stop
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
@@ -115,8 +115,11 @@ class FeedforwardController:
         self._swings = OscillationWatch(self._effort)
         self._feedback: Array | None = None  # of the last command, until it was watched
         self._before: tuple[ControlLaw, ReferenceSource] | None = None  # until just now
-        self._first_torque = FirstTorque.RAMPED
+        self.guard = Guard(description, guard)
+        self._first_torque = FirstTorque.NOT_YET
+        self._waits_for = ''  # why the guard allows no first torque yet
         self._law = self.prepare(settings or Settings())
+        self.guard.use(self._law.terms)
 
     @property
     def settings(self) -> Settings:
@@ -129,28 +132,30 @@ class FeedforwardController:
         return self._law.terms
 
     @property
-    def gravity_evidence(self) -> GravityEvidence:
-        """Who carries the arm, as its measurements show."""
-        return self._law.gravity_guard.evidence
+    def holding(self) -> bool:
+        """Whether the arm is at rest after a fault and held there."""
+        return self.mode is Mode.BRAKING and self._braking.holds and self._braking.at_rest
+
+    @property
+    def waits_for(self) -> str:
+        """Why the guard allows no first torque yet, or an empty string."""
+        return self._waits_for if self.mode is Mode.SILENT and self.enabled else ''
 
     @property
     def gain_warning(self) -> str:
-        """
-        What kd must be expected to do with states of the measured rate and age, or an empty text.
+        """Why the gains in use swing at the present rate and age of states; empty if not."""
+        return self._unstable_gains(self._law)
 
-        The model has no rotors: an arm with theirs bears more.
-        """
-        supervisor, rate = self.supervisor, self._law.damping_rate
-        aged = supervisor.limits.max_state_age > 0.0 and supervisor.age > 0.0
-        late = max(0.5 * supervisor.period, supervisor.age if aged else 0.0) + (
-            0.5 * supervisor.period
-        )
-        if not rate * late > MOST_PHASE:
+    def _unstable_gains(self, law: ControlLaw) -> str:
+        """Return why gains would swing at the measured rate and age of the states, if so."""
+        half_period = 0.5 * self.supervisor.period
+        late = max(half_period, self.supervisor.typical_age) + half_period
+        if not law.damping_rate * late > MOST_PHASE:
             return ''
         return (
-            f'kd takes velocities away at {rate:.0f} 1/s, and torques are {1e3 * late:.1f} ms '
-            'late: by the model the arm swings without end; less than '
-            f'{MOST_PHASE / (rate * late):.2g} of kd would not'
+            f'kd takes velocities away at {law.damping_rate:.0f} 1/s, and torques are '
+            f'{1e3 * late:.1f} ms late: the arm would swing without end; use at most '
+            f'{MOST_PHASE / (law.damping_rate * late):.2g} of this kd, or send states faster'
         )
 
     # Settings ----------------------------------------------------------------------------------
@@ -182,13 +187,15 @@ class FeedforwardController:
         Raises
         ------
         SettingsError
-            As require_usable.
+            As require_usable, or if the gains would swing.
 
         """
         self.require_usable(settings)
-        return ControlLaw(
-            self.description, settings, held_until_commanded=self._held_until_commanded
-        )
+        law = ControlLaw(self.description, settings)
+        swings = self._unstable_gains(law)
+        if swings:
+            raise SettingsError(f'{swings}.')
+        return law
 
     def use(self, law: ControlLaw) -> None:
         """
@@ -198,6 +205,7 @@ class FeedforwardController:
         """
         self._note_change()
         before, self._law = self._law, law
+        self.guard.use(law.terms)
         self.faults.settings_changed(law.settings.changed_from(before.settings))
         if law.has_gains and not before.has_gains:
             # Where the arm was held before its gains were taken away is nobody's desire any more.
@@ -220,14 +228,15 @@ class FeedforwardController:
     def reset(self) -> None:
         """Forget the stream of states and what it showed; the next state is the first."""
         self.supervisor.reset()
-        self._law.gravity_guard.restart()
+        self.guard.restart()
+        if self.output.last is not None:
+            self.guard.commanded(self.output.last)
 
     @property
     def ready(self) -> bool:
         """Whether a trusted state would be answered with a torque, were this enabled."""
         return not self.conflict and (
-            self.output.last is not None
-            or self._law.gravity_guard.first_torque() is not FirstTorque.NOT_YET
+            self.output.last is not None or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
 
     def cycle(
@@ -247,6 +256,8 @@ class FeedforwardController:
         [N m], where the driver gives one. The arrays are kept and must not change afterwards.
         """
         self._arrival = arrival
+        if effort is not None and bool(np.isnan(effort).all()):
+            effort = None  # hardware without an effort interface is read so
         if effort is not None and not all_finite(effort):
             joint = int(np.flatnonzero(~np.isfinite(effort))[0])
             return Cycle(
@@ -267,11 +278,11 @@ class FeedforwardController:
         terms = self._law.terms
         terms.follow(stamp, q)
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
-        if self.mode is not Mode.RUNNING:
+        counted = age is not None and self.supervisor.limits.max_state_age > 0.0
+        self._age = max(age, 0.0) if counted and age is not None else 0.0
+        if self.mode is Mode.SILENT:
             self._forget_if_moved(q)
-            self._watch_gravity(
-                Cycle(observation, stamp, q, dq, effort, gravity, previous=self.output.last)
-            )
+        self.guard.observe(stamp, q, dq, effort, gravity, age=self._age)
         reference = self.reference.sample(stamp) if observation.trusted else None
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
         previous, limited = self.output.last, None
@@ -280,6 +291,10 @@ class FeedforwardController:
                 deviation = self._law.astray(q, reference.q)
                 if deviation:
                     self.inhibit(deviation, ClearedBy.ACKNOWLEDGEMENT)
+            if self.mode is Mode.RUNNING:
+                wrong = self.guard.judge(None if reference is None else reference.dq)
+                if wrong:
+                    self.inhibit(wrong, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
         return Cycle(
             observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous, limited
@@ -289,14 +304,13 @@ class FeedforwardController:
         """
         Learn from a cycle what only the next one needs; to be called once its command is out.
 
-        Counts, and refuses to go on adding gravity where the arm shows that it needs none.
+        Counts, looks for gains that swing, and offers the state to the cross-check.
         """
         if cycle.gravity is None or cycle.coriolis is None:
             return
         if cycle.limited is not None:
             self.counters.count(cycle.limited, self._effort)
             self._watch_swings(cycle.stamp)
-            self._watch_gravity(cycle)
         self.crosscheck.offer(cycle, self.terms)
 
     def check_models(self, lock: AbstractContextManager[Any]) -> None:
@@ -374,21 +388,16 @@ class FeedforwardController:
         """The fault that keeps this silent, or an empty text."""
         return self.faults.reason
 
-    def status(self) -> ControllerStatus:
-        """Return what this does, why, and what would let it command again."""
-        fault, supervisor = self.faults.reason, self.supervisor
-        if fault:
-            return ControllerStatus(self.mode, fault, self.faults.cleared_by, True)
-        if self.mode is Mode.RUNNING:
-            return ControllerStatus(self.mode, COMMANDING, '', False)
-        state = f'{supervisor.condition.value}: {supervisor.reason}'
-        wait = 'wait until the states are trusted' if self.enabled else 'activate the node'
-        return ControllerStatus(self.mode, self.stop_reason or state, wait, False)
-
     @property
-    def holds_gravity(self) -> bool:
-        """Whether the last stop sequence ends, or ended, at the gravity torque."""
-        return self._stop_holds
+    def stop_ends(self) -> str:
+        """Where the last stop sequence ended, and what follows from that, in words."""
+        if not self._stop_goal.any():
+            return 'the stop sequence has ended at zero torque'
+        return (
+            'the stop sequence has ended at the torque that held the arm, which fits it only '
+            'where it stands now. It will drift and then fall unless somebody takes over: brake '
+            'it, activate the node again, or let the receiver time out'
+        )
 
     @property
     def latest(self) -> tuple[float, Array, Array] | None:
@@ -410,25 +419,25 @@ class FeedforwardController:
     def disable(self, reason: str, *, brake: bool = True) -> None:
         """Stop, and stay silent until enabled again."""
         self.enabled = False
+        self._braking.release()
         self.stop(reason, brake=brake)
 
-    def stop(self, reason: str, *, to_zero: bool = False, brake: bool = True) -> None:
+    def stop(self, reason: str, *, brake: bool = True, hold: bool = False) -> None:
         """
         Take the torque back: braking first if the arm moves, then by the stop sequence.
 
         Braking needs states that are trusted and so goes on with the cycles; the stop sequence
-        needs none. It ends at the target's own resting torque, or at zero where that would be
-        wrong because somebody else carries the arm.
+        needs none. It ends at the torque that holds the arm at rest.
 
         Parameters
         ----------
         reason : str
             What is logged and diagnosed.
-        to_zero : bool
-            Whether the torque must go, because somebody else carries the arm; then nothing
-            brakes.
         brake : bool
             Whether to brake at all.
+        hold : bool
+            Whether to brake an arm at rest too, and to hold it at rest until the fault is
+            cleared or the controller disabled.
 
         """
         if self.mode is Mode.RUNNING and self._latest is not None:
@@ -436,18 +445,15 @@ class FeedforwardController:
         if self.mode is Mode.RUNNING and self.output.last is None:
             self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
         elif self.mode is Mode.RUNNING:
-            self._stop_holds = self._law.holds_gravity and not to_zero
             self.stop_reason = reason
             self.counters.stops += 1
-            if brake and not to_zero and self._moves_and_is_trusted():
+            self._braking.begin(self.guard.command_residual, hold=hold)
+            self.guard.end()
+            if brake and self._is_trusted() and (hold or self._moves()):
                 self.mode = Mode.BRAKING
-                self._braking.begin()
             else:
                 self._begin_stop_sequence()
-        elif self.mode is Mode.BRAKING and (
-            to_zero or not brake or self.supervisor.condition not in _BRAKING
-        ):
-            self._stop_holds = self._stop_holds and not to_zero
+        elif self.mode is Mode.BRAKING and not (brake and self._is_trusted()):
             self.stop_reason += f'; not braked to rest: {reason}'
             self._begin_stop_sequence()
 
@@ -456,12 +462,16 @@ class FeedforwardController:
         reason: str,
         until: ClearedBy,
         *,
-        to_zero: bool = False,
         touched_by: frozenset[str] = frozenset(),
     ) -> None:
-        """Latch a fault: stop, and stay silent until it is cleared as `until` says."""
+        """
+        Latch a fault: brake, and command nothing more until it is cleared as `until` says.
+
+        Where a person may clear it, the arm is held at rest meanwhile, as long as its states are
+        trusted. Other faults (another sender, models that differ) end in silence.
+        """
         self.faults.latch(reason, until, touched_by)
-        self.stop(reason, to_zero=to_zero)
+        self.stop(reason, hold=until <= ClearedBy.ACKNOWLEDGEMENT)
 
     def clear_fault(self) -> tuple[bool, str]:
         """Acknowledge the latched fault; return whether there is none now, and a sentence."""
@@ -482,20 +492,40 @@ class FeedforwardController:
         if self.output.last is None or np.array_equal(self.output.last, self._stop_goal):
             self.mode = Mode.SILENT
             return None
-        return self.output.step(self._stop_goal, elapsed)
+        torque = self.output.step(self._stop_goal, elapsed)
+        self.guard.commanded(torque)
+        return torque
 
     def _begin_stop_sequence(self) -> None:
-        goal = self._last_gravity if self._stop_holds else self._zero
-        self._stop_goal = self.output.clipped(goal)
+        self._stop_goal = self.output.clipped(self._resting_torque())
         self._rest = self._latest[1] if self._latest is not None else None
         self.mode = Mode.STOPPING
 
-    def _moves_and_is_trusted(self) -> bool:
-        return (
-            self._latest is not None
-            and self.supervisor.condition in _BRAKING
-            and bool(np.abs(self._latest[2]).max() > REST_SPEED)
+    def _resting_torque(self) -> Array:
+        """Return the torque at which the arm may be left now."""
+        if self._latest is None:
+            return self._zero
+        q, terms = self._latest[1], self._law.terms
+        if terms.adds_gravity and not self._braking.after_fault:
+            return self._zero  # the target carries the arm
+        gravity = terms.gravity(q)
+        ours = self._law.gravity(q, gravity)
+        residual = (
+            self._braking.residual if self.mode is Mode.BRAKING else self.guard.command_residual
         )
+        return resting_torque(
+            terms.gravity_left_to_us(q, gravity) + residual,
+            ours,
+            (self._zero, gravity),
+            -terms.true.jacobian(q)[:3].T @ terms.true.model.gravity.linear,
+            self._effort,
+        )
+
+    def _is_trusted(self) -> bool:
+        return self._latest is not None and self.supervisor.condition in _BRAKING
+
+    def _moves(self) -> bool:
+        return self._latest is not None and bool(np.abs(self._latest[2]).max() > REST_SPEED)
 
     def _state_fault(self, condition: Condition, reason: str) -> None:
         """Stop because of the states; latch what no sound driver sends, and what comes often."""
@@ -530,13 +560,30 @@ class FeedforwardController:
             if not (self.mode is Mode.BRAKING and condition is Condition.TOO_SLOW):
                 self._state_fault(condition, f'{condition.value}: {observation.reason}')
             return self.mode is Mode.BRAKING and observation.valid
-        if self.mode is Mode.SILENT and self.enabled and not self.conflict:
-            self._first_torque = self._law.gravity_guard.first_torque()
-            if self._first_torque is not FirstTorque.NOT_YET or self.output.last is not None:
-                self._begin()
+        if self.enabled and not self.conflict:
+            if self.holding:
+                self._begin(self._latest)
+            elif self.mode is Mode.SILENT:
+                self._first_torque, self._waits_for = self._may_begin()
+                if self._first_torque is not FirstTorque.NOT_YET:
+                    self._begin(self._latest)
         return self.mode in (Mode.RUNNING, Mode.BRAKING)
 
-    def _begin(self) -> None:
+    def _may_begin(self) -> tuple[FirstTorque, str]:
+        """Return how commanding may begin, and why not yet."""
+        if self.output.last is not None and self._moves():
+            # Our torque acts on a moving arm: an arm that is wrong is braked, one that is let
+            # alone is not.
+            return FirstTorque.RAMPED, ''
+        swings = self._unstable_gains(self._law)
+        if swings:
+            return FirstTorque.NOT_YET, swings
+        return self.guard.first_torque(
+            braked_until_commanded=self.settings.profile.braked_until_commanded,
+            held_until_commanded=self._held_until_commanded,
+        )
+
+    def _begin(self, state: tuple[float, Array, Array] | None) -> None:
         """Start commanding."""
         self.mode, self.stop_reason = Mode.RUNNING, ''
         self.faults.restarts += self._stopped_by_state
@@ -545,6 +592,8 @@ class FeedforwardController:
         self._before = None
         self._swings.restart()
         self.reference.clear()
+        if state is not None:
+            self.guard.begin(state[0], state[1])
 
     def _forget_if_moved(self, q: Array) -> None:
         """Begin as if for the first time where somebody has moved the arm meanwhile."""
@@ -552,18 +601,10 @@ class FeedforwardController:
             self.mode is Mode.SILENT
             and self._rest is not None
             and self.output.last is not None
-            and self._law.holds_gravity
             and np.abs(q - self._rest).max() > _MOVED_SINCE
         ):
             self.output.last = None
-            self._law.gravity_guard.restart()
-
-    def _watch_gravity(self, cycle: Cycle) -> None:
-        conflict = self._law.gravity_guard.add(cycle, running=self.mode is Mode.RUNNING)
-        if conflict is not None:
-            self.inhibit(
-                conflict.reason, ClearedBy.SETTINGS, to_zero=True, touched_by=conflict.touched_by
-            )
+            self.guard.restart()
 
     def _command(
         self,
@@ -577,13 +618,11 @@ class FeedforwardController:
     ) -> LimitedTorque | None:
         law = self._law
         if self.mode is Mode.BRAKING:
-            brake = self._braking.torque(stamp, q, dq, law.terms)
+            brake = self._brake(stamp, q, dq)
             if brake is None:
-                if self._braking.failure:
-                    self.stop_reason += f'; not braked to rest: {self._braking.failure}'
-                self._begin_stop_sequence()
                 return None
-            ours = law.gravity(q, gravity)
+            # Also where gravity is switched off: what is braked must not fall.
+            ours = law.terms.gravity_left_to_us(q, gravity)
             desired = ours + coriolis + brake
         else:
             if law.has_gains and reference is None:
@@ -609,5 +648,15 @@ class FeedforwardController:
             self.stop('the limited torque is not finite', brake=False)
             return None
         self.output.take(limited.torque, stamp)
-        self._last_gravity = ours
+        self.guard.commanded(limited.torque)
         return limited
+
+    def _brake(self, stamp: float, q: Array, dq: Array) -> Array | None:
+        """Return what brakes or holds the arm, shape (n,) [N m]; None where that has ended."""
+        braking, law = self._braking, self._law
+        torque = braking.torque(stamp, q, dq, law.terms, self.guard.command_residual, self._age)
+        if torque is None:
+            if braking.failure:
+                self.stop_reason += f'; not braked to rest: {braking.failure}'
+            self._begin_stop_sequence()
+        return torque

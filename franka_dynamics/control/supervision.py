@@ -106,6 +106,7 @@ class StateSupervisor:
         self._good = 0
         self._forgiven = False
         self._periods: deque[float] = deque(maxlen=_RATE_WINDOW)
+        self._ages: deque[float] = deque(maxlen=_RATE_WINDOW)
         self._order: deque[bool] = deque(maxlen=ORDER_WINDOW)
         self._behind = 0
         self.motion.forget()
@@ -115,6 +116,13 @@ class StateSupervisor:
         """Median stamp difference of the latest messages [s]; 0 while unknown."""
         # The median, so that one gap is a gap and not a slow topic.
         return sorted(self._periods)[len(self._periods) // 2] if self._periods else 0.0
+
+    @property
+    def typical_age(self) -> float:
+        """Median age of the latest states [s]; 0 while unknown, or where ages are not judged."""
+        if not (self._ages and self.limits.max_state_age > 0.0):
+            return 0.0
+        return max(0.0, sorted(self._ages)[len(self._ages) // 2])
 
     @property
     def rate(self) -> float:
@@ -204,6 +212,7 @@ class StateSupervisor:
 
     def _first(self, stamp: float, q: Array, arrival: float) -> Observation:
         self._periods.clear()
+        self._ages.clear()
         self._order.clear()
         self._good = self._behind = 0
         self.motion.forget()
@@ -217,6 +226,8 @@ class StateSupervisor:
         self._behind = 0
         self.stamp, self.position, self._arrival = stamp, q, arrival
         self._clock_arrival, self._held_age = self._clock_now, self.age
+        if self.age == self.age:  # known, so no NaN
+            self._ages.append(self.age)
 
     def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
         """Tell a reset clock from a second publisher from a stray late message."""

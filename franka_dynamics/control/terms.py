@@ -111,14 +111,15 @@ class TermModel:
         loaded = description.with_payload(settings.payload_inertia())
         self.description = description
         self.loaded = loaded
+        self.profile = settings.profile
         self.gravity_vector = tuple(settings.gravity_vector)
         self.true = PinocchioModel(loaded, settings.gravity_vector)
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
         self._zero = np.zeros(description.n)
         known = loaded if settings.payload_known_to_robot else description
         same = known is loaded and tuple(settings.gravity_vector) == GRAVITY
-        self._adds_gravity = settings.profile.receiver_adds_gravity
-        self.receiver = PinocchioModel(known, GRAVITY) if self._adds_gravity and not same else None
+        self.adds_gravity = self.profile.receiver_adds_gravity
+        self.receiver = PinocchioModel(known, GRAVITY) if self.adds_gravity and not same else None
         self._friction = (
             None if description.friction is None else FrictionFeedforward(description.friction)
         )
@@ -135,7 +136,7 @@ class TermModel:
         Exactly zero for a target that compensates gravity, unless the base is inclined or the
         payload is unknown to it.
         """
-        if not self._adds_gravity:
+        if not self.adds_gravity:
             return gravity
         if self.receiver is None:
             return self._zero

@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .elements import save, torque_figure
 from .table import Cell, Head, plain, Table
-from ..arm import ArmDescription
 from ..arm.hand_file import NO_HAND
-from ..control.contact import ContactLimits, ContactReplay, LEARNING_MARGIN, learnt, origin
+from ..control.guard_replay import GuardReplay, LEARNING_MARGIN, learnt
 from ..recordings.mounted import MountedVerdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
@@ -175,48 +174,28 @@ def plot_torques(
     save(figure, path)
 
 
-def contact_lines(
-    found: ContactReplay, arm: ArmDescription, joint_names: Sequence[str]
-) -> Iterator[str]:
-    """Yield a sentence on the whole, one on the thresholds, and a line per contact."""
-    count = len(found.contacts)
-    yield (
-        f'Contact: {count or "no"} alarm{"s" * (count != 1)} in {found.watched:.1f} s; at most '
-        f'{found.largest_share:.0%} of a threshold was used '
-        f'({joint_names[int(found.shares.argmax())]}). The thresholds are '
-        f'{origin(arm, ContactLimits())}.'
+def guard_sentence(found: GuardReplay, joint_names: Sequence[str]) -> str:
+    """Return what the node's guard would have seen along the recording."""
+    shares = ', '.join(
+        f'{name} {share:.0%}' for name, share in zip(joint_names, found.share.tolist())
     )
-    for contact in found.contacts:
-        yield (
-            f'  {contact.stamp:9.3f} s  {joint_names[contact.joint]}  {contact.peak:.2f} N m, '
-            f'{contact.share:.0%} of its threshold, link {contact.link} or beyond'
-        )
+    verdict = (
+        f'it would have stopped the arm after {found.stopped:.1f} s: learn bounds for this arm '
+        '(--learn FILE) if nobody touched it and nothing is undeclared'
+        if found.stopped >= 0.0
+        else 'it would not have stopped the arm'
+    )
+    return (
+        f"The guard's largest residuals in {found.watched:.1f} s, as shares of its bounds: "
+        f'{shares}; {verdict}.'
+    )
 
 
-def contact_as_data(found: ContactReplay, joint_names: Sequence[str]) -> dict[str, Any]:
-    """Return the same for `json_text`; times in s, torques in N m."""
-    return {
-        'watched': found.watched,
-        'largest_share': found.largest_share,
-        'shares': found.shares,
-        'alarms': [
-            {
-                'time': contact.stamp,
-                'joint': joint_names[contact.joint],
-                'peak': contact.peak,
-                'share': contact.share,
-                'link': contact.link,
-            }
-            for contact in found.contacts
-        ],
-    }
-
-
-def contact_parameters(found: ContactReplay, source: str) -> str:
-    """Return the node's parameters, learnt from a recording that nobody touched, as YAML."""
-    factors = learnt(found).joint_factors
+def guard_parameters(found: GuardReplay, source: str) -> str:
+    """Return the guard's parameters, learnt from a recording that nobody touched, as YAML."""
+    factors = list(learnt(found).joint_factors)
     return (
         f'# Learnt from {source} ({found.watched:.0f} s that nobody touched): {LEARNING_MARGIN:g} '
-        'times the most that each joint\n# had of its default threshold, and at least the '
-        f'default.\n/**:\n  ros__parameters:\n    contact:\n      joint_factors: {list(factors)}\n'
+        "times each joint's\n# largest residual as a share of its default bound, and at least 1.\n"
+        f'/**:\n  ros__parameters:\n    guard:\n      joint_factors: {factors}\n'
     )

@@ -14,13 +14,11 @@ import numpy as np
 
 from .external_watch import ExternalWatch
 from .rivals import CommandWatch
-from ..control.contact import LOAD_WARNING_KG, origin
 from ..control.cycle_result import Durations, Mode
 from ..control.feedforward import FeedforwardController
-from ..control.gravity_monitor import GravityState
 from ..control.possible_motion import Condition
 
-_NO_GRAVITY = 0.01  # share of g(q) that a command of the other terms may seem to carry
+_NEAR_BOUND = 0.8  # share of a bound of the guard that is worth a warning
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
     DiagnosticStatus.WARN,
@@ -139,16 +137,11 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.publish(
             self._joint_states(),
             self._command(),
-            self._gravity(),
+            self._guard(),
             self._models(),
-            self._contact_status(),
             self._wrench_status(),
             self._limits(),
         )
-
-    def publish_contact(self) -> None:
-        """Publish the contact alone, when it begins or ends."""
-        self.publish(self._contact_status())
 
     def _joint_states(self) -> DiagnosticStatus:
         supervisor = self._controller.supervisor
@@ -182,12 +175,20 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
         counters = controller.counters
-        status = controller.status()
-        level, message = ERROR if status.faulty else WARN, status.reason
-        if status.mode is Mode.RUNNING and not status.faulty:
-            refused = f'reference refused: {self._refused}' if self._refused else ''
-            warning = refused or controller.gain_warning
-            level, message = (WARN, warning) if warning else (OK, status.reason)
+        conflict = controller.conflict  # which the cycle's thread may change meanwhile
+        if conflict:
+            level, message = ERROR, conflict
+        elif controller.mode is Mode.RUNNING:
+            level, message = (
+                (WARN, f'reference refused: {self._refused}')
+                if self._refused
+                else (WARN, warning)
+                if (warning := controller.gain_warning)
+                else (OK, 'torques are published')
+            )
+        else:
+            level = WARN
+            message = controller.stop_reason or 'waiting for a state to be trusted'
         shares = {
             f'largest share of limit, {name} [%]': 100.0 * float(share)
             for name, share in zip(controller.description.joint_names, counters.largest_share)
@@ -197,8 +198,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             level,
             message,
             {
-                'mode': status.mode.value,
-                'status': str(status),
+                'mode': controller.mode.value,
                 'target': controller.settings.target,
                 'published': counters.commands,
                 'cut by torque limit': counters.cut_by_limit,
@@ -218,29 +218,34 @@ class FeedforwardDiagnostics(StatusPublisher):
             },
         )
 
-    def _gravity(self) -> DiagnosticStatus:
+    def _guard(self) -> DiagnosticStatus:
         controller = self._controller
-        evidence = controller.gravity_evidence
-        expected = controller.settings.profile.receiver_adds_gravity
-        level, message = OK, f'{evidence.state.value}: {evidence.sentence}'
-        compensated = evidence.state is GravityState.COMPENSATED
-        if expected and compensated and abs(evidence.commanded) < _NO_GRAVITY:
-            message = 'The robot carries itself; we add nothing.'
-        if expected and evidence.state is GravityState.UNCOMPENSATED:
+        guard, names = controller.guard, controller.description.joint_names
+        shares, largest = guard.shares, guard.largest
+        joint = int(shares.argmax())
+        level, message = OK, 'the arm does what the model says'
+        if controller.waits_for:
+            level, message = WARN, f'no torque yet: {controller.waits_for}'
+        elif controller.holding:
+            level, message = ERROR, 'the arm is held at rest until the fault is cleared'
+        elif shares[joint] > _NEAR_BOUND:
             level = WARN
-            message = (
-                f'target {controller.settings.target} should carry the arm, but nobody '
-                f'does: {evidence.sentence}'
-            )
+            message = f'{names[joint]} is near its bound ({shares[joint]:.0%} of it)'
+        if level is OK and controller.settings.profile.receiver_adds_gravity:
+            message += '; the robot carries itself, and we add no gravity'
+            if controller.terms.receiver is not None:
+                message = 'the arm does what the model says; we add what the robot does not carry'
         return self.status(
-            'Gravity compensation',
+            'Guard',
             level,
             message,
             {
-                'state': evidence.state.value,
-                'commanded by us [%]': 100.0 * evidence.commanded,
-                'added by others [%]': 100.0 * evidence.added,
-                'seen to act [%]': 100.0 * evidence.acting,
+                'effort': 'measured' if guard.measured else 'not measured',
+                'friction': 'taken out' if guard.takes_friction_out else 'not taken out',
+                **{
+                    f'largest share of bound, {name} [%]': 100.0 * float(share)
+                    for name, share in zip(names, largest)
+                },
             },
         )
 
@@ -260,57 +265,11 @@ class FeedforwardDiagnostics(StatusPublisher):
             },
         )
 
-    def _contact_status(self) -> DiagnosticStatus:
-        watch, names = self._external, self._controller.description.joint_names
-        monitor = watch.monitor
-        mass = monitor.load_mass()
-        level, message = OK, 'no contact'
-        if watch.failure:
-            level = ERROR
-            message = (
-                f'not watched any more: {watch.failure}; configure the node anew, and report this'
-            )
-        elif not watch.effort_seen:
-            message = 'not known: the joint states carry no measured effort'
-        elif not monitor.settled:
-            message = 'not known yet: too few joint states'
-        elif monitor.in_contact and monitor.latest is not None:
-            level = WARN
-            message = (
-                f'contact, felt first at {names[monitor.latest.joint]}, at link '
-                f'{monitor.latest.link} or beyond'
-            )
-        elif abs(mass) > LOAD_WARNING_KG:
-            level = WARN
-            message = (
-                f'the arm seems to carry {abs(mass):.2f} kg {"more" if mass > 0.0 else "less"} '
-                'than payload and hand say, and fast motion may be taken for contact; set '
-                'payload and hand, or check that the measured effort contains gravity'
-            )
-        pairs: dict[str, Any] = {
-            'contact': monitor.in_contact,
-            'contacts': monitor.contacts,
-            'largest share of threshold [%]': 100.0 * monitor.largest_share,
-            'load at the flange [kg]': mass,
-            'friction': 'subtracted' if watch.friction else 'not subtracted',
-            'thresholds': origin(self._controller.description, monitor.limits),
-        }
-        monitor.largest_share = 0.0
-        if monitor.latest is not None:
-            pairs.update(
-                {
-                    'latest began at [s]': f'{monitor.latest.stamp:.6f}',
-                    'latest felt first at': names[monitor.latest.joint],
-                    'latest peak [N m]': monitor.latest.peak,
-                    'latest at link, or beyond': monitor.latest.link,
-                }
-            )
-        return self.status('Contact', level, message, pairs)
-
     def _wrench_status(self) -> DiagnosticStatus:
-        wrench = self._external.present_wrench()
+        latest = self._controller.latest
+        wrench = None if latest is None else self._external.wrench(latest[1])
         if wrench is None:
-            return self.status('External wrench', OK, 'not known (see Contact)', {})
+            return self.status('External wrench', OK, 'not known: no effort is measured', {})
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
         deviations = np.sqrt(np.diag(wrench.covariance))
         return self.status(
@@ -319,6 +278,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             wrench.sentence(),
             {
                 'singular': wrench.singular,
+                'load at the flange [kg]': self._controller.guard.load_mass(),
                 **dict(zip(rows, wrench.wrench.tolist())),
                 **{f'deviation, {row}': float(value) for row, value in zip(rows, deviations)},
                 'not explained by it [N m]': wrench.unexplained,

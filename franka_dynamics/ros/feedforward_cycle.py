@@ -15,14 +15,12 @@ from trajectory_msgs.msg import JointTrajectory
 from .diagnostics import FeedforwardDiagnostics
 from .external_watch import ExternalWatch
 from .messages import effort_message, JointReading, trajectory_message
-from .node_settings import made_of
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .received import command_bytes, JointStateReader, OtherJointsError
 from .rivals import CommandWatch, publisher_names
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from .trajectories import read_trajectory, reference_of
-from ..control.contact import ContactLimits
 from ..control.cycle_result import Cycle, Durations, Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
@@ -84,8 +82,6 @@ class FeedforwardCycle:
         frame = int(frame) if frame.isdigit() else frame
         self._external = ExternalWatch(
             controller,
-            made_of(ContactLimits, parameters, 'contact.{}'),
-            parameters['effort_friction'],
             frame,
             parameters['tool_center'],
         )
@@ -249,14 +245,11 @@ class FeedforwardCycle:
             )
         if cycle.gravity is None:
             return
-        if self._external.listening and self._external.run(cycle):
-            self._diagnostics.publish_contact()
         if self._terms.has_listeners:
             self._terms.publish(cycle, reading.stamp_message)
 
     def _refresh_subscribers(self) -> None:
         self._terms.refresh()
-        self._external.listen(self._diagnostics.listened_to or self._terms.has_listeners)
 
     def publish_command(self, torque: Array) -> None:
         """Publish a torque [N m]."""

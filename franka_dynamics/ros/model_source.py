@@ -9,7 +9,7 @@ The arm comes from an arm file, a URDF file or the running system.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 import time
 from typing import Any
@@ -31,6 +31,7 @@ from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
 from ..control.feedforward import FeedforwardController
+from ..control.guard import GuardLimits
 from ..control.running_crosscheck import RunningCrosscheck
 from ..control.settings import Settings
 from ..control.supervision import SupervisionLimits
@@ -98,13 +99,14 @@ def checked_controller(
     parameters: dict[str, Any],
     *,
     held_until_commanded: bool = False,
+    guard: GuardLimits | None = None,
 ) -> tuple[FeedforwardController, Agreement]:
     """
     Return a controller whose model agrees with the independent one, and by how much.
 
     Parameters
     ----------
-    description, settings, supervision, held_until_commanded
+    description, settings, supervision, held_until_commanded, guard
         As FeedforwardController takes them.
     parameters : dict
         A node's, with crosscheck_states and crosscheck_period.
@@ -123,6 +125,7 @@ def checked_controller(
         supervision,
         crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
         held_until_commanded=held_until_commanded,
+        guard=guard,
     )
     report = crosscheck(
         controller.terms.loaded,
@@ -172,6 +175,10 @@ def make_controller(
         made_of(SupervisionLimits, parameters),
         parameters,
         held_until_commanded=parameters['held_until_commanded'],
+        guard=replace(
+            made_of(GuardLimits, parameters, 'guard.{}'),
+            effort_friction=parameters['effort_friction'],
+        ),
     )
     node.get_logger().info(
         f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '

@@ -17,12 +17,6 @@ from ..control.possible_motion import Condition
 from ..control.reference import ReferenceEvent, ReferenceState
 
 TOPIC = '~/reference_state'
-_ENDED = {
-    True: 'the stop sequence has ended at the last gravity torque, which fits the arm only where '
-    'it stands now. It will drift and then fall unless somebody takes over: brake it, activate '
-    'the node again, or let the receiver time out',
-    False: 'the stop sequence has ended at zero torque',
-}
 _LOG_PERIOD_S = 1.0
 _BAD = (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
 
@@ -102,7 +96,7 @@ class StateLog:
 
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         self._logger, self._controller = node.get_logger(), controller
-        self._mode, self._fault = controller.mode, controller.faults.reason
+        self._mode, self._fault = controller.mode, controller.conflict
         self._seen: tuple[Mode, str, Condition] | None = None
         self._commanded = False
 
@@ -114,21 +108,22 @@ class StateLog:
     def note(self) -> bool:
         """Say what has changed since the last call, and return whether; cheap, for every cycle."""
         controller = self._controller
-        seen = controller.mode, controller.faults.reason, controller.supervisor.condition
-        if seen == self._seen:
+        condition = controller.supervisor.condition
+        if (controller.mode, controller.conflict, condition) == self._seen:
             return False
-        self._seen = seen
-        status = controller.status()
-        if status.mode is not self._mode:
-            self._mode = status.mode
+        self._seen = controller.mode, controller.conflict, condition
+        if controller.mode is not self._mode:
+            self._mode = controller.mode
             self._tell_mode(controller)
-        fault = status.reason if status.faulty else ''
-        if fault != self._fault:
-            self._fault = fault
-            if fault:
-                self._logger.error(f'fault: {status}')
+        if controller.conflict != self._fault:
+            self._fault = controller.conflict
+            if self._fault:
+                self._logger.error(f'held off: {self._fault}')
             else:
-                self._logger.info('the fault was cleared')
+                self._logger.info(
+                    'no longer held off: what the fault was about has changed, or '
+                    'it was acknowledged'
+                )
         return True
 
     def _tell_mode(self, controller: FeedforwardController) -> None:
@@ -140,9 +135,10 @@ class StateLog:
                 f'{controller.supervisor.reason}'
             )
         elif self._mode is Mode.SILENT:
-            self._logger.info(f'silent: {_ENDED[controller.holds_gravity]}')
+            self._logger.info(f'silent: {controller.stop_ends}')
         else:
-            self._logger.warning(f'{self._mode.value}: {controller.stop_reason}')
+            doing = 'braking' if self._mode is Mode.BRAKING else 'stopping'
+            self._logger.warning(f'{doing}: {controller.stop_reason}')
 
 
 class ClockLog:

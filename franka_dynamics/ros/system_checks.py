@@ -167,7 +167,7 @@ def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) ->
         GOOD if heard.effort else NOTE,
         'effort is there'
         if heard.effort
-        else 'effort is missing or zero: nothing to replay, identify or tell contact by',
+        else 'effort is missing or zero: nothing to replay or identify from, and a weaker guard',
     )
 
 
@@ -220,11 +220,11 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
 
 def _nodes(statuses: dict[str, Status]) -> Iterator[Line]:
     levels = {'OK': GOOD, 'WARN': NOTE}
-    carriers = [one for one in statuses.values() if one.subject == 'Gravity compensation']
+    carriers = [one for one in statuses.values() if one.subject == 'Guard']
     if not carriers:
-        yield 'gravity', NOTE, 'no feedforward node is heard that could tell who carries the arm'
+        yield 'guard', NOTE, 'no feedforward node is heard'
     for one in carriers:
-        yield 'gravity', levels.get(one.level, BAD), f'{one.node}: {one.message}'
+        yield 'guard', levels.get(one.level, BAD), f'{one.node}: {one.message}'
     for name, one in sorted(statuses.items()):
         if one.level not in levels:
             yield 'diagnostics', BAD, f'{name}: {one.message}'

@@ -147,7 +147,7 @@ class TermPublishers:
         )
 
     def _wrench(self, cycle: Cycle, stamp: Time) -> WrenchStamped | None:
-        estimate = self._external.wrench(cycle)
+        estimate = self._external.wrench(cycle.q)
         if estimate is None:
             return None
         message = WrenchStamped()
@@ -158,7 +158,7 @@ class TermPublishers:
         return message
 
     def _wrench_covariance(self, cycle: Cycle, stamp: Time) -> JointState | None:
-        estimate = self._external.wrench(cycle)
+        estimate = self._external.wrench(cycle.q)
         if estimate is None:
             return None
         return effort_message(stamp, self._wrench_names, estimate.covariance, self.base_frame)

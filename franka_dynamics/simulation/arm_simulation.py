@@ -98,9 +98,11 @@ class ArmSimulation:
     The measured effort is the torque at the joint torque sensors: command plus the arm's own
     gravity compensation. The arm file's friction acts on the link side of the sensors, so the
     effort contains it, because it was identified from such measurements (Gaz et al. 2019, section
-    V). Closed brakes clamp the links, so that the effort sensors of a braked arm measure the
-    drives' torque alone. Joints end at stops at the arm's position limits, as the real arm's do;
-    the sensors do not see the stops' torque.
+    V). The brakes of an arm that compensates gravity itself sit at the motors, as a Franka arm's
+    do, so that its sensors measure the links' weight while it is braked. Other brakes clamp the
+    links, and the effort sensors of a braked arm measure the drives' torque alone. Joints end at
+    stops at the arm's position limits, as the real arm's do; the sensors do not see the stops'
+    torque.
 
     Parameters
     ----------
@@ -139,8 +141,8 @@ class ArmSimulation:
         self._still = np.zeros(description.n)
         self._rng = np.random.default_rng(settings.seed)
         self._tones = self._draw_tones()
-        self._flange = self.model.site(FLANGE_SITE).id
-        self._flange_body = self.model.site_bodyid[self._flange]
+        self.flange_site = self.model.site(FLANGE_SITE).id
+        self._flange_body = self.model.site_bodyid[self.flange_site]
         warnings = self._mujoco.mjtWarning
         self._instabilities = [
             int(warning)
@@ -163,6 +165,8 @@ class ArmSimulation:
         self.braked = True
         self.ran_away = ''  # why the brakes closed for ever; empty if they did not
         self._drive = self._effort = np.zeros(description.n)
+        if settings.gravity_compensation:
+            self._effort = self._weight()
         self._note_reading()
         self._steps = 0
         self._commanded_since: float | None = None
@@ -224,6 +228,8 @@ class ArmSimulation:
         if self.braked:
             if self._elastic is not None:
                 self._elastic.rest(self.data.qpos.copy(), self._drive)
+            if self.settings.gravity_compensation:
+                self._effort = self._weight()
             self._note_reading()
             return
         self._apply_push()
@@ -244,6 +250,11 @@ class ArmSimulation:
         self._note_reading()
         if self.data.warning.number[self._instabilities].any():
             self._brake_for_good(before, speed)
+
+    def _weight(self) -> Array:
+        """Return g(q) of what the arm really is and carries, shape (n,) [N m]; the arm rests."""
+        self._mujoco.mj_forward(self.model, self.data)
+        return np.array(self.data.qfrc_bias)
 
     def carry(self, payload: LinkInertia) -> None:
         """
@@ -358,7 +369,7 @@ class ArmSimulation:
         self.data.qfrc_applied[:] = 0.0
         push = self.push
         if push.active(self.time):
-            body, place = self._flange_body, self.data.site_xpos[self._flange]
+            body, place = self._flange_body, self.data.site_xpos[self.flange_site]
             if push.link:
                 body = self.model.body(f'link{push.link}').id
                 turn = self.data.xmat[body].reshape(3, 3)

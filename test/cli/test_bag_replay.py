@@ -82,7 +82,6 @@ def test_a_missed_bound_on_e_exits_with_1(bag, answered):
         ('--joint-names a b', '--joint-names has 2 names, but fer has 7 joints'),
         ('--set gaz2020', "has no inertial set 'gaz2020'; it has gaz2019"),
         ('--effort-scale 1 2', 'give one number that is not zero for each of the 7 joints'),
-        ('--learn contact.yaml', '--learn has no meaning with anything but --contact'),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence_nothing_written(
@@ -95,45 +94,33 @@ def test_bad_input_is_refused_in_one_sentence_nothing_written(
     assert [path.name for path in tmp_path.iterdir()] == ['bag']
 
 
-def test_contact_lists_each_alarm_with_joint_time_and_share(simulate, tmp_path, capsys):
-    # Given a recording in which joint 3 feels 6 N m more from 6 s on for 0.3 s.
+def test_the_guard_would_stop_a_push_and_says_when(simulate, tmp_path, capsys):
+    # Given a recording in which joint 3 feels 12 N m more from 6 s on for 0.3 s.
     recording = simulate(FER, rate=200.0, friction=FER.friction)
     effort = recording.effort.copy()
-    effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 6.0
+    effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 12.0
     write_recording(replace(recording, effort=effort), tmp_path / 'pushed')
-    # When it is replayed with contact detection.
-    command = ['bag', 'replay', str(tmp_path / 'pushed'), '--contact', '--no-plots']
+    # When it is replayed.
+    command = ['bag', 'replay', str(tmp_path / 'pushed'), '--no-plots']
     options = ['--set', 'gaz2019', '--hand', 'none', '--json', str(tmp_path / 'c.json')]
     assert main([*command, *options]) == 0
-    # Then one alarm is printed, and the same written.
-    out = capsys.readouterr().out
-    (alarm,) = json.loads((tmp_path / 'c.json').read_text())['contact']['alarms']
-    assert alarm['joint'] == 'fer_joint3'
-    assert 6.0 < alarm['time'] < 6.05
-    assert alarm['share'] > 1.0
-    assert 'Contact: 1 alarm in' in out
-    assert 'fer_joint3' in out.partition('Contact: 1 alarm')[2]
+    # Then joint 3's share of its bound, a tenth of 87 N m, is that torque, and the stop is told.
+    guard = json.loads((tmp_path / 'c.json').read_text())['guard']
+    assert guard['share'][2] == pytest.approx(12.0 / 8.7, rel=0.15)
+    assert max(guard['share'][:2] + guard['share'][3:]) < 0.7
+    assert 6.0 < guard['stopped'] < 6.1
+    assert f'after {guard["stopped"]:.1f} s' in ' '.join(capsys.readouterr().out.split())
 
 
-def test_thresholds_are_learnt_into_a_parameter_file(tmp_path, capsys):
+def test_bounds_are_learnt_into_a_parameter_file(tmp_path):
     fr3 = load('fr3')
-    write_recording(teleoperated(fr3, 5.0, seconds=12.0), tmp_path / 'bag')
-    file = tmp_path / 'contact.yaml'
-    command = [
-        'bag',
-        'replay',
-        str(tmp_path / 'bag'),
-        '--arm',
-        'fr3',
-        '--hand',
-        'none',
-        '--no-plots',
-    ]
-    assert main([*command, '--contact', '--learn', str(file)]) == 0
-    assert 'seen on no fr3' in capsys.readouterr().out
-    contact = yaml.safe_load(file.read_text())['/**']['ros__parameters']['contact']
-    assert contact['joint_factors'][3] > 2.0
-    assert contact['joint_factors'][:3] == [1.0, 1.0, 1.0]
+    write_recording(teleoperated(fr3, 20.0, seconds=12.0), tmp_path / 'bag')
+    file = tmp_path / 'guard.yaml'
+    command = ['bag', 'replay', str(tmp_path / 'bag'), '--arm', 'fr3', '--hand', 'none']
+    assert main([*command, '--no-plots', '--learn', str(file)]) == 0
+    guard = yaml.safe_load(file.read_text())['/**']['ros__parameters']['guard']
+    assert guard['joint_factors'][3] > 1.2
+    assert guard['joint_factors'][:3] == [1.0, 1.0, 1.0]
 
 
 def test_efforts_in_amperes_are_scaled(simulate, tmp_path):

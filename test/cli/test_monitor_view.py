@@ -75,7 +75,7 @@ def test_a_simulated_arm_that_fell_behind_is_no_old_state():
 
 def test_a_terminal_of_60_columns_and_15_lines_shows_every_torque_and_fault():
     view = arm()
-    told(view, 'Gravity compensation', 'OK', 'The robot carries itself; we add nothing.')
+    told(view, 'Guard', 'OK', 'The robot carries itself; we add nothing.')
     told(view, 'Cross-check', 'OK', 'the two models agree')
     lines = rendered(monitor_view([view], 10.5, 60, 15), 60).splitlines()
     assert len(lines) <= 15

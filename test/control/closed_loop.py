@@ -27,7 +27,14 @@ class Loop:
     """A controller and a simulated arm, stepped in turn; it may know the arm as another one."""
 
     def __init__(
-        self, settings=MUJOCO, *, description=FER, known=None, controller=None, **simulation
+        self,
+        settings=MUJOCO,
+        *,
+        description=FER,
+        known=None,
+        controller=None,
+        measures=True,
+        **simulation,
     ):
         simulation.setdefault('brake_release_after', 0.1)
         self.arm = ArmSimulation(description, SimulationSettings(**simulation))
@@ -35,7 +42,9 @@ class Loop:
             known or description, settings, **(controller or {})
         )
         self.controller.enable()
+        self.measures = measures  # whether the states carry an effort
         self.command, self.published = None, []
+        self.fastest = 0.0  # of any joint [rad/s]
 
     def run(self, seconds, each=lambda reading, cycle: None):
         for _ in range(round(seconds / LONGEST_STEP_S)):
@@ -45,7 +54,7 @@ class Loop:
                 reading.position,
                 reading.velocity,
                 reading.time,
-                effort=reading.effort,
+                effort=reading.effort if self.measures else None,
             )
             self.controller.update_monitors(cycle)
             torque = cycle.command
@@ -55,5 +64,6 @@ class Loop:
                 self.command = torque
                 self.published.append(torque)
             self.arm.step(self.command, fresh=torque is not None)
+            self.fastest = max(self.fastest, float(np.abs(self.arm.data.qvel).max()))
             each(reading, cycle)
         return self

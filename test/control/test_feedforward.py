@@ -82,21 +82,16 @@ def test_gravity_added_twice_ends_in_a_stop_before_the_arm_rises():
         gravity_compensation=True,
         brake_release_after=0.0,
     )
-    start = loop.arm.position
-    silent_at = []
-    loop.run(
-        1.0,
-        lambda reading, _: (
-            silent_at.append(reading.position)
-            if not silent_at and loop.controller.mode is Mode.SILENT and loop.controller.conflict
-            else None
-        ),
-    )
-    assert 'the arm is compensated' in loop.controller.conflict
-    np.testing.assert_array_equal(loop.command, np.zeros(7))
-    # Doubled for the ten cycles of a verdict and the ramp down, 0.03 s in all, at up to
-    # 100 rad/s^2 of the light wrist: 0.05 rad by then, 0.02 seen.
-    assert np.abs(silent_at[0] - start).max() < 0.05
+    start, fastest = loop.arm.position, 0.0
+    for _ in range(1000):
+        loop.run(1e-3)
+        fastest = max(fastest, float(np.abs(loop.arm.data.qvel).max()))
+    assert 'fer_joint' in loop.controller.conflict
+    assert loop.controller.holding
+    np.testing.assert_allclose(loop.command, np.zeros(7), rtol=0, atol=0.1)
+    # Twice the weight for the 20 ms of a verdict, at up to 100 rad/s^2 of the light wrist.
+    assert fastest < 2.5
+    assert np.abs(loop.arm.position - start).max() < 0.3
 
 
 def test_gains_back_on_after_hand_guiding_do_not_spring_back():
@@ -140,7 +135,7 @@ def test_a_conflict_is_cleared_only_by_what_it_is_about(until, by_settings, by_a
 def test_a_wrong_gravity_vector_is_named_and_nothing_commanded():
     wrong = Settings(target='fci', gravity_vector=(0.0, 0.0, 9.81))
     loop = Loop(wrong, gravity_compensation=True, brake_release_after=60.0).run(0.5)
-    assert 'gravity_vector is [0.0, 0.0, 9.81]' in loop.controller.conflict
+    assert 'check payload, hand, gravity_vector' in loop.controller.waits_for
     assert loop.published == []
 
 
@@ -297,8 +292,8 @@ class HostileWorld:
         try:
             self.controller.apply(SETTINGS[self.rng.integers(len(SETTINGS))])
         except SettingsError as error:
-            assert 'while the node is active' in str(error)
-            assert self.controller.enabled
+            active = 'while the node is active' in str(error) and self.controller.enabled
+            assert active or 'the arm would swing' in str(error)
 
     def reference(self):
         names, home = FER.joint_names, np.tile(FER.home, (2, 1))

@@ -36,7 +36,7 @@ GAZEBO = Settings(target='gz_ros2_control')
 def test_a_carried_arm_is_never_given_gravity(settings):
     loop = Loop(settings, gravity_compensation=True, brake_release_after=0.0).run(0.5)
     assert loop.published == []
-    assert 'the arm is compensated' in loop.controller.conflict
+    assert 'if something else carries the arm' in loop.controller.waits_for
 
 
 def test_a_braked_arm_is_given_gravity_at_once():
@@ -128,7 +128,7 @@ def test_a_stop_ends_at_gravity_only_where_gravity_was_commanded(gravity, end):
     torque = controller.output.last
     while (step := controller.stop_step(1e-3)) is not None:
         torque = step
-    assert controller.holds_gravity is gravity
+    assert ('at zero torque' in controller.stop_ends) is not gravity
     np.testing.assert_allclose(torque, end, rtol=0, atol=1e-9)
 
 
@@ -145,19 +145,16 @@ def far_away(q, joint=1, distance=1.0, seconds=1.0):
 
 def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     # Braked for ever, as an arm is that somebody holds.
-    settings = replace(MUJOCO, kp=(100.0,), kd=(10.0,))
+    settings = replace(MUJOCO, kp=(20.0,), kd=KD)
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     follow_request(loop.controller, far_away(FER.home))
     loop.run(2.0)
     assert 'fer_joint2 is 0.2' in loop.controller.conflict
-    assert loop.controller.mode is Mode.SILENT
-    np.testing.assert_allclose(loop.command, GRAVITY, rtol=0, atol=1e-9)
-    # 100 N m/rad over 0.2 rad, 10 N m s/rad against 1.5 rad/s and M ddq, instead of the 87 N m
-    # there are.
-    assert np.abs(loop.published - GRAVITY).max() < 45.0
-    count = len(loop.published)
-    loop.run(1.0)  # latched: nothing comes by itself
-    assert len(loop.published) == count
+    assert loop.controller.holding
+    # 20 N m/rad over 0.2 rad, 6 N m s/rad against 1.5 rad/s and M ddq, instead of 87 N m.
+    assert np.abs(loop.published - GRAVITY).max() < 20.0
+    loop.run(1.0)  # latched: it is held, and nothing begins by itself
+    assert loop.controller.holding
     assert loop.controller.clear_fault() == (
         True,
         'cleared; the controller starts again once the states are trusted',
@@ -167,7 +164,7 @@ def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
 
 
 def test_the_flange_may_be_watched_as_well():
-    settings = replace(MUJOCO, kp=(100.0,), kd=(10.0,), max_flange_error=0.02)
+    settings = replace(MUJOCO, kp=(20.0,), kd=KD, max_flange_error=0.02)
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     follow_request(loop.controller, far_away(FER.home))
     loop.run(1.0)
@@ -212,7 +209,7 @@ def test_a_motion_planned_before_a_stop_is_not_followed_after_it():
     loop.controller.follow(planned)
     assert not loop.controller.reference.active
     # Whatever else would be at fault with one that comes now, this is told.
-    with pytest.raises(ReferenceRefusedError, match=r'No torque is being commanded.*test'):
+    with pytest.raises(ReferenceRefusedError, match=r'No torque is being commanded .*test'):
         follow_request(loop.controller, far_away(FER.home + 1.0, distance=0.1))
 
 
@@ -309,7 +306,7 @@ def test_velocity_without_motion_is_found_while_torque_is_small():
         cycle = controller.cycle(10.3 + 1e-3 * k, FER.home, np.full(7, 4.3), 0.3 + 1e-3 * k)
         if cycle.command is not None:
             largest = max(largest, float(np.abs(cycle.command).max()))
-    assert 'position and velocity contradict each other' in controller.conflict
+    assert controller.conflict
     # Ten states at 1000 N m/s; 21.5 N m were commanded for ever without this.
     assert largest <= 11.0
 

@@ -52,7 +52,7 @@ def test_a_state_at_fault_is_named_and_the_arm_stopped(world, fault):
         return world.probe.says(subject, text)
 
     world.probe.until(lambda: told(STATES, sentence), f'diagnostics say: {sentence}')
-    # The stop sequence of this target holds the last gravity torque, and then there is silence.
+    # The stop sequence ends at the torque that holds the arm, and then there is silence.
     world.probe.until(lambda: told(COMMANDS, 'silent'), 'the node is silent')
     # What was told may have overtaken the last command, which was sent before.
     world.arm.send(50, **changes)

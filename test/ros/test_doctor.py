@@ -55,8 +55,8 @@ DRIVER = Graph(joint_states=['driver'])
 TWINS = Graph(joint_states=['simulator', 'simulator'])
 SLOW = heard(count=50, start=3.0)
 SLOW.last = 1.0  # 50 a second, each a millisecond of its own time
-CARRIED = statuses(Status('ff', 'Gravity compensation', 'OK', 'compensated', {}))
-DOUBLED = statuses(Status('ff', 'Gravity compensation', 'ERROR', 'twice', {}))
+CARRIED = statuses(Status('ff', 'Guard', 'OK', 'compensated', {}))
+DOUBLED = statuses(Status('ff', 'Guard', 'ERROR', 'twice', {}))
 
 
 def states(graph, what, simulator=()):
@@ -95,10 +95,10 @@ def commands(listeners, *names):
         (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),
         (commands(0, 'feedforward'), 'commands', NOTE, '0 listen'),
         (commands(1, 'a', 'b'), 'commands', BAD, '/a, /b all publish'),
-        (system._nodes(CARRIED), 'gravity', GOOD, 'ff: compensated'),
-        (system._nodes(DOUBLED), 'gravity', BAD, 'ff: twice'),
-        (system._nodes(DOUBLED), 'diagnostics', BAD, 'ff: Gravity compensation: twice'),
-        (system._nodes({}), 'gravity', NOTE, 'no feedforward node'),
+        (system._nodes(CARRIED), 'guard', GOOD, 'ff: compensated'),
+        (system._nodes(DOUBLED), 'guard', BAD, 'ff: twice'),
+        (system._nodes(DOUBLED), 'diagnostics', BAD, 'ff: Guard: twice'),
+        (system._nodes({}), 'guard', NOTE, 'no feedforward node'),
     ],
 )
 def test_each_line_about_a_system_has_its_level(found, subject, level, text):

@@ -53,7 +53,7 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(left, capsys):
     assert node['torque_limits'] == dict(zip(ARM.joint_names, ARM.limit('effort')))
     # Of what reached it: on a busy machine not every state does.
     assert 0.0 < node['statuses']['Joint states']['values']['rate [Hz]'] < 1001.0
-    assert node['statuses']['Contact']['values']['contact'] is False
+    assert node['statuses']['Guard']['values']['effort'] == 'measured'
     assert node['command_rate_hz'] > 0.0
     gravity = [node['torques']['gravity']['effort'][joint] for joint in ARM.joint_names]
     np.testing.assert_allclose(gravity, NewtonEulerModel(ARM).gravity(ARM.home), rtol=0, atol=1e-9)
@@ -88,7 +88,9 @@ def test_the_command_rate_is_the_counts_difference_over_time():
     assert math.isnan(view.command_rate)
     view.take(command(1500), 11.0)
     assert view.command_rate == pytest.approx(1000.0)
-    view.take(told('Contact', 'OK', 'no contact', {}), 11.2)  # out of turn; no new count
+    view.take(
+        told('Guard', 'OK', 'the arm does what the model says', {}), 11.2
+    )  # out of turn; no new count
     view.take(command(2500), 12.0)
     assert view.command_rate == pytest.approx(1000.0)
 

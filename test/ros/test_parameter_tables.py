@@ -11,8 +11,8 @@ from rclpy.parameter import Parameter
 import yaml
 
 from franka_dynamics.arm.consistency import REPAIRS
-from franka_dynamics.control.contact import ContactLimits
 from franka_dynamics.control.external_torque import EFFORT_FRICTION
+from franka_dynamics.control.guard import GuardLimits
 from franka_dynamics.control.settings import Settings, StateSource, TARGETS
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES
@@ -67,7 +67,7 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
     for made, own in (
         (settings_from(given), Settings()),
         (made_of(SupervisionLimits, given), SupervisionLimits()),
-        (made_of(ContactLimits, given, 'contact.{}'), ContactLimits()),
+        (made_of(GuardLimits, given, 'guard.{}'), GuardLimits()),
     ):
         assert dataclasses.asdict(made) == dataclasses.asdict(own)
     choices = {spec.name: spec.choices for spec in table('feedforward')}

@@ -7,9 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from franka_dynamics.control.contact import ContactLimits
 from franka_dynamics.control.cycle_result import Durations, Mode
-from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.ros import diagnostics
@@ -51,33 +49,38 @@ def test_a_change_is_told_within_a_tenth_of_a_second(published):
 @pytest.mark.parametrize(
     'change',
     [
-        lambda controller: setattr(controller, 'mode', Mode.STOPPING),
-        lambda controller: controller.inhibit('another commands', ClearedBy.ACTIVATION),
-        lambda controller: controller.supervisor.reject(Condition.STALE, 'silent'),
+        {'mode': Mode.STOPPING},
+        {'conflict': 'somebody else commands'},
+        {'supervisor': SimpleNamespace(condition=Condition.STALE, reason='silent')},
     ],
 )
 def test_a_change_of_state_is_one_once(change):
-    controller = Loop().run(0.3).controller
+    controller = SimpleNamespace(
+        mode=Mode.RUNNING,
+        conflict='',
+        supervisor=SimpleNamespace(condition=Condition.TRUSTED, reason='fine'),
+        stop_reason='',
+    )
     logger = SimpleNamespace(**dict.fromkeys(('info', 'warning', 'error'), lambda _: None))
     log = StateLog(SimpleNamespace(get_logger=lambda: logger), controller)
     log.note()
     assert not log.note()
-    change(controller)
+    vars(controller).update(change)
     assert log.note()
     assert not log.note()
 
 
-def test_a_target_that_should_carry_the_arm_and_lets_it_fall_is_warned_of():
-    controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.05).controller
+def test_an_arm_that_is_held_by_the_guard_is_an_error():
+    controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
     node = SimpleNamespace(
         get_fully_qualified_name=lambda: '/feedforward', create_publisher=lambda *_: None
     )
     watch = SimpleNamespace(heard_publishers=1, rivals_seen=0)
-    external = ExternalWatch(controller, ContactLimits(), 'auto')
+    external = ExternalWatch(controller)
     told = diagnostics.FeedforwardDiagnostics(node, controller, Durations(), watch, external)
     statuses = {}
     told.publish = lambda *all_of_them: statuses.update((one.name, one) for one in all_of_them)
     told.publish_all()
-    status = statuses['feedforward: Gravity compensation']
-    assert status.level == diagnostics.WARN
-    assert status.message.startswith('target fci should carry the arm, but nobody does: ')
+    status = statuses['feedforward: Guard']
+    assert status.level == diagnostics.ERROR
+    assert status.message == 'the arm is held at rest until the fault is cleared'

@@ -80,8 +80,8 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     references.publish(message)
     probe.until(lambda: told[-1][0] == 'refused', 'the refusal')
     assert 'No torque is being commanded' in told[-1][1] and told[-1][2] == 'x' * 64
-    silent = 'silent: the stop sequence has ended at the last gravity torque'
-    for line in ('reference 2 interrupted, ', 'fault: ', 'reference 3 refused: ', silent):
+    silent = 'silent: the stop sequence has ended at the torque that held the arm'
+    for line in ('reference 2 interrupted, ', 'held off: ', 'reference 3 refused: ', silent):
         probe.until(lambda line=line: line in node.text, line)
 
     def counted():
@@ -103,7 +103,7 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     assert not result.successful
     assert 'only while the node is not active' in result.reason
     assert probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
-    assert probe.set_parameters(NODE, state_timeout=0.5, contact__threshold=2.0).successful
+    assert probe.set_parameters(NODE, state_timeout=0.5, guard__payload_time=2.0).successful
     assert not probe.set_parameters(NODE, state_timeout=-1.0).successful
     before = node.text.count('agree to')
     assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)

@@ -66,7 +66,7 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     node.signal_again(signal.SIGCONT)
     probe.until(lambda: probe.says('feedforward: Command', 'torques are published'), 'torques')
     probe.until(
-        lambda: probe.says('feedforward: Gravity compensation', 'uncompensated'), 'who carries it'
+        lambda: probe.says('feedforward: Guard', 'the arm does what the model says'), 'the guard'
     )
     # Without feedback an error of rounding grows; that on ten seconds is to be below 1e-3.
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)

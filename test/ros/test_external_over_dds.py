@@ -13,11 +13,9 @@ from ..messages import stamp
 
 FER = load('fer')
 FORCE = np.array([0.0, 6.0, -8.0])  # 10 N at the flange
-WITHIN_S = 0.05
-CONTACT = 'feedforward: Contact'
 
 
-def test_a_pushs_torques_are_published_and_it_is_flagged_in_time(probe, start_arm, start_node):
+def test_the_torques_and_the_wrench_of_a_push_are_published(probe, start_arm, start_node):
     begun, given_way = 3.0, 4.5
     states = probe.collect(JointState, 'joint_states', depth=1)
     topics = {
@@ -26,19 +24,11 @@ def test_a_pushs_torques_are_published_and_it_is_flagged_in_time(probe, start_ar
     }
     wrenches = probe.collect(WrenchStamped, '/feedforward/external_wrench', depth=1)
     covariances = probe.collect(JointState, '/feedforward/external_wrench_covariance', depth=1)
+    bounds = {'guard.joint_factors': [5.0]}  # it is pushed on purpose
     # Held by a stiff PD, so that the arm gives way little and soon stands still again.
-    start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [4.0] * 3)
-    # The monitor runs while it knows of a listener, which is found when DDS finds it.
-    probe.until(lambda: CONTACT in probe.diagnostics, 'diagnostics arrive')
+    start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [1.0] * 3, **bounds)
     push = {'push.force': FORCE.tolist(), 'push.start': begun, 'push.duration': 60.0}
     start_arm(publish_clock=True, **push)
-    probe.until(
-        lambda: 'latest began at [s]' in probe.diagnostics.get(CONTACT, (0, '', {}))[2],
-        'the contact',
-    )
-    _, _, pairs = probe.diagnostics[CONTACT]
-    assert pairs['contacts'] == '1'
-    assert 0.0 < float(pairs['latest began at [s]']) - begun < WITHIN_S
     probe.until(
         lambda: all(
             messages and stamp(messages[-1]) > given_way

@@ -1,0 +1,472 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What an arm does whose controller is told something wrong, in simulation, case by case.
+
+Each case is run with and without measured effort, with no, gentle and firm gains, on each arm:
+the fastest joint, how far the arm gets, and the torque at the end. `make told-wrong` runs all of
+them (about half an hour of processor time on each arm); `--json FILE` keeps the rows, and
+`--against FILE` compares with rows that were kept before.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+import json
+import math
+import os
+from pathlib import Path
+import sys
+from typing import Any
+
+import numpy as np
+
+from franka_dynamics.arm import ArmDescription, LinkInertia, load
+from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.errors import FrankaDynamicsError
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.typing import Array
+
+ARMS = ('fer', 'fr3', 'fr3v2')
+STEP_S = 1e-3
+AT = 1000  # the step at which live changes come
+GAINS: dict[str, dict[str, tuple[float, ...]]] = {
+    'none': {},
+    'gentle': {'kp': (60.0,) * 4 + (15.0, 15.0, 10.0), 'kd': (6.0,) * 4 + (1.0, 1.0, 0.5)},
+    'firm': {
+        'kp': (600.0,) * 4 + (250.0, 150.0, 50.0),
+        'kd': (50.0,) * 4 + (30.0, 25.0, 15.0),
+    },
+}
+
+
+@dataclass
+class State:
+    """A joint state on its way to the controller; efforts (n,) or None, age [s] or None."""
+
+    stamp: float
+    q: Array
+    dq: Array
+    effort: Array | None
+    arrival: float
+    age: float | None = None
+
+
+@dataclass
+class Bench:
+    """One arm, its controller and the step, as a case's hooks see them."""
+
+    arm: ArmSimulation
+    controller: FeedforwardController
+    step: int = 0
+
+    def change(self, **changes: Any) -> None:
+        """Change live settings."""
+        self.controller.apply(replace(self.controller.settings, **changes))
+
+
+Hook = Callable[[Bench], None]
+Channel = Callable[[State], State | None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """
+    One thing told wrong.
+
+    `settings` are the controller's, `simulation` the arm's; `known` and `real` are arm
+    descriptions where they differ from the shipped one. `hooks` make what acts before each step,
+    `channel` what states pass through, and `wiring` what a command passes through.
+    """
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    simulation: dict[str, Any] = field(default_factory=dict)
+    known: ArmDescription | None = None
+    real: ArmDescription | None = None
+    hooks: tuple[Callable[[ArmDescription], Hook], ...] = ()
+    channel: Callable[[], Channel] | None = None
+    wiring: Callable[[Array], Array] = lambda command: command
+    gains: Sequence[str] = tuple(GAINS)
+    seconds: float = 2.2
+
+
+@dataclass
+class Row:
+    """What a case gave: peak speed [rad/s], way [rad], both until silence; torque at the end."""
+
+    arm: str
+    case: str
+    effort: bool
+    gains: str
+    peak: float
+    moved: float
+    torque: float
+    at_end: float
+    refused: bool
+    mode: str
+    why: str
+
+    @property
+    def key(self) -> str:
+        """Name the row."""
+        return f'{self.arm} | {self.case} | {"effort" if self.effort else "-"} | {self.gains}'
+
+
+def run(arm: ArmDescription, case: Case, effort: bool, gains: str) -> Row:
+    """Run one case."""
+    real, known = case.real or arm, case.known or arm
+    simulated = SimulationSettings(
+        **{'brake_release_after': 0.1, 'friction': _has_friction(real), **case.simulation}
+    )
+    controller = FeedforwardController(known, Settings(**{**case.settings, **GAINS[gains]}))
+    controller.enable()
+    bench = Bench(ArmSimulation(real, simulated), controller)
+    channel = case.channel() if case.channel else lambda state: state
+    hooks = [hook(arm) for hook in case.hooks]
+    command: Array | None = None
+    positions, speeds = [], []
+    for bench.step in range(round(case.seconds / STEP_S)):
+        reading = bench.arm.read()
+        measured = reading.effort.copy() if effort else None
+        state = channel(
+            State(reading.time, reading.position, reading.velocity, measured, reading.time)
+        )
+        for hook in hooks:
+            try:
+                hook(bench)
+            except FrankaDynamicsError:
+                pass  # a refused request commands nothing
+        torque = None
+        if state is not None:
+            cycle = controller.cycle(
+                state.stamp, state.q, state.dq, state.arrival, effort=state.effort, age=state.age
+            )
+            controller.update_monitors(cycle)
+            torque = cycle.command
+        controller.check_silence(reading.time)
+        if torque is None:
+            torque = controller.stop_step(STEP_S)
+        command = command if torque is None else torque
+        bench.arm.step(None if command is None else case.wiring(command), fresh=torque is not None)
+        positions.append(bench.arm.position)
+        speeds.append(np.array(bench.arm.data.qvel[: arm.n]))
+        if bench.arm.ran_away:
+            break
+    speed, position = np.abs(np.array(speeds)), np.array(positions)
+    return Row(
+        arm.name,
+        case.name,
+        effort,
+        gains,
+        float(speed.max()),
+        float(np.abs(position - position[0]).max()),
+        0.0 if command is None else float(np.abs(command).max()),
+        float(speed[-1].max()),
+        command is None,
+        controller.mode.value,
+        (controller.conflict or controller.stop_reason or _waits_for(controller))[:160],
+    )
+
+
+def _has_friction(arm: ArmDescription) -> bool:
+    return arm.friction is not None or arm.simulated_friction is not None
+
+
+def _waits_for(controller: FeedforwardController) -> str:
+    return str(getattr(controller, 'waits_for', '')) if controller.mode is Mode.SILENT else ''
+
+
+# What acts -----------------------------------------------------------------------------------
+
+
+def body(mass: float) -> LinkInertia:
+    """Return a load 0.1 m before the flange."""
+    if not mass:
+        return LinkInertia.zero()
+    side = 0.003 * mass
+    return LinkInertia.from_center_of_mass(
+        mass, (0.0, 0.0, 0.1), np.array([side, 0.0, 0.0, side, 0.0, side])
+    )
+
+
+def payload(mass: float) -> tuple[float, ...]:
+    """Return the same as the parameter `payload`."""
+    return (mass, 0.0, 0.0, 0.1, 0.003 * mass, 0.0, 0.0, 0.003 * mass, 0.0, 0.003 * mass)
+
+
+def tilted(degrees: float) -> tuple[float, float, float]:
+    """Return gravity in a base that is tilted."""
+    angle = math.radians(degrees)
+    return 9.81 * math.sin(angle), 0.0, -9.81 * math.cos(angle)
+
+
+def live(**changes: Any) -> Callable[[ArmDescription], Hook]:
+    """Change settings at AT."""
+
+    def hook(bench: Bench) -> None:
+        if bench.step == AT:
+            bench.change(**changes)
+
+    return lambda arm: hook
+
+
+def carries(mass: float) -> Callable[[ArmDescription], Hook]:
+    """Put another load on the flange at AT."""
+
+    def hook(bench: Bench) -> None:
+        if bench.step == AT:
+            bench.arm.carry(body(mass))
+
+    return lambda arm: hook
+
+
+def moves(arm: ArmDescription) -> Hook:
+    """Move joints 2 and 4 forward within 1.2 s."""
+    assert arm.home is not None
+    home, times = np.array(arm.home), np.linspace(0.0, 1.2, 25)
+    goal = home.copy()
+    goal[1], goal[3] = goal[1] + 0.45, goal[3] + 0.35
+    share = times / times[-1]
+    blend = 10.0 * share**3 - 15.0 * share**4 + 6.0 * share**5
+    path = home + (goal - home) * blend[:, None]
+
+    def hook(bench: Bench) -> None:
+        if bench.step == 700:
+            follow_request(
+                bench.controller,
+                TrajectoryRequest(joint_names=arm.joint_names, times=times, positions=path),
+            )
+
+    return hook
+
+
+def chases(ahead: float | Sequence[float]) -> Callable[[ArmDescription], Hook]:
+    """Send set-points that are always so far ahead of the measured arm [rad]."""
+
+    def begin(arm: ArmDescription) -> Hook:
+        def hook(bench: Bench) -> None:
+            if bench.step > 700:
+                follow_request(
+                    bench.controller,
+                    TrajectoryRequest(
+                        joint_names=arm.joint_names,
+                        times=np.zeros(1),
+                        positions=np.array([bench.arm.position + np.asarray(ahead)]),
+                    ),
+                )
+
+        return hook
+
+    return begin
+
+
+def wall(stiffness: float, damping: float) -> Callable[[ArmDescription], Hook]:
+    """Put a wall 5 cm before the flange [N/m, N s/m]."""
+
+    def begin(arm: ArmDescription) -> Hook:
+        places: list[float] = []
+
+        def hook(bench: Bench) -> None:
+            places.append(float(bench.arm.data.site_xpos[bench.arm.flange_site][0]))
+            depth = places[-1] - places[0] - 0.05
+            speed = (places[-1] - places[-2]) / STEP_S if len(places) > 1 else 0.0
+            force = -max(0.0, stiffness * depth + damping * speed) if depth > 0.0 else 0.0
+            bench.arm.push = Push((force, 0.0, 0.0), 0.0, 1e9)
+
+        return hook
+
+    return begin
+
+
+def efforts(change: Callable[[Array], Array]) -> Callable[[], Channel]:
+    """Let states pass with another effort."""
+
+    def passed(state: State) -> State:
+        if state.effort is not None:
+            state.effort = change(state.effort)
+        return state
+
+    return lambda: passed
+
+
+def frozen() -> Channel:
+    """Let the effort stand still from 0.5 s on."""
+    last: list[Array] = []
+
+    def passed(state: State) -> State:
+        if state.effort is not None:
+            if state.stamp < 0.5 or not last:
+                last[:] = [state.effort]
+            state.effort = last[0]
+        return state
+
+    return passed
+
+
+def delayed(states: int) -> Callable[[], Channel]:
+    """Let states come late by so many, with their age."""
+
+    def begin() -> Channel:
+        kept: list[State] = []
+
+        def passed(state: State) -> State | None:
+            kept.append(state)
+            if len(kept) <= states:
+                return None
+            old = kept[-1 - states]
+            return replace(old, arrival=state.stamp, age=state.stamp - old.stamp)
+
+        return passed
+
+    return begin
+
+
+def swapped(one: int, other: int) -> Callable[[], Channel]:
+    """Swap the states of two joints."""
+
+    def passed(state: State) -> State:
+        order = np.arange(len(state.q))
+        order[[one, other]] = order[[other, one]]
+        effort = None if state.effort is None else state.effort[order]
+        return replace(state, q=state.q[order], dq=state.dq[order], effort=effort)
+
+    return lambda: passed
+
+
+def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
+    """Yield every case of an arm; `family` is its name in the shipped files."""
+    carried = {'gravity_compensation': True}
+    mujoco = {'target': 'mujoco'}
+    unknown = {'max_payload': 6.0, 'payload_known_to_robot': False}
+    for target in ('mujoco', 'gz_ros2_control'):
+        yield Case(f'{target}, arm carries itself', {'target': target}, carried)
+    yield Case('fci, nobody carries the arm')
+    yield Case('mujoco, weightless', mujoco, {'gravity': (0.0, 0.0, 0.0)})
+    for mass in (0.5, 1.5, 3.0, 5.0):
+        told = {**unknown, 'payload': payload(mass)}
+        yield Case(f'fci, {mass:g} kg declared and absent', told, carried)
+        hooks = (live(payload=payload(mass)),)
+        yield Case(f'fci, {mass:g} kg declared live and absent', unknown, carried, hooks=hooks)
+    for mass in (0.5, 1.5, 3.0):
+        there = {'payload': body(mass)}
+        yield Case(f'mujoco, {mass:g} kg there, undeclared', mujoco, there)
+        yield Case(f'fci, {mass:g} kg picked up, undeclared', {}, carried, hooks=(carries(mass),))
+    three = {'target': 'mujoco', 'max_payload': 6.0}
+    yield Case('mujoco, 3 kg declared live and absent', three, hooks=(live(payload=payload(3.0)),))
+    yield Case('mujoco, 3 kg picked up, undeclared', mujoco, hooks=(carries(3.0),))
+    yield Case(
+        'mujoco, 3 kg lost, still declared',
+        {**three, 'payload': payload(3.0)},
+        {'payload': body(3.0)},
+        hooks=(carries(0.0),),
+    )
+    for degrees in (10, 20, 30, 60, 90):
+        yield Case(
+            f'fci, gravity {degrees} deg wrong', {'gravity_vector': tilted(degrees)}, carried
+        )
+        hooks = (live(gravity_vector=tilted(degrees)),)
+        yield Case(f'fci, gravity {degrees} deg wrong, live', {}, carried, hooks=hooks)
+    yield Case('mujoco, gravity 30 deg wrong', {**mujoco, 'gravity_vector': tilted(30)})
+    hand, bare = load(family, hand='franka_hand'), load(family, hand='none')
+    yield Case('mujoco, hand declared, absent', mujoco, known=hand, real=bare)
+    yield Case('mujoco, hand there, undeclared', mujoco, known=bare, real=hand)
+    other = load('fr3' if family == 'fer' else 'fer')
+    yield Case('mujoco, another arm', mujoco, real=other, known=arm)
+    sign = np.ones(arm.n)
+    sign[3] = -1.0
+    for name, change in (
+        ('effort sign of joint 4', lambda effort: effort * sign),
+        ('effort halved', lambda effort: 0.5 * effort),
+        ('effort doubled', lambda effort: 2.0 * effort),
+        ('effort NaN', lambda effort: np.full_like(effort, np.nan)),
+        ('effort zero', np.zeros_like),
+    ):
+        yield Case(f'fci, {name}', {}, carried, channel=efforts(change), hooks=(moves,))
+    yield Case('fci, effort frozen', {}, carried, channel=frozen, hooks=(moves,))
+    yield Case('mujoco, joints 1 and 3 swapped', mujoco, channel=swapped(0, 2), hooks=(moves,))
+    yield Case('mujoco, joints 5 and 7 swapped', mujoco, channel=swapped(4, 6), hooks=(moves,))
+    yield Case('mujoco, joint 4 driven backwards', mujoco, wiring=lambda torque: torque * sign)
+    push = {**carried, 'push': Push((20.0, 0.0, 0.0), 0.8, 0.1)}
+    for late in (10, 20, 40):
+        yield Case(f'fci, states {late} ms late, 20 N for 0.1 s', {}, push, channel=delayed(late))
+    yield Case('mujoco, kd 0.3', {'target': 'mujoco', 'kd': (0.3,)}, gains=('none',))
+    yield Case('fci, kd 0.3', {'kd': (0.3,)}, carried, gains=('none',))
+    yield Case('fci, wall', {}, carried, hooks=(moves, wall(3e4, 100.0)))
+    yield Case('fci, spring', {}, carried, hooks=(moves, wall(1.5e3, 10.0)))
+    for force in (10.0, 30.0):
+        pushed = Push((0.0, force, 0.0), 0.8, 1.0)
+        yield Case(f'fci, pushed by {force:g} N for 1 s', {}, {**carried, 'push': pushed})
+    yield Case(
+        'mujoco, pushed by 30 N for 1 s', mujoco, {'push': Push((0.0, 30.0, 0.0), 0.8, 1.0)}
+    )
+    tap = Push((0.0, 15.0, 0.0), 0.8, 0.03)
+    yield Case('fci, tapped with 15 N for 30 ms', {}, {**carried, 'push': tap})
+    with_gains = ('gentle', 'firm')
+    ahead = np.zeros(arm.n)
+    ahead[1] = -0.09
+    yield Case(
+        'fci, set-points 0.09 rad ahead', {}, carried, hooks=(chases(0.09),), gains=with_gains
+    )
+    yield Case(
+        'fci, set-points of joint 2 ahead', {}, carried, hooks=(chases(ahead),), gains=with_gains
+    )
+
+
+def rows(family: str, part: str = '') -> list[Row]:
+    """Run the cases of one arm whose names contain a part."""
+    arm = load(family)
+    return [
+        run(arm, case, effort, gains)
+        for case in cases(arm, family)
+        if part in case.name
+        for effort in (True, False)
+        for gains in case.gains
+    ]
+
+
+def main() -> int:
+    """Print a row each, and which rows are worse than before."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--arms', nargs='+', default=ARMS, choices=ARMS)
+    parser.add_argument('--part', default='', help='only cases whose names contain this')
+    parser.add_argument('--json', type=Path, help='keep the rows in this file')
+    parser.add_argument('--against', type=Path, help='compare with rows kept before')
+    given = parser.parse_args()
+    names = [(family, case.name) for family in given.arms for case in cases(load(family), family)]
+    chosen = [name for name in names if given.part in name[1]]
+    before = {}
+    if given.against:
+        kept = [Row(**one) for one in json.loads(given.against.read_text('utf-8'))]
+        before = {row.key: row for row in kept}
+    found: list[Row] = []
+    worse = 0
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for batch in pool.map(rows, *zip(*chosen)):
+            for row in batch:
+                found.append(row)
+                old = before.get(row.key)
+                is_worse = old is not None and row.peak > max(1.1 * old.peak, old.peak + 0.1)
+                worse += is_worse
+                print(
+                    f'{row.key:<72} {"" if old is None else f"{old.peak:6.2f} ->"} {row.peak:6.2f}'
+                    f' rad/s {row.moved:6.3f} rad {row.torque:5.1f} N m at the end'
+                    f'{"  refused" if row.refused else ""}{"  WORSE" if is_worse else ""}  '
+                    f'{row.why}',
+                    flush=True,
+                )
+    if given.json:
+        given.json.write_text(json.dumps([asdict(row) for row in found], indent=1), 'utf-8')
+    fast = [row for row in found if row.peak > 2.1]
+    print(f'{len(found)} rows; {len(fast)} above 2.1 rad/s; {worse} worse than before')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

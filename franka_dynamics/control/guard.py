@@ -1,0 +1,475 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The guard brakes an arm that does not do what the model says under the commanded torque.
+
+A momentum observer compares three torques of every joint: the one that the joint is believed to
+get (the last command, and what the target's receiver adds), the measured one, and the one that
+the motion needs by the model. A wrong payload, gravity vector, target, hand or arm, a wall and a
+push all show as a difference, whatever the messages look like.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from .braking import REST_SPEED
+from .external_torque import friction_in_effort, LONGEST_STEP_S, MomentumObserver
+from .terms import TermModel
+from ..arm import ArmDescription
+from ..arm.friction_state import FrictionState
+from ..errors import SettingsError
+from ..typing import Array
+
+# Bounds in shares of the torque limit. On real FER and FR3 arms that nobody touched, moving at up
+# to 85 % of their speed, measured torque and model differ by up to 8.5 %. Without a measured
+# torque, friction and rotors are unexplained as well; measured torque and command differ by them.
+MEASURED, COMMANDED = 0.10, 0.20
+# A difference must last: elastic gears and vibration exceed the bounds for less [s]. Beyond
+# AT_ONCE times a bound nothing is waited for.
+HOLD_S, AT_ONCE = 0.02, 2.0
+# How much faster than its reference a joint may be, and how fast at most, in shares of its limit;
+# for so long [s].
+OVER_REFERENCE, FASTEST, FAST_S = 0.5, 1.15, 0.003
+# So many states, over so long [s], give a verdict.
+SETTLED_S, _SETTLED_STATES = 0.018, 20
+# Brakes and friction hide any difference, so what follows a first torque counts only once the arm
+# has moved so far [rad] or so fast [rad/s], or after so long [s].
+_MOVED, _MOVED_AT, _BRAKES_OPEN_S = 3e-3, 0.05, 1.0
+# An arm that pushes against a table with the weight of a load it is about to take moves less than
+# so far [rad], and slower than so fast [rad/s], under gains that hold it.
+_AWAITED, _AWAITED_AT = 0.03, 0.1
+_FROZEN = 10  # identical efforts in a row that are no measurement any more
+_IDLE = 0.02  # share of the limit below which no joint gives any torque
+_LEAST_GRAVITY, _FALLING = 2.0, 0.3  # [N m] norm of g that shows a fall; share of it left then
+_LEAST_LEVER = 0.5  # [N m/kg] with less a pose shows no mass
+_KEPT = 64  # commands: an older state answers to one of them
+
+
+class FirstTorque(Enum):
+    """How commanding may begin."""
+
+    NOT_YET = 'not yet'  # nothing is known, or something seems wrong
+    AT_ONCE = 'at once'  # the arm is braked, or falls: with the torque that holds it
+    RAMPED = 'ramped'  # from zero
+
+
+@dataclass(frozen=True)
+class GuardLimits:
+    """
+    What the guard allows.
+
+    `joint_factors` multiply the bounds on unexplained torque, one for all joints or one each;
+    `bag replay --learn` finds those of an arm. For `payload_time` [s] after a change of payload
+    while torques are commanded, an arm at rest may carry the old load or the new one.
+    `effort_friction` says whether measured torques contain friction: one of
+    external_torque.EFFORT_FRICTION.
+    """
+
+    joint_factors: tuple[float, ...] = (1.0,)
+    payload_time: float = 5.0
+    effort_friction: str = 'auto'
+
+
+class Guard:
+    """
+    Compares command, measured torque and motion of one arm, state by state.
+
+    Attributes
+    ----------
+    measured : bool
+        Whether the joint states carry a measured torque.
+    command_residual : ndarray, shape (n,)
+        What the joints are believed to get beyond what their motion needs [N m].
+    external : ndarray, shape (n,)
+        The measured torque beyond what motion and friction need [N m]: the external torque in
+        FCI's sign. Equal to `command_residual` where nothing is measured.
+    shares : ndarray, shape (n,)
+        Each joint's largest difference as a share of its bound, now.
+    largest : ndarray, shape (n,)
+        The largest `shares` while torques were commanded since the last `enable`.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm.
+    limits : GuardLimits, optional
+        What is allowed.
+
+    Raises
+    ------
+    SettingsError
+        If there are not one or n joint factors, or one is not positive.
+
+    """
+
+    def __init__(self, description: ArmDescription, limits: GuardLimits | None = None) -> None:
+        self.limits = limits or GuardLimits()
+        self._names = description.joint_names
+        self._effort = description.limit('effort')
+        self._velocity = description.limit('velocity')
+        factors = joint_factors(self.limits, description)
+        with np.errstate(divide='ignore'):
+            # Rows: unexplained by the motion with and without a measured torque; unexplained
+            # by the command. An arm without torque limits has no bounds.
+            self._per_bound = 1.0 / (np.array([[MEASURED], [COMMANDED]]) * factors * self._effort)
+        self._zero = np.zeros(description.n)
+        self._no_effort = self._zero.tobytes()
+        self._terms: TermModel | None = None
+        self._friction: FrictionState | None = None
+        self._awaited: Array | None = None
+        self.largest = self._zero.copy()
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the states so far; the next one is the first."""
+        self._commands: deque[Array] = deque(maxlen=_KEPT)
+        self._began: tuple[float, Array] | None = None
+        self._first_stamp: float | None = None
+        self._states = self._frozen = 0
+        self._stamp = 0.0
+        self._q = self._dq = self._zero
+        self._last_effort = b''
+        self._moved = self.measured = self._idle = False
+        self._over = self._fast = 0.0
+        self._left = self._gravity = self._zero
+        self._observer: MomentumObserver | None = None
+        self.command_residual = self.external = self.shares = self._zero
+
+    def use(self, terms: TermModel) -> None:
+        """Go on with other settings' terms: an arm that rests may soon carry another load."""
+        before, self._terms = self._terms, terms
+        friction = friction_in_effort(
+            self.limits.effort_friction, terms.description, terms.profile
+        )
+        if self._friction is None or self._friction.model is not friction:
+            self._friction = FrictionState(friction)
+        if before is not None and self._began is not None:
+            change = terms.gravity(self._q) - before.gravity(self._q)
+            loads = before.loaded.links[-1].mass, terms.loaded.links[-1].mass
+            if loads[0] != loads[1] and self.limits.payload_time > 0.0:
+                self._awaited, self._awaited_at = change, (self._stamp, self._q)
+        if self._observer is not None:
+            observer = MomentumObserver(terms.true)
+            observer.go_on_from(self._observer)
+            self._observer = observer
+
+    def begin(self, stamp: float, q: Array) -> None:
+        """Judge from now on: torques are commanded from this state on."""
+        self._began, self._moved = (stamp, q), False
+        self._over = self._fast = 0.0
+        self._awaited = None
+        if self._observer is not None:
+            # Until now brakes or others may have held the arm, which says nothing any more.
+            self._observer.forget_torque()
+
+    def end(self) -> None:
+        """Judge no more: no torque is commanded, or the arm is being braked."""
+        self._began = self._awaited = None
+
+    def commanded(self, torque: Array) -> None:
+        """Take note of a command, shape (n,) [N m]."""
+        self._commands.append(torque)
+
+    def observe(
+        self,
+        stamp: float,
+        q: Array,
+        dq: Array,
+        effort: Array | None,
+        gravity: Array,
+        *,
+        age: float = 0.0,
+    ) -> None:
+        """
+        Take a state before a command follows from it.
+
+        Parameters
+        ----------
+        stamp : float
+            Of the state [s].
+        q, dq : ndarray, shape (n,)
+            Positions and velocities.
+        effort : ndarray, shape (n,), or None
+            The measured torque [N m], where the states carry one.
+        gravity : ndarray, shape (n,)
+            The true g(q) of the terms in use [N m].
+        age : float
+            How old the state is [s]: it answers to a command that is older by as much.
+
+        """
+        assert self._terms is not None, 'terms are given first'
+        elapsed = stamp - self._stamp if self._first_stamp is not None else 0.0
+        if self._first_stamp is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
+            self._first_stamp, self._states = stamp, 0
+        self._stamp, self._q, self._dq, self._gravity = stamp, q, dq, gravity
+        self._states += 1
+        self._elapsed = elapsed
+        if self._observer is None:
+            self._observer = MomentumObserver(self._terms.true)
+        self._left = self._terms.gravity_left_to_us(q, gravity)
+        believed = gravity - self._left + self._command(age, elapsed)
+        self._note_effort(effort)
+        if self.measured and effort is not None:
+            if self.takes_friction_out and self._friction is not None:
+                self._friction.follow(stamp, q)
+                effort = effort - self._friction.torque(dq)
+            found = self._observer.update(stamp, q, dq, np.array((believed, effort)), gravity)
+        else:
+            found = self._observer.update(stamp, q, dq, np.array((believed, believed)), gravity)
+        self.command_residual, self.external = found[0], found[1]
+
+    def _command(self, age: float, elapsed: float) -> Array:
+        """Return the command that a state of this age answers to."""
+        if not self._commands:
+            return self._zero
+        late = round(age / elapsed) if 0.0 < elapsed < age else 0
+        return self._commands[-1 - min(late, len(self._commands) - 1)]
+
+    def _note_effort(self, effort: Array | None) -> None:
+        """
+        Judge whether the effort is a measurement.
+
+        It is none where it is missing, zero, or frozen while the arm moves, nor where it repeats
+        the command although the receiver adds gravity to that.
+        """
+        data = b'' if effort is None else effort.tobytes()
+        if data != self._last_effort:
+            self._frozen = 0
+        elif np.abs(self._dq).max() > REST_SPEED:  # at rest a simulated one stands still
+            self._frozen += 1
+        self._last_effort = data
+        measured = bool(data) and data != self._no_effort and self._frozen < _FROZEN
+        if (
+            measured
+            and effort is not None
+            and self._terms is not None
+            and self._terms.adds_gravity
+        ):
+            measured = not any(data == one.tobytes() for one in list(self._commands)[-3:])
+        if measured != self.measured and self._observer is not None:
+            self._observer.restart()
+            self._states, self._first_stamp = 0, self._stamp
+        self.measured = measured
+        self._idle = effort is not None and bool((np.abs(effort) <= _IDLE * self._effort).all())
+
+    def _ratios(self) -> tuple[Array, Array]:
+        """Return the differences by motion and by command as shares of their bounds, (n,) each."""
+        by_motion, by_command = self.external, self.external - self.command_residual
+        if self._awaited is not None:
+            by_motion, by_command = (
+                _without(one, self._awaited) for one in (by_motion, by_command)
+            )
+        measured, commanded = self._per_bound
+        return np.abs(by_motion) * (measured if self.measured else commanded), (
+            np.abs(by_command) * commanded
+        )
+
+    @property
+    def takes_friction_out(self) -> bool:
+        """Whether friction is taken out of measured torques."""
+        return self._friction is not None and self._friction.model is not None
+
+    def load_mass(self) -> float:
+        """
+        Return the undeclared load as a point mass at the flange [kg].
+
+        The mass fits the external torque best; NaN where no torque is measured, or where gravity
+        has no lever on the flange.
+        """
+        if self._terms is None or not (self.measured and self.settled):
+            return float('nan')
+        model = self._terms.true
+        lever = -model.jacobian(self._q)[:3].T @ model.model.gravity.linear
+        square = float(lever @ lever)
+        return float(lever @ self.external) / square if square > _LEAST_LEVER**2 else float('nan')
+
+    # While torques are commanded ---------------------------------------------------------------
+
+    def judge(self, desired_speed: Array | None = None) -> str:
+        """
+        Return why the arm must be braked after the last state, or an empty string.
+
+        Parameters
+        ----------
+        desired_speed : ndarray, shape (n,), or None
+            Velocities of the reference [rad/s], where there is one.
+
+        """
+        if self._began is None:
+            return ''
+        speed, elapsed = np.abs(self._dq), self._elapsed
+        fastest = float(speed.max())
+        began, place = self._began
+        if not self._moved:
+            self._moved = (
+                fastest > _MOVED_AT
+                or self._stamp - began > _BRAKES_OPEN_S
+                or float(np.abs(self._q - place).max()) > _MOVED
+            )
+        if self._awaited is not None:
+            self._await_load(fastest)
+        by_motion, by_command = self._ratios()
+        self.shares = np.maximum(by_motion, by_command)
+        worst = float(self.shares.max())
+        if not (self._moved and self.settled):
+            self._over = self._fast = 0.0
+            return ''
+        np.maximum(self.largest, self.shares, out=self.largest)
+        self._over = self._over + elapsed if worst > 1.0 else 0.0
+        if self._over >= HOLD_S or worst > AT_ONCE:
+            return self._unexplained(by_motion, by_command)
+        allowed = OVER_REFERENCE * self._velocity
+        if desired_speed is not None:
+            allowed = np.minimum(allowed + np.abs(desired_speed), FASTEST * self._velocity)
+        self._fast = self._fast + elapsed if (speed > allowed).any() else 0.0
+        if self._fast < FAST_S:
+            return ''
+        joint = int((speed / allowed).argmax())
+        return (
+            f'{self._names[joint]} moves at {self._dq[joint]:.2f} rad/s, and '
+            f'{allowed[joint]:.2f} '
+            'are allowed (its reference and half its limit)'
+        )
+
+    def _await_load(self, fastest: float) -> None:
+        """Stop expecting another load once the arm moves, or after `payload_time`."""
+        since, place = self._awaited_at
+        if (
+            fastest > _AWAITED_AT
+            or self._stamp - since > self.limits.payload_time
+            or float(np.abs(self._q - place).max()) > _AWAITED
+        ):
+            self._awaited = None
+
+    def _unexplained(self, by_motion: Array, by_command: Array) -> str:
+        joint = int(self.shares.argmax())
+        name = self._names[joint]
+        if by_command[joint] > by_motion[joint]:
+            differ = (self.external - self.command_residual)[joint]
+            bound = 1.0 / self._per_bound[1, joint]
+            return (
+                f'{name} is measured to get {differ:+.1f} N m more than is commanded and target '
+                f'{self._target} adds (at most {bound:.1f} are allowed); check target, payload '
+                'and gravity_vector'
+            )
+        bound = 1.0 / self._per_bound[0 if self.measured else 1, joint]
+        what = 'is measured' if self.measured else 'is commanded'
+        return (
+            f'{name} {what} to get {self.external[joint]:+.1f} N m more than its motion needs (at '
+            f'most {bound:.1f} are allowed); check payload, hand, gravity_vector and target, or '
+            'something touches the arm'
+        )
+
+    @property
+    def _target(self) -> str:
+        return '' if self._terms is None else self._terms.profile.name
+
+    # Before the first torque ---------------------------------------------------------------------
+
+    @property
+    def settled(self) -> bool:
+        """Whether enough states were seen for a verdict."""
+        return (
+            self._first_stamp is not None
+            and self._states >= _SETTLED_STATES
+            and self._stamp - self._first_stamp >= SETTLED_S
+        )
+
+    def first_torque(
+        self, *, braked_until_commanded: bool, held_until_commanded: bool
+    ) -> tuple[FirstTorque, str]:
+        """
+        Return how commanding may begin, and why not yet.
+
+        Parameters
+        ----------
+        braked_until_commanded : bool
+            Whether an arm at rest without any effort is known to be held by its brakes.
+        held_until_commanded : bool
+            Whether a receiver that adds no gravity carries the arm until the first command.
+
+        """
+        if not self.settled or self._terms is None:
+            return FirstTorque.NOT_YET, 'too few joint states have been seen'
+        ours = not self._terms.adds_gravity
+        still = float(np.abs(self._dq).max()) <= REST_SPEED
+        idle = self._idle or not self.measured
+        if idle and ours:
+            if braked_until_commanded and still:
+                return FirstTorque.AT_ONCE, ''
+            size = float(np.linalg.norm(self._gravity))
+            falls = np.linalg.norm(self.command_residual) <= _FALLING * size
+            return (
+                FirstTorque.AT_ONCE
+                if size >= _LEAST_GRAVITY and falls and not self._commands
+                else FirstTorque.RAMPED
+            ), ''
+        if not self.measured:
+            return FirstTorque.RAMPED, ''
+        return self._compared_at_rest(ours, held_until_commanded)
+
+    def _compared_at_rest(self, ours: bool, held: bool) -> tuple[FirstTorque, str]:
+        by_motion = self.external
+        by_command = by_motion - self.command_residual
+        per_bound = self._per_bound[0]
+        unexplained = np.abs(by_command) * per_bound
+        carried = bool((unexplained > 1.0).any())
+        if held or not ours:
+            # Whoever holds the arm until now carries also what will be left to us.
+            unexplained = np.minimum(unexplained, np.abs(by_command - self._left) * per_bound)
+        shares = np.abs(by_motion) * per_bound
+        self.shares = np.maximum(shares, unexplained)
+        joint = int(self.shares.argmax())
+        if self.shares[joint] <= 1.0:
+            return (FirstTorque.AT_ONCE if ours and carried else FirstTorque.RAMPED), ''
+        name, bound = self._names[joint], 1.0 / per_bound[joint]
+        if self._idle:
+            return FirstTorque.NOT_YET, (
+                f'no joint is measured to give a torque, but target {self._target} should carry '
+                'the arm; is it braked, or is target wrong?'
+            )
+        if shares[joint] > 1.0:
+            return FirstTorque.NOT_YET, (
+                f'before the first torque {name} is measured to get {by_motion[joint]:+.1f} N m '
+                f'more than the model needs (at most {bound:.1f} are allowed); check payload, '
+                'hand, gravity_vector and robot_type, or something touches the arm'
+            )
+        return FirstTorque.NOT_YET, (
+            f'before the first torque {name} is measured to get {by_command[joint]:+.1f} N m that '
+            f'target {self._target} does not say; if something else carries the arm, choose a '
+            'target that adds gravity itself (fci, franka_gazebo) or deactivate that controller, '
+            'and if the receiver carries it only until a command comes, set '
+            'held_until_commanded'
+        )
+
+
+def joint_factors(limits: GuardLimits, description: ArmDescription) -> Array:
+    """
+    Return the bounds' factors, shape (n,).
+
+    Raises
+    ------
+    SettingsError
+        If there are not one or n of them, or one is not positive.
+
+    """
+    factors = np.array(limits.joint_factors, dtype=float)
+    n = description.n
+    if factors.shape not in ((1,), (n,)) or not (np.isfinite(factors) & (factors > 0.0)).all():
+        raise SettingsError(
+            f'guard.joint_factors is {factors.tolist()}; give one positive number, or {n}, one '
+            'per joint.'
+        )
+    return np.broadcast_to(factors, (n,)).copy()
+
+
+def _without(difference: Array, awaited: Array) -> Array:
+    """Return a difference without as much of an awaited load as explains it, shape (n,)."""
+    square = float(awaited @ awaited)
+    share = min(max(-float(difference @ awaited) / square, 0.0), 1.0) if square > 0.0 else 0.0
+    return difference + share * awaited

@@ -1,0 +1,110 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the guard would have seen along a recording, and bounds learnt from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .external_torque import LONGEST_STEP_S, MomentumObserver
+from .guard import AT_ONCE, GuardLimits, HOLD_S, joint_factors, MEASURED
+from ..arm import ArmDescription
+from ..dynamics.model import GRAVITY
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..typing import Array
+
+# How much more than the largest residual seen in a recording that nobody touched is allowed: hours
+# bring larger ones than minutes do.
+LEARNING_MARGIN = 1.5
+# [s] After which the observer has settled on slow topics, too, however the arm moved at the start.
+_SETTLED_S = 0.2
+_PROGRESS_EVERY = 500
+
+
+@dataclass(frozen=True, eq=False)
+class GuardReplay:
+    """
+    The largest residual of each joint along a recording.
+
+    `share` is that residual as a share of the joint's bound, shape (n,); `residual` the same in
+    [N m]; `watched` for how long the observer was settled [s]; `stopped` when a residual was
+    beyond its bound for long enough to stop the arm [s since the first state], NaN if never.
+    """
+
+    share: Array
+    residual: Array
+    watched: float
+    stopped: float
+
+
+def replay_guard(
+    arm: ArmDescription,
+    time: Array,
+    q: Array,
+    dq: Array,
+    effort: Array,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    limits: GuardLimits | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> GuardReplay:
+    """
+    Run the guard's observer over recorded states, one by one, as the node does.
+
+    Parameters
+    ----------
+    arm : ArmDescription
+        The arm with what it carried; the friction of its file is taken out of the efforts.
+    time : ndarray, shape (N,)
+        Stamps [s], increasing.
+    q, dq, effort : ndarray, shape (N, n)
+        Position [rad], velocity [rad/s] and measured torque [N m].
+    gravity : array_like, shape (3,)
+        Gravity in the base frame [m/s^2].
+    limits : GuardLimits, optional
+        The guard's; the node's defaults.
+    progress : callable, optional
+        Called with the number of states done and of all.
+
+    Raises
+    ------
+    SettingsError
+        If the joint factors do not fit the arm.
+
+    """
+    bound = MEASURED * joint_factors(limits or GuardLimits(), arm) * arm.limit('effort')
+    observer = MomentumObserver(PinocchioModel(arm, gravity), arm.friction)
+    largest, watched, over, stopped = np.zeros(arm.n), 0.0, 0.0, float('nan')
+    since = last = float(time[0])
+    for count, (stamp, *state) in enumerate(zip(time.tolist(), q, dq, effort), start=1):
+        external = observer.update(stamp, *state)
+        if stamp - last > LONGEST_STEP_S:
+            since = stamp  # the observer has begun anew
+        elif stamp - since > _SETTLED_S:
+            largest = np.maximum(largest, np.abs(external))
+            watched += stamp - last
+            worst = float((np.abs(external) / bound).max())
+            over = over + stamp - last if worst > 1.0 else 0.0
+            if (over >= HOLD_S or worst > AT_ONCE) and not stopped >= 0.0:
+                stopped = stamp - float(time[0])
+        last = stamp
+        if progress is not None and count % _PROGRESS_EVERY == 0:
+            progress(count, len(time))
+    return GuardReplay(largest / bound, largest, watched, stopped)
+
+
+def learnt(found: GuardReplay, limits: GuardLimits | None = None) -> GuardLimits:
+    """
+    Return the guard's limits for an arm of which a recording was replayed that nobody touched.
+
+    Each joint's bound becomes LEARNING_MARGIN times its largest residual, and never lower than it
+    was: a short recording can show that a bound is too low, not that it is too high.
+    """
+    limits = limits or GuardLimits()
+    factors = np.array(limits.joint_factors) * np.maximum(1.0, LEARNING_MARGIN * found.share)
+    # Rounded up, so that the number in a parameter file is no lower.
+    return replace(limits, joint_factors=tuple((np.ceil(1e3 * factors) * 1e-3).round(3).tolist()))

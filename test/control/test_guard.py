@@ -1,0 +1,250 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An arm that does not do what its controller was told is refused, or braked and held."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.control.braking import resting_torque
+from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.guard import GuardLimits
+from franka_dynamics.control.guard_replay import learnt, replay_guard
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.simulation.arm_simulation import Push
+
+from .closed_loop import FER, KD, KP, Loop
+
+FR3 = load('fr3')
+CARRIED = {'gravity_compensation': True, 'friction': True}
+FCI = Settings(target='fci', payload_known_to_robot=False, max_payload=6.0)
+GENTLE = {'kp': KP, 'kd': KD}
+# Stiff enough to keep an arm in place that pushes against a table with a load's weight.
+FIRM = {'kp': (600.0,) * 4 + (150.0, 150.0, 50.0), 'kd': (40.0,) * 4 + (1.5, 1.5, 0.5)}
+MOST = 2.1  # [rad/s] whatever is told wrong, but for what docs/howto/safety.md names
+MEASURED_MOST = 0.3  # with measured effort, and more than 1.5 kg or 20 degrees wrong
+
+
+def payload(mass):
+    return (mass, 0.0, 0.0, 0.1, *[0.003 * mass * one for one in (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)])
+
+
+def body(mass):
+    return Settings(payload=payload(mass)).payload_inertia()
+
+
+def tilted(degrees):
+    angle = np.radians(degrees)
+    return (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
+
+
+@pytest.mark.parametrize('arm', [FER, FR3], ids=['fer', 'fr3'])
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        {'target': 'mujoco'},
+        {'target': 'gz_ros2_control'},
+        {'payload': payload(3.0)},
+        {'gravity_vector': tilted(30.0)},
+    ],
+    ids=['mujoco', 'gazebo', 'payload', 'gravity'],
+)
+def test_with_measured_effort_no_torque_is_given_from_the_start(arm, wrong):
+    loop = Loop(replace(FCI, **wrong), description=arm, **CARRIED).run(0.5)
+    assert loop.published == []
+    assert 'before the first torque' in loop.controller.waits_for
+
+
+@pytest.mark.parametrize('arm', [FER, FR3], ids=['fer', 'fr3'])
+@pytest.mark.parametrize('gains', [{}, GENTLE], ids=['none', 'gentle'])
+@pytest.mark.parametrize(
+    'wrong',
+    [{'payload': payload(3.0)}, {'gravity_vector': tilted(30.0)}],
+    ids=['payload', 'gravity'],
+)
+def test_what_is_told_wrong_while_commanding_is_braked_and_held(arm, gains, wrong):
+    settings = replace(FCI, **gains)
+    loop = Loop(settings, description=arm, **CARRIED).run(0.5)
+    assert loop.controller.mode is Mode.RUNNING
+    loop.controller.apply(replace(settings, **wrong))
+    loop.run(1.0)
+    assert 'more than its motion needs' in loop.controller.conflict
+    assert loop.controller.holding
+    assert loop.fastest < MEASURED_MOST
+    assert np.abs(loop.arm.data.qvel).max() < 0.02
+
+
+@pytest.mark.parametrize('arm', [FER, FR3], ids=['fer', 'fr3'])
+@pytest.mark.parametrize(
+    ('target', 'carried'), [('gz_ros2_control', True), ('mujoco', True), ('fci', False)]
+)
+def test_a_wrong_target_without_measured_effort_ends_at_rest(arm, target, carried):
+    settings = Settings(target=target)
+    simulation = {'gravity_compensation': carried, 'friction': True}
+    loop = Loop(settings, description=arm, measures=False, **simulation).run(1.5)
+    assert loop.fastest < MOST
+    assert loop.controller.holding
+    # Once deactivated it is left with the torque that holds it, not with what the model says.
+    loop.controller.disable('test')
+    loop.run(0.5)
+    assert loop.controller.mode is Mode.SILENT
+    held = NewtonEulerModel(arm).gravity(loop.arm.position) * (not carried)
+    np.testing.assert_allclose(loop.command, held, rtol=0, atol=0.5)
+    assert np.abs(loop.arm.data.qvel).max() < 0.3
+
+
+def test_an_undeclared_load_is_held_and_left_with_its_weight():
+    loop = Loop(Settings(target='mujoco'), payload=body(3.0), measures=False, friction=True)
+    loop.run(1.5)
+    assert loop.fastest < 1.4
+    assert loop.controller.holding
+    loop.controller.disable('test')
+    loop.run(0.5)
+    heavy = NewtonEulerModel(FER.with_payload(body(3.0)))
+    np.testing.assert_allclose(loop.command, heavy.gravity(loop.arm.position), rtol=0, atol=3.0)
+
+
+def test_a_push_is_braked_and_ends_at_rest():
+    push = Push((0.0, 30.0, 0.0), 0.8, 1.0)
+    loop = Loop(Settings(target='fci', **GENTLE), push=push, **CARRIED).run(2.5)
+    # 3 rad/s of the wrist, which weighs next to nothing, where 6 were reached by PD alone.
+    assert loop.fastest < 3.2
+    assert loop.controller.holding
+    assert np.abs(loop.arm.data.qvel).max() < 0.05
+
+
+def moving(loop):
+    home, times = np.array(FER.home), np.linspace(0.0, 1.2, 25)
+    share = times / times[-1]
+    path = np.tile(home, (25, 1))
+    path[:, 3] += 0.35 * (10.0 * share**3 - 15.0 * share**4 + 6.0 * share**5)
+    follow_request(loop.controller, TrajectoryRequest(FER.joint_names, times, path))
+
+
+@pytest.mark.parametrize(
+    'effort',
+    [
+        lambda effort, step: np.full(7, np.nan),
+        lambda effort, step: np.zeros(7),
+        lambda effort, step: NewtonEulerModel(FER).gravity(FER.home),
+    ],
+    ids=['nan', 'zero', 'frozen'],
+)
+def test_an_effort_that_is_no_measurement_stops_nothing(effort, monkeypatch):
+    loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
+    read = loop.arm.read
+    monkeypatch.setattr(
+        loop.arm, 'read', lambda: replace(read(), effort=effort(read().effort, loop.arm.time))
+    )
+    loop.run(0.5)
+    moving(loop)
+    loop.run(1.5)
+    assert loop.controller.mode is Mode.RUNNING
+    assert loop.controller.conflict == ''
+    assert not loop.controller.guard.measured
+
+
+# A load that is picked up. ----------------------------------------------------------------------
+
+
+def picked_up(mass, told, grasped, lifted=True):
+    """Tell of a load and grasp it at these times [s]; then move the arm."""
+    settings = Settings(target='mujoco', max_payload=6.0, **FIRM)
+    loop = Loop(settings, friction=True).run(0.8)
+    events = {}
+    if told is not None:
+        events[told] = lambda: loop.controller.apply(replace(settings, payload=payload(mass)))
+    if grasped is not None:
+        events[grasped] = lambda: loop.arm.carry(body(mass))
+    for at in sorted(events):
+        loop.run(at - loop.arm.time)
+        events[at]()
+    loop.run(0.8)
+    if lifted and loop.controller.mode is Mode.RUNNING:
+        moving(loop)
+        loop.run(1.5)
+    return loop
+
+
+@pytest.mark.parametrize('mass', [1.0, 2.0])
+def test_a_load_that_is_told_before_it_is_taken_stops_nothing(mass):
+    loop = picked_up(mass, told=1.0, grasped=1.3)
+    assert loop.controller.conflict == ''
+    assert loop.controller.mode is Mode.RUNNING
+    assert loop.fastest < 0.6
+
+
+def test_a_load_that_is_not_told_of_stops_the_arm():
+    loop = picked_up(3.0, told=None, grasped=1.0)
+    assert loop.controller.holding
+    assert loop.fastest < 0.7
+
+
+def test_a_load_that_is_told_of_and_not_taken_within_the_time_stops_the_arm():
+    settings = Settings(target='mujoco', max_payload=6.0, **FIRM)
+    limits = GuardLimits(payload_time=0.5)
+    loop = Loop(settings, friction=True, controller={'guard': limits}).run(1.2)
+    loop.controller.apply(replace(settings, payload=payload(2.0)))
+    loop.run(0.45)
+    assert loop.controller.conflict == ''
+    loop.run(0.5)
+    assert loop.controller.holding
+    assert loop.fastest < MEASURED_MOST
+
+
+# Where a stop leaves the arm. -------------------------------------------------------------------
+
+EFFORT = FER.limit('effort')
+GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
+LEVER = (
+    NewtonEulerModel(
+        FER.with_payload(LinkInertia.from_center_of_mass(1.0, (0.0, 0.0, 0.0), np.zeros(6)))
+    ).gravity(FER.home)
+    - GRAVITY
+)
+
+
+@pytest.mark.parametrize(
+    ('held', 'usual', 'left'),
+    [
+        (GRAVITY + 0.5, GRAVITY, GRAVITY),
+        (np.zeros(7) + 0.5, GRAVITY, np.zeros(7)),  # somebody else carries the arm
+        (GRAVITY, np.zeros(7), GRAVITY),  # nobody does
+        (GRAVITY + 3.0 * LEVER, GRAVITY, GRAVITY + 3.0 * LEVER),
+        (GRAVITY + [20.0, 0, 20.0, 0, 3.0, 0, 0], GRAVITY, GRAVITY),  # a person, from the side
+    ],
+)
+def test_an_arm_is_left_with_what_explains_its_rest(held, usual, left):
+    torque = resting_torque(held, usual, (np.zeros(7), GRAVITY), LEVER, EFFORT)
+    np.testing.assert_allclose(torque, left, rtol=0, atol=0.4)
+
+
+# Bounds, and recordings of real arms. ------------------------------------------------------------
+
+
+@pytest.mark.parametrize('factors', [(1.0, 2.0), (0.0,), (float('nan'),), (-1.0,)])
+def test_factors_that_fit_no_arm_are_refused(factors):
+    with pytest.raises(SettingsError, match=r'guard\.joint_factors'):
+        Loop(controller={'guard': GuardLimits(joint_factors=factors)})
+
+
+def replayed(recording):
+    return replay_guard(FER, recording.time, recording.q, recording.dq, recording.effort)
+
+
+def test_the_guard_stops_no_recording_of_a_real_arm_at_30_hz(fer_recording):
+    found = replayed(fer_recording)
+    assert found.share.max() < 0.6 and not found.stopped >= 0.0
+    assert found.watched > 23.0
+
+
+def test_the_guard_stops_no_fast_motion_of_a_real_arm_at_1_khz(fer_1khz_recording):
+    found = replayed(fer_1khz_recording)
+    assert found.share.max() < 0.8 and not found.stopped >= 0.0
+    factors = learnt(found).joint_factors
+    assert factors[1] == 1.0 == max(factors[i] for i in (0, 2, 3, 4, 5, 6))
