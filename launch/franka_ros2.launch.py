@@ -19,8 +19,11 @@ from franka_dynamics.ros.launch_parts import (
     after,
     argument,
     controllers_file,
+    FORWARD,
     launch_description,
     own_node,
+    receiver,
+    receiver_argument,
     removal_at_shutdown,
     require_packages,
     spawner,
@@ -29,8 +32,8 @@ from franka_dynamics.ros.launch_parts import (
     unloading,
 )
 
-EFFORT, TRAJECTORY = 'effort_controller', 'feedforward_trajectory_controller'
-PACKAGES = {EFFORT: 'forward_command_controller', TRAJECTORY: 'joint_trajectory_controller'}
+TORQUES, TRAJECTORY = 'torques', 'feedforward_trajectory_controller'
+PACKAGES = {FORWARD: 'forward_command_controller', TRAJECTORY: 'joint_trajectory_controller'}
 
 
 def generate_launch_description():
@@ -46,11 +49,12 @@ def generate_launch_description():
         argument('namespace', '', "The namespace of franka_ros2's bringup."),
         argument(
             'controller',
-            EFFORT,
-            'The controller: effort_controller takes torques every cycle, '
+            TORQUES,
+            'What torques go to: one controller takes them every cycle (torques), or '
             'feedforward_trajectory_controller adds them to its own feedback.',
-            [EFFORT, TRAJECTORY],
+            [TORQUES, TRAJECTORY],
         ),
+        receiver_argument(),
         argument(
             'controllers_file',
             '',
@@ -77,29 +81,34 @@ def everything(context):
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
-    robot_type, arm_prefix, namespace, controller, file, params_file = (
+    robot_type, arm_prefix, namespace, controller, package, own_controllers, params_file = (
         LaunchConfiguration(name).perform(context)
         for name in (
             'robot_type',
             'arm_prefix',
             'namespace',
             'controller',
+            'receiver',
             'controllers_file',
             'params_file',
         )
     )
     own_file = given_file('params_file', params_file)
-    if file:
-        require_file('controllers_file', file)
+    if own_controllers:
+        require_file('controllers_file', own_controllers)
     arm = load(robot_type, prefix=arm_prefix)
     require_fr3(robot_type, load(robot_type).joint_names[0])
+    folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_franka_ros2_'))
+    file = controllers_file('franka_ros2_controllers.yaml', arm.joint_names, folder)
+    chosen = receiver(arm, package, 'fci', file, folder)
+    said = []
+    if controller == TORQUES:
+        controller, file, said = chosen.controller, chosen.file, [chosen.said]
     require_packages(
-        ['controller_manager', PACKAGES[controller]],
+        ['controller_manager', *filter(None, [PACKAGES.get(controller)])],
         'franka_ros2',
         'docs/howto/franka_ros2.md',
     )
-    folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_franka_ros2_'))
-    file = file or controllers_file('franka_ros2_controllers.yaml', arm.joint_names, folder)
     manager = f'/{namespace.strip("/")}/controller_manager'.replace('//', '/')
     feedforward = own_node(
         'feedforward',
@@ -117,21 +126,23 @@ def everything(context):
                 'robot_type': text('robot_type'),
                 'arm_prefix': text('arm_prefix'),
                 'target': 'fci',
+                'use_sim_time': False,
                 'controller': controller,
             },
         ],
         remappings=[
             ('joint_states', LaunchConfiguration('joint_states_topic')),
-            ('~/command', f'{EFFORT}/commands'),
+            ('~/command', chosen.command),
             ('~/feedforward_trajectory', f'{TRAJECTORY}/joint_trajectory'),
         ],
     )
     # controller_manager neither configures a controller that is still active nor gives new
     # parameters to one that is still loaded.
     left_over = unloading(manager, controller)
-    active = spawner(controller, '--param-file', file, namespace=namespace)
+    active = spawner(controller, '--param-file', own_controllers or file, namespace=namespace)
     return [
         removal_at_shutdown(folder),
+        *said,
         after(left_over, active),
         after(active, feedforward),
         left_over,

@@ -28,9 +28,12 @@ from franka_dynamics.ros.launch_parts import (
     argument,
     arm_arguments,
     controllers_file,
+    FORWARD,
     launch_description,
     own_node,
     parameters_argument,
+    receiver,
+    receiver_argument,
     removal_at_shutdown,
     require_packages,
     robot_state_publisher,
@@ -40,6 +43,7 @@ from franka_dynamics.ros.launch_parts import (
 )
 
 SHARE = FindPackageShare('franka_dynamics')
+TARGET = 'gz_ros2_control'
 # ROS packages that each way needs, as apt names them after ros-<distribution>-.
 PACKAGES = {
     'direct': ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro'),
@@ -77,7 +81,8 @@ def generate_launch_description():
             PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
             'An SDF world named franka, with gravity 0 0 -9.81.',
         ),
-        parameters_argument('gz_ros2_control'),
+        receiver_argument(),
+        parameters_argument(TARGET),
     ]
     return launch_description(arguments, everything)
 
@@ -88,9 +93,9 @@ def everything(context):
     from franka_dynamics.ros.parameter_files import given_file, require_file
     from franka_dynamics.simulation import gazebo
 
-    robot_type, hand, control, gui, world, params_file = (
+    robot_type, hand, control, gui, world, package, params_file = (
         LaunchConfiguration(name).perform(context)
-        for name in ('robot_type', 'hand', 'control', 'gui', 'world', 'params_file')
+        for name in ('robot_type', 'hand', 'control', 'gui', 'world', 'receiver', 'params_file')
     )
     own_file = given_file('params_file', params_file)
     require_file('world', world)
@@ -99,7 +104,10 @@ def everything(context):
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_gazebo_'))
     arm = {'robot_type': robot_type, 'hand': hand}
     direct = control == 'direct'
-    feedforward = simulated_feedforward([target_file('gz_ros2_control'), *own_file], arm)
+    controllers = controllers_file('gazebo_controllers.yaml', description.joint_names, folder)
+    chosen = None if direct else receiver(description, package, TARGET, controllers, folder)
+    command = f'{FORWARD}/commands' if direct else chosen.command  # gazebo_direct_node's
+    feedforward = simulated_feedforward([target_file(TARGET), *own_file], arm, command)
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
             PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])
@@ -120,15 +128,17 @@ def everything(context):
         output='screen',
         parameters=[{'config_file': str(bridge_file)}],
     )
-    way = direct_way if direct else ros2_control_way
-    tidy = removal_at_shutdown(folder)
-    return [tidy, server, bridge, *way(description, gazebo, folder, arm, feedforward)]
+    way = (
+        direct_way(description, gazebo, folder, arm, feedforward)
+        if direct
+        else ros2_control_way(description, gazebo, controllers, arm, feedforward, chosen)
+    )
+    return [removal_at_shutdown(folder), server, bridge, *way]
 
 
-def ros2_control_way(description, gazebo, folder, arm, feedforward):
-    """Spawn the arm, then the broadcaster, then the effort controller, each after the last."""
+def ros2_control_way(description, gazebo, controllers, arm, feedforward, chosen):
+    """Spawn the arm, then the broadcaster, then the controller, each after the last."""
     start = gazebo.start_of(description)
-    controllers = controllers_file('gazebo_controllers.yaml', description.joint_names, folder)
     publisher = robot_state_publisher(
         {
             **arm,
@@ -147,8 +157,15 @@ def ros2_control_way(description, gazebo, folder, arm, feedforward):
     )
     # The broadcaster has all it needs from gz_ros2_control's own parameter file.
     broadcaster = spawner('joint_state_broadcaster')
-    effort = spawner('effort_controller', '--param-file', controllers)
-    return [publisher, spawn, feedforward, after(spawn, broadcaster), after(broadcaster, effort)]
+    active = spawner(chosen.controller, '--param-file', chosen.file)
+    return [
+        chosen.said,
+        publisher,
+        spawn,
+        feedforward,
+        after(spawn, broadcaster),
+        after(broadcaster, active),
+    ]
 
 
 def direct_way(description, gazebo, folder, arm, feedforward):

@@ -20,6 +20,8 @@ from franka_dynamics.ros.launch_parts import (
     controllers_file,
     launch_description,
     parameters_argument,
+    receiver,
+    receiver_argument,
     removal_at_shutdown,
     require_packages,
     robot_state_publisher,
@@ -49,6 +51,7 @@ def generate_launch_description():
             "Whether MuJoCo runs without its simulator's window.",
             ['true', 'false'],
         ),
+        receiver_argument(),
         parameters_argument('mujoco'),
     ]
     return launch_description(arguments, everything)
@@ -62,9 +65,9 @@ def everything(context):
     from franka_dynamics.simulation.gazebo import numbers, start_of
     from franka_dynamics.urdf.writer import write_mjcf
 
-    robot_type, hand, headless, params_file = (
+    robot_type, hand, headless, package, params_file = (
         LaunchConfiguration(name).perform(context)
-        for name in ('robot_type', 'hand', 'headless', 'params_file')
+        for name in ('robot_type', 'hand', 'headless', 'receiver', 'params_file')
     )
     own_file = given_file('params_file', params_file)
     require_packages(PACKAGES, 'mujoco_ros2_control.launch.py', 'docs/howto/gazebo.md')
@@ -77,6 +80,7 @@ def everything(context):
         encoding='utf-8',
     )
     controllers = controllers_file('gazebo_controllers.yaml', description.joint_names, folder)
+    chosen = receiver(description, package, 'mujoco', controllers, folder)
     # The first effort command holds the arm: the physics runs before any controller does. With an
     # initial_keyframe mujoco_ros2_control would not take these values.
     start = start_of(description)
@@ -100,13 +104,14 @@ def everything(context):
         parameters=[{'use_sim_time': True}, controllers],
     )
     broadcaster = spawner('joint_state_broadcaster', '--param-file', controllers)
-    effort = spawner('effort_controller', '--param-file', controllers)
+    effort = spawner(chosen.controller, '--param-file', chosen.file)
     arm = {'robot_type': robot_type, 'hand': hand, 'use_sim_time': True}
     feedforward = simulated_feedforward(
-        [target_file('mujoco'), *own_file], {**arm, 'target': 'mujoco'}
+        [target_file('mujoco'), *own_file], {**arm, 'target': 'mujoco'}, chosen.command
     )
     return [
         removal_at_shutdown(folder),
+        chosen.said,
         publisher,
         manager,
         broadcaster,

@@ -15,6 +15,7 @@ import yaml
 
 import franka_dynamics
 from franka_dynamics.arm import load
+from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
@@ -202,13 +203,14 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
     assert str(file) in processes['ros2_control_node'].command
 
 
-@pytest.mark.parametrize('controller', ['effort_controller', 'feedforward_trajectory_controller'])
+@pytest.mark.parametrize('controller', ['torques', 'feedforward_trajectory_controller'])
 @pytest.mark.parametrize(('robot_type', 'prefix'), [('fr3', ''), ('fr3v2', 'left_')])
 def test_franka_ros2_loads_a_controller_of_the_arm_and_unloads_it(
     launched, tmp_path, controller, robot_type, prefix
 ):
     given = {'controller': controller, 'robot_type': robot_type, 'arm_prefix': prefix}
     given['namespace'] = '/left'
+    controller = controller.replace('torques', 'effort_controller')
     unload = ['franka_dynamics.ros.controller_unloading', '/left/controller_manager', controller]
     # An old controller that cannot be unloaded starts nothing.
     (first,) = launched('franka_ros2', returncode=1, **given).values()
@@ -227,6 +229,40 @@ def test_franka_ros2_loads_a_controller_of_the_arm_and_unloads_it(
     # What launch starts after the node, however it ended.
     (after,) = node.on_exit
     assert [''.join(part.text for part in word) for word in after.cmd[2:]] == unload
+
+
+@pytest.mark.parametrize(
+    ('name', 'target'),
+    [('franka_ros2', 'fci'), ('gazebo', 'gz_ros2_control'), ('mujoco_ros2_control', 'mujoco')],
+)
+def test_a_generated_package_takes_the_torques_where_it_is_installed(
+    launched, tmp_path, name, target
+):
+    for path, text in cpp_package(load('fr3'), 'fr3_feedforward').items():
+        if path == 'config/receiver.yaml':
+            file = tmp_path / 'share' / 'fr3_feedforward' / path
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
+    index = tmp_path / 'share/ament_index/resource_index/packages/fr3_feedforward'
+    index.touch()
+    control = {'control': 'ros2_control'} if name == 'gazebo' else {}
+    prefix = {'arm_prefix': 'left_'} if name == 'franka_ros2' else {}
+    processes = launched(name, robot_type='fr3', **control, **prefix)
+    command = processes['spawner'].command
+    assert command[1] == 'receiver'
+    values = yaml.safe_load(Path(command[command.index('--param-file') + 1]).read_text('utf-8'))
+    values = values['/**/receiver']['ros__parameters']
+    assert values['type'] == 'fr3_feedforward/FeedforwardController'
+    assert values['joints'] == list(load('fr3', prefix=prefix.get('arm_prefix', '')).joint_names)
+    assert (values['target'], values['reference']) == (target, 'total_torque')
+    assert processes['feedforward_node'].remappings[COMMAND] == 'receiver/reference'
+    # Somebody may want the forward controller, which would also be there without the package.
+    processes = launched(name, robot_type='fr3', receiver='none', **control, **prefix)
+    assert processes['spawner'].command[1] == 'effort_controller'
+    with pytest.raises(SettingsError, match='was generated for fr3_joint1 and so on, not for'):
+        launched(name, robot_type='fr3v2', receiver='fr3_feedforward', **control)
+    with pytest.raises(RuntimeError, match='mine is not installed: franka-dynamics codegen'):
+        launched(name, robot_type='fr3', receiver='mine', **control)
 
 
 @pytest.mark.parametrize('robot_type', ['panda', 'own'])

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
 import os
@@ -14,9 +15,12 @@ import shutil
 import sys
 from typing import Any
 
+import yaml
+
 from ..errors import SettingsError
 
 PACKAGE = 'franka_dynamics'
+RECEIVER, FORWARD, NO_RECEIVER = 'receiver', 'effort_controller', 'none'
 # Arguments that `ros2 launch` and launch's own actions take without a declaration.
 _OF_LAUNCH = (
     'emulate_tty',
@@ -174,9 +178,9 @@ def robot_state_publisher(values: Mapping[str, Any]) -> Any:
     )
 
 
-def simulated_feedforward(files: Sequence[str], given: Mapping[str, Any]) -> Any:
+def simulated_feedforward(files: Sequence[str], given: Mapping[str, Any], command: str) -> Any:
     """
-    Return the node that commands a simulated arm through effort_controller.
+    Return the node that commands a simulated arm.
 
     Until the node's first command comes the arm is carried on purpose, by the initial efforts of
     the hardware or by another node.
@@ -187,6 +191,8 @@ def simulated_feedforward(files: Sequence[str], given: Mapping[str, Any]) -> Any
         Parameter files of the node, later ones winning.
     given : mapping
         Parameters of the node over those of the files.
+    command : str
+        The topic of its torques.
 
     """
     from launch.actions import Shutdown
@@ -195,7 +201,7 @@ def simulated_feedforward(files: Sequence[str], given: Mapping[str, Any]) -> Any
         'feedforward',
         on_exit=Shutdown(reason='the feedforward node has ended'),
         parameters=[*files, {**given, 'held_until_commanded': True}],
-        remappings=[('~/command', 'effort_controller/commands')],
+        remappings=[('~/command', command)],
     )
 
 
@@ -210,6 +216,89 @@ def controllers_file(name: str, joint_names: Sequence[str], folder: Path) -> str
         encoding='utf-8',
     )
     return str(path)
+
+
+def receiver_argument() -> Any:
+    """Return the argument that names the package of the controller which takes the torques."""
+    return argument(
+        'receiver',
+        '',
+        'A package that franka-dynamics codegen generated for this arm; its controller takes the '
+        "torques, and brakes the arm when they cease. If empty, the arm's name with _feedforward "
+        'where that is installed; otherwise, or with none, a forward controller, which holds the '
+        'last torque for ever.',
+    )
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """A controller that takes torques: its name, topic, parameter file, and what is said of it."""
+
+    controller: str
+    command: str
+    file: str
+    said: Any
+
+
+def receiver(arm: Any, package: str, target: str, forward_file: str, folder: Path) -> Receiver:
+    """
+    Return the controller that takes an arm's torques.
+
+    Parameters
+    ----------
+    arm : ArmDescription
+        The arm, joint names as they are in the robot description.
+    package : str
+        The launch argument `receiver`.
+    target : str
+        Of the node: who carries the arm decides how the generated controller brakes and leaves it.
+    forward_file : str
+        Parameter file of the forward controller.
+    folder : Path
+        Where the parameter file of a generated controller is written.
+
+    Raises
+    ------
+    RuntimeError
+        If the package that was named is not installed.
+    SettingsError
+        If it was generated for another arm.
+
+    """
+    from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
+    from launch.actions import LogInfo
+
+    name = package or f'{arm.name}_feedforward'
+    build = (
+        f'franka-dynamics codegen --package {name} --arm {arm.name} --output src, then colcon '
+        'build (docs/howto/cpp.md)'
+    )
+    try:
+        if name == NO_RECEIVER:
+            raise PackageNotFoundError(name)
+        share = Path(get_package_share_directory(name))
+    except PackageNotFoundError:
+        if package not in ('', NO_RECEIVER):
+            raise RuntimeError(
+                f'receiver: {package} is not installed: {build}. Nothing is started.'
+            ) from None
+        said = (
+            f'{FORWARD} holds the last torque for ever if the node is killed. For a controller '
+            f'that brakes the arm instead: {build}.'
+        )
+        return Receiver(FORWARD, f'{FORWARD}/commands', forward_file, LogInfo(msg=said))
+    table = yaml.safe_load((share / 'config' / 'receiver.yaml').read_text(encoding='utf-8'))
+    values = table[f'/**/{RECEIVER}']['ros__parameters']
+    if not all(own.endswith(its) for own, its in zip(arm.joint_names, values['joints'])):
+        raise SettingsError(
+            f'receiver: {name} was generated for {values["joints"][0]} and so on, not for '
+            f'{arm.joint_names[0]}. Nothing is started.'
+        )
+    values.update(joints=list(arm.joint_names), target=target)
+    path = folder / 'receiver.yaml'
+    path.write_text(yaml.safe_dump(table), encoding='utf-8')
+    said = f'{name} takes the torques, and brakes the arm when they cease'
+    return Receiver(RECEIVER, f'{RECEIVER}/reference', str(path), LogInfo(msg=said))
 
 
 def removal_at_shutdown(folder: Path) -> Any:
