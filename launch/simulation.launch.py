@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated arm and the feedforward node that holds it; when one of them ends, so does all."""
 
+from importlib.util import find_spec
+
 from launch import LaunchContext, LaunchDescription
 from launch.actions import Shutdown
 from launch.substitutions import LaunchConfiguration
@@ -66,6 +68,11 @@ def simulation(context: LaunchContext) -> list[Node]:
     """Return both nodes."""
     from franka_dynamics.ros.parameter_files import given_file
 
+    if find_spec('mujoco') is None:
+        raise RuntimeError(
+            'the simulated arm needs MuJoCo, which no apt package brings: pip install --user '
+            '--break-system-packages mujoco (docs/installation.md). Nothing is started.'
+        )
     own_file, simulator_file = (
         given_file(argument, LaunchConfiguration(argument).perform(context))
         for argument in ('params_file', 'simulator_params_file')
