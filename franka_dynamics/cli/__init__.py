@@ -1,3 +1,3 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: franka-dynamics <verb>, one file a verb."""
+"""The command line franka-dynamics, one file for each action."""

@@ -27,18 +27,18 @@ RARE = 'rarely used'
 @dataclass(frozen=True, kw_only=True)
 class Action(ABC):
     """
-    What an action is given, and what it does.
+    Base class of an action: its options and what it does.
 
-    A subclass's docstring is its help, its fields that `options.option` declares, inherited ones
-    as well, are its options.
+    A subclass's docstring is its help text. Its fields declared by `options.option`, own and
+    inherited, are its options.
 
     Attributes
     ----------
     options_given : frozenset of str
         Names of the options that were given, whatever their values.
     heading : str
-        Above a class's options in the help of the actions that inherit them; without one they
-        stand among the action's own.
+        Heading of a class's options in the help of the actions that inherit them; without a
+        heading they are listed with the action's own.
 
     """
 
@@ -47,16 +47,16 @@ class Action(ABC):
 
     @abstractmethod
     def run(self) -> int:
-        """Do the work; 0 if it is done, 1 if the answer is no."""
+        """Do the work; return 0 if it is done, 1 if the answer is no."""
 
     def refuse(self, why: str, *names: str) -> None:
         """
-        Refuse options that cannot be honoured.
+        Refuse options that have no effect here.
 
         Parameters
         ----------
         why : str
-            What they have no meaning with, and the reason.
+            The option with which they have no effect, and the reason.
         names : str
             Of the fields.
 
@@ -73,7 +73,7 @@ class Action(ABC):
                 )
 
     def spelled(self, name: str) -> str:
-        """Return how people spell the option of a field."""
+        """Return the command-line name of a field's option."""
         declared = dict(_declared(type(self)))[name]
         return f'{declared.metavar}' if declared.positional else _flags(name, declared)[0]
 
@@ -87,7 +87,7 @@ class ActionParser(argparse.ArgumentParser):
     """The parser of an action, whose help leaves out rarely used options."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse's own is silent about a full disk.
+        # argparse's own method ignores a full disk.
         if message:
             (file or sys.stderr).write(message)
 
@@ -112,7 +112,7 @@ class _HelpAll(argparse.Action):
 
 def add_options(parser: argparse.ArgumentParser, kind: type[Action]) -> None:
     """
-    Add every option that the fields declare; an option that is not given leaves no value behind.
+    Add an option for every declared field; options that are not given set no value.
 
     The action's own come first, then those under the headings of the classes it inherits, then
     the rarely used ones.
@@ -129,7 +129,8 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Action]) -> None:
         default = defaults[name]
         settings = _values(declared, types[name]) | {
             'help': _help(declared, default),
-            # A choice that is given by its place and is not given would be checked.
+            # argparse would check the default of an optional positional argument against the
+            # choices.
             'default': None if declared.positional else argparse.SUPPRESS,
         }
         if declared.metavar is not None:
@@ -149,7 +150,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Action]) -> None:
 
 
 def usage(parser: argparse.ArgumentParser) -> str:
-    """Return a usage of one line: what must be given, and that there are options."""
+    """Return a usage line: the required arguments, and [options]."""
     words = [parser.prog, '[options]']
     for one in parser._actions:
         name = one.metavar if isinstance(one.metavar, str) else one.dest.upper()
@@ -171,7 +172,7 @@ def _place(kind: type[Action], name: str, declared: Option) -> tuple[int, str]:
 
 
 def filled(kind: type[Action], arguments: argparse.Namespace) -> Action:
-    """Return the action with what was given; several values are a tuple."""
+    """Return the action with the given options; several values become a tuple."""
     values = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in vars(arguments).items()

@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The options by which an action is told its arm.
+The options that choose an arm.
 
-Actions that start nodes tell these the arm, and name this command, by what is here.
+Functions here also give the same arm to nodes and to suggested commands.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from ..errors import SettingsError
 from ..options import option
 from ..urdf.source import load
 
-# Names of an arm's options that change masses alone.
+# Names of the arm options that change only masses.
 MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedArm(Action):
-    """An arm by its name or file, and what its flange carries."""
+    """An arm by its name or file, and its payload."""
 
     heading: ClassVar[str] = 'the arm'
     arm: str = option(
@@ -48,7 +48,7 @@ class NamedArm(Action):
     def load_arm(
         self, inertial_set: str | None = None, hand: str = AS_LISTED, repair: str | None = None
     ) -> ArmDescription:
-        """Return the arm with its payload, of a set and with a hand."""
+        """Return the arm with its payload, an inertial set and a hand."""
         prefix = getattr(self, 'arm_prefix', '')
         arm = load(self.arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
         return arm if self.payload is None else arm.with_payload(read_payload(self.payload))
@@ -59,7 +59,7 @@ class NamedArm(Action):
         return list({(arm.inertial_set, arm.hand): arm for arm in every}.values())
 
     def title(self, arm: ArmDescription) -> str:
-        """Return in a line which arm it is, and with what on its flange."""
+        """Return one line with the arm, its hand and payload."""
         what = f'{arm.name}, set {arm.inertial_set}, hand {arm.hand}'
         return what if self.payload is None else f'{what}, payload {self.payload}'
 
@@ -104,7 +104,7 @@ class ArmOptions(NamedArm):
         return super().load_arm(inertial_set, hand or self.hand, repair)
 
     def node_parameters(self) -> dict[str, str]:
-        """Return the ROS parameters that tell every node of this package the arm."""
+        """Return the ROS parameters that choose this arm in a node."""
         if is_urdf(self.arm):
             raise SettingsError(
                 f'{self.arm} is a URDF, and nodes take arm files; write one with "franka-dynamics '
@@ -120,7 +120,7 @@ class ArmOptions(NamedArm):
         return {name: f'{value}' for name, value in given.items() if value}
 
     def arm_as_given(self, *without: str) -> str:
-        """Return the options of the arm as a shell takes them, but those without."""
+        """Return the arm's options as shell words, without the named ones."""
         words = ['--arm', self.arm]
         for name in MASS_OPTIONS:
             if name in self.options_given and name not in without:
@@ -129,7 +129,7 @@ class ArmOptions(NamedArm):
 
 
 def this_command() -> str:
-    """Return how this command can be started again from the same folder, as a shell takes it."""
+    """Return this command as a shell line that can be run again in the same folder."""
     started = Path(sys.argv[0])
     if started.name == '__main__.py' or not started.exists():
         return f'{shlex.quote(sys.executable)} -m franka_dynamics'
@@ -137,6 +137,6 @@ def this_command() -> str:
 
 
 def suggest(*commands: str) -> None:
-    """Print commands, one a line, that work on this machine as they stand."""
+    """Print commands that can be copied, one per line."""
     for command in commands:
         say(f'  {this_command()} {command}')

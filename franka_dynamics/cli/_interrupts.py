@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Ctrl-C as a question that a loop asks, not as an exception in the middle of it.
+Ctrl-C as a flag that loops check, instead of a KeyboardInterrupt anywhere.
 
 An extension module that calls Python, as rclpy does to make a message, turns a KeyboardInterrupt
 that is raised there into an error of its own.
@@ -24,8 +24,8 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
     """
     Yield a function that is true until SIGINT, SIGTERM or SIGHUP has come.
 
-    Not even a background shell's ignored SIGINT is in the way. Outside the main thread, where
-    Python takes no signals, it stays true.
+    This works even if a background shell ignores SIGINT. Outside the main thread, where Python
+    handles no signals, the function is always true.
     """
     came: list[int] = []
     with _handled(_ENDING, lambda number, _frame: came.append(number)):
@@ -38,7 +38,7 @@ def or_interrupted(run: Callable[[], int]) -> int:
         try:
             return run()
         except Exception:
-            # What an extension module made of the KeyboardInterrupt that was raised within it.
+            # The error into which an extension module turned a KeyboardInterrupt.
             if not interrupted():
                 raise
         except KeyboardInterrupt:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One spelling for one option, and output paths that are checked before the work."""
+"""Options that several actions share; output paths are checked before the work starts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folder_option(what: str, **more: Any) -> Any:
 
 
 def json_option(what: str = 'write all figures to this file', **more: Any) -> Any:
-    """Return --json FILE: what is printed, for programs."""
+    """Return --json FILE: the printed results, for programs."""
     return file_option(what, **more)
 
 
@@ -50,15 +50,15 @@ def printed_json_option(what: str) -> Any:
 
 def arm_prefix_option(**more: Any) -> Any:
     """Return --arm-prefix."""
-    return option('in front of every joint name, verbatim', 'PREFIX', default='', **more)
+    return option('prefix of every joint name, such as left_', 'PREFIX', default='', **more)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewFile(Action):
-    """An arm's file, which somebody may have edited: written over only where that is asked for."""
+    """An output file that users may edit: an existing file is only overwritten with --force."""
 
-    output: Path | None = file_option('write there, not to the screen')
-    force: bool = option('write over a file that is there', default=False)
+    output: Path | None = file_option('file to write (default: print)')
+    force: bool = option('overwrite an existing file', default=False)
 
     def require_new(self) -> None:
         """Raise OutputError if --output is there already, unless --force is given."""
@@ -70,16 +70,16 @@ class NewFile(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class PayloadFiles(Action):
-    """What a payload that was found is written to."""
+    """The output files of a payload."""
 
     output: Path | None = file_option('write a ROS parameter file for the feedforward node')
     desk: Path | None = file_option(
-        "write Franka's endeffector-config.json, which Desk's settings take (mass, centre of "
-        'mass, inertia)'
+        "write Franka's endeffector-config.json (mass, centre of mass, inertia) for upload in "
+        "Desk's settings"
     )
 
     def hand_over(self, arm: ArmDescription, payload: Array, comment: str, name: str) -> None:
-        """Print a payload (10,) and write it; `comment` is of the file, `name` for Desk."""
+        """Print a payload (10,) and write it; `comment` goes into the file, `name` into Desk's."""
         if arm.rated_load is not None and payload[0] > arm.rated_load:
             above = f'above the {arm.rated_load:g} kg that {arm.name} is rated for'
             say(f'{payload[0]:.4g} kg is {above}', 'warning')
@@ -96,13 +96,15 @@ class PayloadFiles(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class Topics(Action):
-    """Where joint states and commanded torques are heard."""
+    """Topics of joint states and commanded torques."""
 
     topic: str = option(
-        'of the joint states; franka_ros2: franka/joint_states', 'TOPIC', default='joint_states'
+        'topic of the joint states; with franka_ros2 franka/joint_states',
+        'TOPIC',
+        default='joint_states',
     )
     command: str = option(
-        'of the commanded torques', 'TOPIC', default='effort_controller/commands'
+        'topic of the commanded torques', 'TOPIC', default='effort_controller/commands'
     )
 
 
@@ -112,7 +114,7 @@ def absolute(topic: str) -> str:
 
 
 def new_bag(text: str) -> Path:
-    """Return the path of a bag to be made; OutputError if it cannot be, or is there already."""
+    """Return the path of a new bag; raise OutputError if it exists or cannot be made."""
     path = writable_folder(text)
     if path.exists():
         raise OutputError(f'{path} exists already; a bag is never overwritten: choose another.')

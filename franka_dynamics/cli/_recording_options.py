@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The options by which a verb is told how a recording is to be read and filtered."""
+"""The options for reading and filtering a recording."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..recordings.recording import HEADER, read_recording, Recording, STAMPS
 
 @dataclass(frozen=True, kw_only=True)
 class BagNames(NamedArm):
-    """What joints and topic are called in a recording of an arm."""
+    """Names of joints and topic in a recording."""
 
     heading: ClassVar[str] = 'the recording'
     arm_prefix: str = arm_prefix_option(rare=True)
@@ -34,7 +34,7 @@ class BagNames(NamedArm):
     stamps: str = HEADER
 
     def names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
-        """Return how the arm's joints are called in the bag."""
+        """Return the names of the arm's joints in the bag."""
         names = self.joint_names or arm.joint_names
         if len(names) != arm.n:
             raise RecordingError(
@@ -56,7 +56,7 @@ class BagNames(NamedArm):
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingOptions(SignalOptions, BagNames):
-    """How a recording of an arm is read and filtered."""
+    """Options for reading and filtering a recording of an arm."""
 
     stamps: str = option(
         "the messages' own stamps or the recorder's", choices=STAMPS, default=HEADER, rare=True
@@ -75,8 +75,8 @@ class MeasuredTorques(RecordingOptions):
     bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
     gravity: tuple[float, float, float] = gravity_option('base')
     effort_scale: tuple[float, ...] = option(
-        'what one unit of effort is, for all joints or joint by joint, where it is no N m, such '
-        'as the N m per A that identify finds, or -1 for the other sign',
+        'N m per unit of the recorded effort, one number or one per joint, such as the N m/A '
+        'that `identify arm` finds; -1 flips the sign',
         'NM_PER_UNIT',
         default=(),
     )
@@ -84,7 +84,7 @@ class MeasuredTorques(RecordingOptions):
     def prepared(
         self, arm: ArmDescription, bar: ProgressBar
     ) -> tuple[Recording, Motion, tuple[str, ...]]:
-        """Return the recording, its motion, and what looks wrong about it."""
+        """Return the recording, its motion, and sentences about suspicious data."""
         from ..recordings.plausibility import suspicions
         from ..recordings.replay import replay_columns
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every verb prints and writes by: texts as they are, JSON that every reader takes."""
+"""Printing and writing for all actions: plain sentences, tables, progress bars, strict JSON."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _LINE_EVERY_S = 10.0
 
 
 class _Terminal(Console):
-    """A console for which brackets are brackets, not markup, and colours tables' alone."""
+    """A console that prints brackets as they are, and colours only tables."""
 
     def on_broken_pipe(self) -> None:
-        """Tell it apart from a no: rich would exit with 1."""
+        """Let the caller set the exit status: rich would exit with 1, which means no."""
         raise BrokenPipeError
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Return the terminal as it is now, or what stands in its place."""
+    """Return a console for standard output, terminal or not."""
     return _Terminal(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
@@ -46,11 +46,11 @@ def say(text: object, label: str = '', style: str = '') -> None:
     Parameters
     ----------
     text : object
-        What it says.
+        The sentence.
     label : str
-        What it is: note, warning, error, pass or MISMATCH, coloured alike by every verb.
+        Kind of the sentence: note, warning, error, pass or MISMATCH, each with its colour.
     style : str
-        Rich's, of the whole sentence.
+        Rich's style of the whole sentence.
 
     """
     console = terminal()
@@ -69,7 +69,7 @@ def write_json(path: Path, data: Any) -> None:
     """
     Write data as JSON and say where, or print it where the path is PRINTED.
 
-    Arrays become lists, what is not finite null; `report.table.plain` says what else it takes.
+    Arrays become lists, NaN and infinities null; `report.table.plain` lists the other types.
     """
     from ..report.table import json_text
 
@@ -96,7 +96,7 @@ class ProgressBar(Progress):
         self._told = time.monotonic()
 
     def follow(self, what: str, total: float | None = None) -> Callable[..., None]:
-        """Return a function that shows how much of something is done, and of how much."""
+        """Return a function that shows the progress: the amount done, and the total."""
         task_id = self.add_task(what, total=total)
 
         def show(done: float, total: float | None = total, **changes: Any) -> None:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..report.table import Table
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
-# Between the singular values of real arms (0.05 and more) and rounding (1e-15) there should be
-# none; one in this range is a twist or a length that nearly vanishes.
+# Singular values of real arms are 0.05 and more, rounding errors 1e-15. A value between these
+# bounds comes from an angle or a length that is nearly zero.
 _DOUBTFUL = (1e-12, 1e-5)
-# What regrouping changes of a regressor with columns of unit length by rounding is less.
+# Tolerance for rounding errors of regrouping, for a regressor with columns of unit length.
 _SAME_TORQUE = 1e-9
 
 
@@ -32,13 +32,14 @@ class BaseParameterTable(ArmOptions):
     """List the minimum inertial parameters of an arm, regrouped, with their values."""
 
     gravity: str = option(
-        'vertical: along -z of the space frame; tilted: what suffices for every direction; none',
+        'direction of gravity: vertical (-z of the space frame), tilted (valid for every '
+        'direction), none',
         choices=('vertical', 'tilted', 'none'),
         default='vertical',
     )
     letters: str | None = option(
-        'write the relations in letters, D3 and RL4 for the lengths, instead of the table'
-        ' (modified rows; default: text)',
+        'write the relations with symbols (lengths D3, RL4, ...) instead of the table; modified '
+        'DH rows only (default: text)',
         choices=('text', 'latex', 'python'),
         const='text',
         default=None,
@@ -48,7 +49,7 @@ class BaseParameterTable(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the table; exit 1 if other states do not confirm it."""
+        """Print the table; exit 1 if the rank at other states differs."""
         import numpy as np
 
         from ..dynamics.model import GRAVITY
@@ -81,7 +82,7 @@ class BaseParameterTable(ArmOptions):
 
 
 def _in_modified_rows(description: ArmDescription) -> ArmDescription:
-    """Return the arm in the frames that the paper's relations are for."""
+    """Return the arm in modified DH rows, for which the paper's relations are valid."""
     from ..arm import Convention
     from ..arm.dh_conversion import in_modified_convention
 
@@ -141,7 +142,7 @@ def _print_summary(arm: ArmDescription, found: BaseParameters, rank: int, lost: 
 
 
 def _content(arm: ArmDescription, found: BaseParameters) -> dict[str, Any]:
-    """Return what the table shows and the map behind it, SI units."""
+    """Return the table's content and the map from standard to base parameters, in SI units."""
     names = found.standard_names
     return {
         'arm': arm.name,

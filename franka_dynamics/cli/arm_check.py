@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm check`: three formulations of an arm against each other."""
+"""`franka-dynamics arm check`: compare three formulations of an arm's dynamics."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Check(ArmOptions):
     """Compare three independent formulations of an arm with each other."""
 
     states: int = option('random states within the limits', 'N', least=1, default=1000)
-    seed: int = option('of the states', 'N', default=0)
+    seed: int = option('seed of the random states', 'N', default=0)
     gravity: tuple[float, float, float] = gravity_option('space')
     all: bool = option('print the tables of every quantity as well', default=False)
     json: Path | None = json_option()
     report: Path | None = file_option('write a page with the tables')
 
     def run(self) -> int:
-        """Print the verdict, and the tables if asked for; exit 1 on a mismatch."""
+        """Print the verdict, and tables with --all; exit 1 on a mismatch."""
         from ..files import write_text
         from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
         from ..validation.crosscheck import compare_formulations, TOLERANCE

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm compare`: another description of an arm, or its URDF, number by number."""
+"""`franka-dynamics arm compare`: compare an arm with another description or a URDF."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _SHOWN = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(ArmOptions):
-    """Name every number in which another description, or a URDF, departs from an arm."""
+    """List every number that differs between an arm and another description or a URDF."""
 
     other: str = option(
-        'a shipped arm or an arm file, to which --hand and --payload are given as well; '
-        'or a URDF (.urdf, .xml; .xacro is expanded), whose arm is found by joint names '
-        'and published set if --arm names none',
+        'a shipped arm or an arm file, which gets the same --hand and --payload; or a URDF '
+        '(.urdf, .xml; .xacro is expanded), whose arm is found by its joint names and published '
+        'set unless --arm is given',
         'OTHER',
         positional=True,
     )
     gravity: tuple[float, float, float] = gravity_option('space')
     json: Path | None = json_option()
     prefix: str | None = option(
-        "in front of the joints' names in a URDF, verbatim (default: found)",
+        'prefix of the joint names in a URDF (default: found automatically)',
         'PREFIX',
         flags=('--arm-prefix',),
         default=None,
     )
 
     def run(self) -> int:
-        """Print every difference; 1 if torques depend on any."""
+        """Print every difference; exit 1 if any of them changes torques."""
         from ..validation.source import compare
 
         first, second = _pair(self)
@@ -73,7 +73,7 @@ class Compare(ArmOptions):
 
 
 def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialChain]:
-    """Return the two arms; hand, payload and set are the first's, and an arm file's as well."""
+    """Return both arms; hand, payload and set apply to the first, and to a second arm file."""
     from ..arm.arm_file import is_urdf
     from ..validation.source import read_pair
 
@@ -95,7 +95,7 @@ def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialCh
 
 
 def _what_a_node_says(first: ArmDescription, chain: SerialChain, arguments: Compare) -> list[str]:
-    """Return whether a node that takes its model from the URDF would take it, and why not."""
+    """Return whether a node would accept this URDF as its model, and the reason if not."""
     from ..urdf.document import read_urdf
     from ..validation.urdf_check import model_from_urdf
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm derive`: an arm's kinematics and equations of motion in letters."""
+"""`franka-dynamics arm derive`: symbolic kinematics and equations of motion of an arm."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ from ..options import option
 
 @dataclass(frozen=True, kw_only=True)
 class Derive(ArmOptions):
-    """Write an arm's kinematics or equations of motion in letters."""
+    """Write an arm's kinematics or equations of motion as symbolic formulas."""
 
     kinematics: bool = option(
         'T_i, r_i, omega_i, xi_i, J_i, J_mi of every frame, instead of M, C and g',
         default=False,
     )
     reference_frame: str = option(
-        'of the J_i in --kinematics: mixed, space or body Jacobians',
+        'frame of the Jacobians J_i of --kinematics: mixed, space or body',
         choices=('LOCAL_WORLD_ALIGNED', 'WORLD', 'LOCAL'),
         default='LOCAL_WORLD_ALIGNED',
     )
     steps: bool = option(
-        'the whole derivation step by step, from the rows to M, C and g; of an RPR arm that of '
-        'Busellato 2023, in its letters',
+        'the whole derivation step by step, from the DH rows to M, C and g; for an RPR arm that '
+        'of Busellato 2023, with its symbols',
         default=False,
     )
     format: str = option(
-        'text that assigns as Python does, a LaTeX document, or one HTML page with MathML, which '
-        'needs no scripts',
+        'Python assignments, a LaTeX document, or an HTML page with MathML',
         choices=('text', 'latex', 'html'),
         default='text',
     )
@@ -73,7 +72,7 @@ class Derive(ArmOptions):
 
 
 def _is_rpr(description: ArmDescription) -> bool:
-    """Return whether the arm has the form of the RPR report, whose letters are then used."""
+    """Return whether the arm has the form of the RPR report, whose symbols are then used."""
     from ..rpr.kinematics import RprKinematics
 
     try:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm explain`: which one parameter would explain a black box's torques."""
+"""`franka-dynamics arm explain`: find the wrong parameter behind somebody's torques."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from ..arm.sampling import JointStates
 
 _SHOWN = 10
-# Of the largest torque: what two codes differ by is rounding below it.
+# Relative to the largest torque: smaller differences between two programs are rounding errors.
 _SAME_TORQUE = 1e-11
 _ARRAYS = ('q', 'dq', 'ddq', 'tau')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(ArmOptions):
-    """Find the one parameter of an arm that would explain the torques of a black box."""
+    """Find the single wrong parameter that would explain torques computed by another program."""
 
     torques: Path = option(
         "a NumPy .npz file with q, dq, ddq and the black box's answer tau, each of shape "
@@ -40,7 +40,7 @@ class Explain(ArmOptions):
     json: Path | None = json_option()
 
     def run(self) -> int:
-        """Print the best candidates in order; 1 if the torques are not the arm's."""
+        """Print the best candidates in order; exit 1 if the torques differ from the arm's."""
         from ..validation.fault_search import search_faults
 
         arm = self.load_arm()

@@ -19,9 +19,9 @@ class Export(NewFile, ArmOptions):
     """Write an arm as URDF or MJCF."""
 
     arm_prefix: str = arm_prefix_option()
-    format: str = option('of the output', choices=FORMATS, default=FORMATS[0])
+    format: str = option('format of the output', choices=FORMATS, default=FORMATS[0])
     friction: bool = option(
-        "joints of MJCF rub by the arm file's friction (viscous and Coulomb)", default=False
+        "MJCF joints get the arm file's viscous and Coulomb friction", default=False
     )
     all: Path | None = folder_option(
         'write the files that the package ships under urdf/ into a folder'

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm import`: any serial arm's URDF -> an arm file, cross-checked."""
+"""`franka-dynamics arm import`: a serial arm's URDF -> an arm file, checked by Pinocchio."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class ImportUrdf(NewFile):
-    """Turn a URDF into an arm file: DH rows, inertials, limits; checked against Pinocchio's."""
+    """Convert a URDF to an arm file (DH rows, inertias, limits) and check it against Pinocchio."""
 
     output: Path = file_option('the arm file to write (.yaml)', default=MISSING)
     force: bool = option(
@@ -63,7 +63,7 @@ class ImportUrdf(NewFile):
         )
         say_each(arm.notes, 'note')
         content = arm_file_text(arm.description, source=f'imported from {self.urdf.name}')
-        # What is checked is the file, as it will be loaded.
+        # The written file itself is loaded and checked.
         with TemporaryDirectory() as folder:
             file = Path(folder) / 'arm.yaml'
             file.write_text(content, encoding='utf-8')

@@ -54,16 +54,18 @@ class External(MeasuredTorques, ArmOptions):
         'a .csv or .h5 file, or the folder of a new rosbag2', 'PATH', kind=_output
     )
     frame: str = option(
-        "where the wrench acts: 'flange' or a joint's number", 'FRAME', default='flange'
+        "frame at whose origin the wrench acts: 'flange' or the number of a joint",
+        'FRAME',
+        default='flange',
     )
     tool_center: tuple[float, float, float] = option(
-        'where it acts in that frame [m]',
+        'point in that frame at which it acts [m]',
         ('X', 'Y', 'Z'),
         default=(0.0, 0.0, 0.0),
     )
 
     def run(self) -> int:
-        """Write what was asked for; say how large the torque is and what it rests on."""
+        """Write the output; print the size of the external torque and the model used."""
         import numpy as np
 
         from ..control.external_wrench import wrenches_along, WrenchEstimator

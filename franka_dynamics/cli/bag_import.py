@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics bag import`: a log of any form -> a rosbag2."""
+"""`franka-dynamics bag import`: a log file -> a rosbag2."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class Import(ColumnMap, BagNames):
     """
-    Turn a log (CSV, parquet, HDF5, MAT, npy, npz) into a rosbag2 of joint states.
+    Convert a log (CSV, parquet, HDF5, MAT, npy, npz) to a rosbag2 of joint states.
 
     COLUMNS is the name of an array with one column per joint, such as a dataset of HDF5, some
     columns of a wider one such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} counts from
@@ -44,17 +44,17 @@ class Import(ColumnMap, BagNames):
         "print the file's columns, their first values and ranges, and write nothing", default=False
     )
     layout: str | None = option(
-        'columns and stamps as a well-known kind of file has them: trajectory.h5 of DROID',
+        "columns and stamps of a known kind of file: droid is DROID's trajectory.h5",
         choices=LAYOUTS,
         default=None,
     )
     topic: str = option('of the joint states in the bag', default='/joint_states')
 
     def __post_init__(self) -> None:
-        """Leave what the columns must be to when they are read: --list asks for none."""
+        """Do not check the columns here, because --list needs none."""
 
     def run(self) -> int:
-        """Write the bag; print what went into it and what looks wrong about it."""
+        """Write the bag; print its content and warnings about suspicious data."""
         from ..recordings.log_file import read_log
         from ..recordings.plausibility import faults, suspicions
         from ..recordings.recording import write_recording
@@ -88,7 +88,7 @@ class Import(ColumnMap, BagNames):
 
 
 def _contents(log: LogColumns) -> Table:
-    """Return what a log holds, column by column."""
+    """Return a table of a log's columns."""
     from ..report.table import Head, Table
 
     rows = []

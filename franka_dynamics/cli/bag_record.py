@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics bag record`: a running system to a bag, checked while it is recorded."""
+"""`franka-dynamics bag record`: record a running system to a bag and check it."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from ..options import option
 if TYPE_CHECKING:
     from ..ros.recording_session import Progress
 
-_SLOWER = 20.0  # times than the clock, at most
-_PER_S = 4.0  # refreshes of the line
-_DISCOVERY_S = 5.0  # who publishes may not be found sooner on a busy machine
+_SLOWER = 20.0  # simulated time may be slower than the clock by this factor
+_PER_S = 4.0  # updates of the progress line per second
+_DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record(Topics, ArmOptions):
-    """Record joint states, commands and diagnostics of a running system; say if it is usable."""
+    """Record joint states, commands and diagnostics, and say whether the recording is usable."""
 
     arm_prefix: str = arm_prefix_option()
     output: Path | None = folder_option(
-        'the bag, a folder to be made (default: recording-DATE-TIME)', kind=new_bag
+        'folder of the new bag (default: recording-DATE-TIME)', kind=new_bag
     )
     duration: float | None = option(
-        "end by itself after so long by the joint states' stamps [s] (default: at Ctrl-C)",
+        "end after this time by the joint states' stamps [s] (default: at Ctrl-C)",
         'S',
         default=None,
         least=1e-3,
         most=86400.0,
     )
     motion: Path | None = option(
-        'play this trajectory (of identify plan, or ready: fer, fr3, fr3v2, fr3v2_1) on the '
-        'node, and end with it',
+        'send this motion to the node and end with it: a file of `identify plan`, or a shipped '
+        'motion (fer, fr3, fr3v2, fr3v2_1)',
         'MOTION',
         flags=('--with',),
         default=None,
@@ -66,12 +66,12 @@ class Record(Topics, ArmOptions):
         from ..ros.trajectories import read_trajectory_file
 
         if self.motion is not None:
-            read_trajectory_file(self.motion)  # which refuses what is none, before anything begins
+            read_trajectory_file(self.motion)  # refuses a wrong file before anything starts
         arm = self.load_arm()
         bag = self.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
         player: subprocess.Popen[str] | None = None
         told: list[str] = []
-        # A bag that is not closed has no index: whatever ends this, the loop ends first.
+        # A bag must be closed to get its index, so every way to end leaves through the loop's end.
         with until_interrupted() as unasked, _progress_line() as show:
 
             def go_on(progress: Progress) -> bool:
@@ -114,14 +114,14 @@ class Record(Topics, ArmOptions):
         return status
 
     def _long_enough(self, progress: Progress) -> bool:
-        """Return whether so many seconds are recorded, by the arm's own stamps: they may lag."""
+        """Return whether --duration is recorded, by the arm's stamps, which may be slow."""
         if self.duration is None:
             return False
         patience = _SLOWER * self.duration if progress.states else max(_DISCOVERY_S, self.duration)
         return progress.span >= self.duration or progress.seconds > patience
 
     def _judge(self, arm: ArmDescription, bag: Path, progress: Progress) -> int:
-        """Read the bag back as replay and identify would; 1 if they could not use it."""
+        """Read the bag back as replay and identify would; return 1 if it is not usable."""
         from ..recordings.plausibility import suspicions
         from ..recordings.preprocessing import prepare
         from ..recordings.recording import read_recording
@@ -146,19 +146,19 @@ class Record(Topics, ArmOptions):
             f'{"doubtful" if warnings else "usable"}: {len(motion)} samples at '
             f'{motion.options.rate:g} Hz. Next:'
         )
-        # replay does not repair links: its figures are those of the set as published.
+        # replay has no --repair: it uses the sets as published.
         suggest(f'bag replay {shlex.quote(str(bag))} {self.arm_as_given("repair")}')
         return 0
 
 
 def _playing(motion: Path, node: str) -> subprocess.Popen[str]:
-    """Return `node play` as a process: the recorder keeps this one's time to itself."""
+    """Return `node play` as a process, because recording needs all of this process's time."""
     return subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics', 'node', 'play', str(motion), '--node', node],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        start_new_session=True,  # Ctrl-C reaches it from here
+        start_new_session=True,  # this process passes Ctrl-C on
     )
 
 

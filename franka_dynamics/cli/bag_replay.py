@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics bag replay`: a recording's measured torques against the model's."""
+"""`franka-dynamics bag replay`: compare a recording's measured torques with the model's."""
 
 from __future__ import annotations
 
@@ -42,11 +42,9 @@ class Replay(MeasuredTorques):
         flags=('--hand',),
         default=(),
     )
-    output: Path = folder_option('where plots go', default=Path('replay_output'))
-    all: bool = option(
-        'print every set and hand that was tried, not those that fit best', default=False
-    )
-    no_plots: bool = option('draw nothing', default=False)
+    output: Path = folder_option('folder for plots', default=Path('replay_output'))
+    all: bool = option('print all sets and hands, not only those that fit best', default=False)
+    no_plots: bool = option('draw no plots', default=False)
     json: Path | None = json_option()
     learn: Path | None = file_option(
         "for a recording that nobody touched: write the guard's bounds for this arm as a"
@@ -73,7 +71,7 @@ class Replay(MeasuredTorques):
             self.refuse('--no-plots: the folder holds plots alone', 'output')
         arms = self._candidates()
         with ProgressBar() as bar:
-            # Friction belongs to the arm file, so all of its sets have the same.
+            # All sets of an arm file share the file's friction.
             recording, motion, warnings = self.prepared(arms[0], bar)
             each = bar.track(arms, description='predicting')
             fits = fit_all(each, motion, gravity=self.gravity)
@@ -89,7 +87,7 @@ class Replay(MeasuredTorques):
             )
         mounted = judge_mounted(fits, motion, gravity=self.gravity)
         others = alike(fits, motion, mounted)
-        say_each(warnings, 'warning')  # before a verdict that they may make meaningless
+        say_each(warnings, 'warning')  # before the verdict, which they may make meaningless
         self._print(recording, motion, fits, others, mounted)
         say(guard_sentence(guarded, recording.joint_names))
         if self.learn is not None:
@@ -117,7 +115,7 @@ class Replay(MeasuredTorques):
         return 0
 
     def _candidates(self) -> list[ArmDescription]:
-        """Return each set with each hand once."""
+        """Return every combination of set and hand."""
         sets = self.sets or available_sets(self.arm)
         arm_name = self.load_arm(sets[0], AS_LISTED).name
         known = available_hands() if arm_name in FRANKA_ARMS else ()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics codegen`: an arm's equations of motion as C or Python, counted."""
+"""`franka-dynamics codegen`: an arm's equations of motion as C, CUDA or Python code."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Codegen(ArmOptions):
         default='c',
     )
     output: Path | None = folder_option(
-        'where the file goes; without it operations are only counted'
+        'folder of the file; without it operations are only counted'
     )
     parameters: str = option(
-        'inertial parameters and gravity as numbers in the code, or set when it runs',
+        'inertial parameters and gravity as numbers in the code (baked), or set at run time',
         choices=[one.value for one in Parameters],
         default='baked',
     )
@@ -74,7 +74,7 @@ class Codegen(ArmOptions):
         return 0
 
     def _require_sense(self) -> None:
-        """Refuse what cannot be honoured together."""
+        """Refuse contradictory options."""
         require_each_once(self.quantities)
         if self.package is not None:
             why = '--package, which writes C++ with parameters and gravity at run time'

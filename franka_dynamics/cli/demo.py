@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _EndedError(FrankaDynamicsError):
-    """A signal has come that asks for the end."""
+    """The demonstration was interrupted by a signal."""
 
     status = 130
 
@@ -42,8 +42,8 @@ class Demo(ArmOptions):
         """
         Run, print the table.
 
-        Exit 1 where a bound is missed or a process does not do its part, 3 where the machine does
-        not get on with it even if the arm waits for every torque.
+        Exit 1 if a bound is missed or a process fails, 3 if the machine is too slow even with the
+        arm waiting for every torque.
         """
         from ..ros.demo import DemoPlan, TooBusyError
 
@@ -62,7 +62,7 @@ class Demo(ArmOptions):
             raise TooBusyError(f'this machine is too busy: {error}') from error
 
     def _run(self, plan: DemoPlan, folder: Path) -> int:
-        """Do both acts and show what came of them; the exit status."""
+        """Run both acts, show their results and return the exit status."""
         from ..recordings.recording import write_recording
         from ..report.demo import (
             demo_report,

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`franka-dynamics doctor`: whether a machine, and what runs on it, is as it should be.
+`franka-dynamics doctor`: check a machine and the nodes that run on it.
 
-Of the machine: real-time permission, processor, DDS; of a robot: the model it serves over FCI
-(`validation.robot_model`); of what runs: `ros.system_checks`.
+Machine: real-time permission, processor, DDS. Robot: the model that it serves over FCI
+(`validation.robot_model`). Running nodes: `ros.system_checks`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from ..options import option
 
 GOOD = 'good'
 NOTE = 'note'  # works, but could be better
-BAD = 'to do'  # must be repaired before a real arm
+BAD = 'to do'  # must be corrected before use on a real arm
 _STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
-_SIMULATED = 'simulated arm'  # how ros.system_checks calls it
-# Of real-time nodes (ros/realtime.py), and the receive buffer that a burst of large messages
-# asks for [bytes].
+_SIMULATED = 'simulated arm'  # as named in ros.system_checks
+# Priority of real-time nodes (ros/realtime.py), and the receive buffer needed for a burst of large
+# messages [bytes].
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 _PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
-_LISTEN_S = 3.0  # to the running system
+_LISTEN_S = 3.0  # time to listen to the running system
 
 
 class Check(NamedTuple):
-    """One line: what was looked at, how it ended, and what to do."""
+    """One line of output: the subject, the result, and what to do."""
 
     subject: str
     level: str
@@ -46,7 +46,7 @@ class Check(NamedTuple):
 
 
 def machine_checks(*, simulated: bool) -> Iterator[Check]:
-    """Yield what can be said without ROS; a simulated arm needs less than a real one."""
+    """Yield the checks that need no ROS; requirements for a simulated arm are lower."""
     soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
     if os.geteuid() == 0 or soft in (-1, resource.RLIM_INFINITY) or soft >= _PRIORITY:
         yield Check('real-time permission', GOOD, 'SCHED_FIFO is allowed')
@@ -94,7 +94,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
-    """Yield what the environment says about the ROS network."""
+    """Yield the network settings in ROS's environment variables."""
     domain = variables.get('ROS_DOMAIN_ID', '0')
     reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
     middleware = variables.get('RMW_IMPLEMENTATION', 'the default middleware')
@@ -130,13 +130,13 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
 @dataclass(frozen=True, kw_only=True)
 class Doctor(ArmOptions, Topics):
     """
-    Check permissions, versions, DDS, topics, clock and who carries gravity, a line each.
+    Check permissions, versions, DDS, topics, clock and gravity compensation, one line each.
 
     With --robot, compare the model that a robot serves over FCI with the arm's.
     """
 
     arm: str = option('a shipped arm or the path of an arm file', 'ARM', default='fr3')
-    machine: bool = option('look at this machine alone, not at what runs on it', default=False)
+    machine: bool = option('check only this machine, not the nodes that run on it', default=False)
     robot: str | None = option(
         'compare the model (M, C dq, g, Jacobian, pose), the load and the gravity of the robot '
         'at this address with the arm; needs pylibfranka, commands nothing',
@@ -146,7 +146,7 @@ class Doctor(ArmOptions, Topics):
     json: Path | None = json_option('write all lines to this file')
 
     def run(self) -> int:
-        """Print one line a check; exit 1 if something is to be done."""
+        """Print one line per check; exit 1 if something must be done."""
         if self.robot is None:
             self.refuse('a robot that is not looked at (--robot)', 'arm', *MASS_OPTIONS)
         found = []

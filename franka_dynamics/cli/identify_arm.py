@@ -38,15 +38,15 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'rosbag2 folders, or .mcap or .db3 files, of one arm and one load', 'BAG', positional=True
     )
     tests: tuple[str, ...] = option(
-        'unseen bags of the same arm and load that decide whether the result is better; '
-        'without them parts of the bags are left out in turn',
+        'more bags of the same arm and load, not used in the fit, that decide whether the '
+        'result is better; by default parts of the bags are left out in turn',
         'BAG',
         flags=('--test',),
         default=(),
     )
     output: Path | None = file_option(
-        'write the identified arm to this file, fitted to all bags, if it is better than '
-        'the best published set'
+        'file for the identified arm, fitted to all bags; written if the arm is better than the '
+        'best published set'
     )
     write_anyway: bool = option(
         'write the file even if the arm is not better than the best published set',
@@ -76,7 +76,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     )
 
     def run(self) -> int:
-        """Print the figures and write what was asked for; exit 1 if the result is no better."""
+        """Print the figures and write the output files; exit 1 if the result is no better."""
         from ..files import write_text
         from ..identification.bags import Bag
         from ..identification.identify import identify
@@ -111,7 +111,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
                 progress=bar.follow('identifying'),
             )
         refused = self._refusal(result)
-        # Before a word is printed: a reader of the first lines, such as head, ends this program.
+        # Files are written before anything is printed, because `| head` ends this program.
         if self.output and not refused:
             write_text(self.output, identified_arm_text(result, self.payload))
         if self.report:
@@ -144,14 +144,14 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         return self.load_each(available_sets(self.arm), (hand,))
 
     def _hands(self, start: ArmDescription) -> list[ArmDescription]:
-        """Return the sets bare, with each hand and with the named one, if hands fit the arm."""
+        """Return the sets without a hand, with each shipped hand and with the declared hand."""
         if start.name not in FRANKA_ARMS or self.effort_unit != 'Nm':
             return []
         hands = NO_HAND, *available_hands(), start.hand
         return self.load_each(available_sets(self.arm), hands)
 
     def _refusal(self, result: Identification) -> str:
-        """Return why the answer is no, if it is."""
+        """Return the reason for exit status 1, or an empty string."""
         error = result.arm_score.test.whole
         if self.require is not None and not error <= self.require:
             return (
@@ -168,7 +168,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
 
 @contextmanager
 def _executor(arguments: Identify) -> Iterator[Executor | None]:
-    """Yield where the work is done, if not here; ClusterError if no scheduler answers."""
+    """Yield the executor, or None; raise ClusterError if no Dask scheduler answers."""
     if arguments.dask is None:
         many = arguments.processes > 1
         with ProcessPoolExecutor(arguments.processes) if many else nullcontext() as pool:
@@ -189,9 +189,9 @@ def _executor(arguments: Identify) -> Iterator[Executor | None]:
 
 def identified_arm_text(result: Identification, payload: str | None = None) -> str:
     """
-    Return the identified arm as the text of an arm file, with where it comes from.
+    Return the identified arm as the text of an arm file, with its source.
 
-    A payload that was on the flange is taken off again: the file is of the arm without it.
+    A declared payload is removed again: the file describes the arm without it.
     """
     from ..arm import LinkInertia
     from ..arm.arm_file_writer import arm_file_text

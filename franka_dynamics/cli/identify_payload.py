@@ -26,11 +26,13 @@ _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 @dataclass(frozen=True, kw_only=True)
 class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
-    """Identify what hangs on the flange from recordings with and without it."""
+    """Identify a payload on the flange from recordings with and without it."""
 
     without: tuple[str, ...] = option('recordings without the payload', 'BAG')
     loaded: tuple[str, ...] = option(
-        'recordings with it, best of the same motion or poses', 'BAG', flags=('--with',)
+        'recordings with the payload, preferably of the same motion or poses',
+        'BAG',
+        flags=('--with',),
     )
     static: bool = option(
         'use only poses in which the arm stands still; shows mass and centre of mass',
@@ -40,7 +42,7 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
     json: Path | None = json_option()
 
     def run(self) -> int:
-        """Print the payload with standard deviations and write what was asked for."""
+        """Print the payload with standard deviations and write the output files."""
         from ..identification.payload import identify_payload
 
         if self.static:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify plan`: a motion that shows an arm's parameters, and a rehearsal."""
+"""`franka-dynamics identify plan`: plan a motion for identification, and rehearse it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from ..typing import Array
 
 _POINTS_PER_S = 25.0
-# What the simulated arm's sensors scatter: effort [N m], velocity [rad/s], position [rad].
+# Noise of the simulated arm's sensors: effort [N m], velocity [rad/s], position [rad].
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
 _NOISE_FACTOR = 3.0
 _HIDDEN_HAND = 'franka_hand'
-_PERIODS = 2  # the first trains, the second tests
-_DRAW_S, _STEP_S = 0.05, 0.14  # of processor, for a random motion and a step
-_FEWEST, _MOST = 10, 200  # repetitions, where their number is not given
+_PERIODS = 2  # the first period is for the fit, the second for the test
+_DRAW_S, _STEP_S = 0.05, 0.14  # processor seconds for a random motion and for an iteration
+_FEWEST, _MOST = 10, 200  # range of repetitions if their number is not given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
     output: Path = file_option(
         'trajectory_msgs/JointTrajectory as YAML', default=Path('excitation.yaml')
     )
-    period: float = option('length of the motion', 'S', default=10.0)
+    period: float = option('duration of the motion', 'S', default=10.0)
     repetitions: int | None = option(
         'how often the motion will be recorded (default: as often as it takes until every'
         f' base parameter that matters is known, {_FEWEST} to {_MOST} times)',
@@ -52,16 +52,16 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         least=1,
     )
     given: tuple[str, ...] = option(
-        'bags that there are already: the motion complements what they show', 'BAG', default=()
+        'existing bags; the motion is planned for what they do not show', 'BAG', default=()
     )
     start: tuple[float, ...] = option(
-        "pose it starts and ends at (default: the arm file's home)", 'RAD', default=()
+        "pose at the start and the end (default: the arm file's home)", 'RAD', default=()
     )
     draws: int = option(
         'random trajectories to start from and compare with', 'N', default=100, least=1
     )
     iterations: int = option(
-        'of the optimisation at most; where it has converged, it ends', 'N', default=300, least=1
+        'largest number of iterations of the optimisation', 'N', default=300, least=1
     )
     rehearse: Path | None = folder_option(
         'play it on the simulated arm with franka_hand, which identification is not told of, '
@@ -101,7 +101,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         )
 
     def _optimise(self, arm: ArmDescription) -> tuple[Excitation, int]:
-        """Return the motion, and how often it is to be recorded."""
+        """Return the motion and the number of repetitions to record."""
         from ..identification.excitation import optimise, repeated
         from ..identification.excitation_problem import bag_information
         from ..recordings.preprocessing import prepare
@@ -115,7 +115,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
             if motions:
                 known = np.sum([bag_information(problem, one) for one in motions], axis=0)
                 problem = replace(problem, known=known)
-            # What it took an AMD EPYC for seven joints.
+            # Measured on an AMD EPYC for seven joints.
             seconds = (arm.n / 7.0) ** 3 * (_DRAW_S * self.draws + _STEP_S * self.iterations)
             say(
                 f'planning: {self.draws} random motions, then at most {self.iterations} '
@@ -134,7 +134,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         return repeated(problem, found, _FEWEST, _MOST)
 
     def _print(self, arm: ArmDescription, found: Excitation, repetitions: int) -> bool:
-        """Say what each parameter would be known to; return whether each is identifiable."""
+        """Print the expected deviation of each parameter; return whether all are identifiable."""
         from ..identification.excitation_problem import IDENTIFIABLE
         from ..report.elements import rounded
         from ..report.table import Head, Table
@@ -210,7 +210,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         recording = play(truth, found.trajectory.at, _PERIODS * self.period, settings)
         write_recording(recording, folder / 'bag')
         say(f'bag: {folder / "bag"}')
-        # White torque noise sampled at 200 Hz, of which the low-pass keeps 3 of 100 Hz.
+        # White torque noise sampled at 200 Hz; the low-pass filter keeps 3 of its 100 Hz.
         noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
         bound = _NOISE_FACTOR * noise
         say(
@@ -240,14 +240,15 @@ def _listed(names: Sequence[str], chosen: Sequence[bool] | np.ndarray) -> str:
 
 def _trajectory_yaml(joint_names: Sequence[str], time: Array, *states: Array) -> str:
     """
-    Return a message's text: time (N,) [s] from the start, and states (N, n) at it.
+    Return a trajectory message as YAML, from times (N,) [s] and states (N, n).
 
-    These are positions [rad], velocities [rad/s] and accelerations [rad/s^2].
+    The states are positions [rad], velocities [rad/s] and accelerations [rad/s^2].
     """
     fields = ('positions', 'velocities', 'accelerations')
     lines = [f'joint_names: [{", ".join(joint_names)}]', 'points:']
     for stamp, *rows in zip(np.round(time * 1e9).astype(np.int64).tolist(), *states):
-        # Fixed point: other YAML readers take 1e-05 for a text; a micron is enough.
+        # Fixed-point numbers, because some YAML readers take 1e-05 for a string; six decimals are
+        # enough.
         texts = [', '.join(f'{value + 0.0:.6f}' for value in row) for row in rows]
         point = ', '.join(f'{field}: [{text}]' for field, text in zip(fields, texts))
         at = f'{{sec: {stamp // 10**9}, nanosec: {stamp % 10**9}}}'

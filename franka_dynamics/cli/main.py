@@ -4,9 +4,9 @@
 """
 The command `franka-dynamics`: ten words, some of them with actions.
 
-What does the work is an Action in a module of this folder; WORDS says which. It imports what is
-optional inside run, so that `--help` does without. Exit status: 0 done, 1 the answer is no (a
-mismatch, a missed bound), 2 the input is at fault, 3 the machine is too busy (demo).
+Each action is an `Action` in a module of this folder, listed in WORDS. Optional libraries are
+imported inside `run`, so that `--help` does not need them. Exit status: 0 done, 1 the answer is no
+(a mismatch, a missed bound), 2 wrong input, 3 the machine is too busy (demo).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .. import __version__
 from ..errors import FrankaDynamicsError, MissingDependencyError, nearest, SettingsError
 
 INPUT_AT_FAULT = FrankaDynamicsError.status
-READER_GONE = 141  # as the shell reports a process that SIGPIPE ended
+READER_GONE = 141  # exit status that the shell gives a process ended by SIGPIPE
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 WORDS: dict[str, str | dict[str, str]] = {
     'demo': 'demo.Demo',
@@ -69,7 +69,7 @@ WORDS: dict[str, str | dict[str, str]] = {
         'defaults': 'node.Defaults',
     },
 }
-# What a word is about, in a line of --help.
+# One line of --help for each word.
 ABOUT = {
     'demo': 'The main job at work: simulated arm and node.',
     'sim': 'A simulated arm with its node, held, in the browser.',
@@ -91,7 +91,7 @@ def _found(place: str) -> type[Action]:
 
 
 class _OneSentence(ActionParser):
-    """A parser that names the choice somebody may have meant, and where the help is."""
+    """A parser whose errors suggest the most similar choice and name the help."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -165,7 +165,7 @@ def parsers(parser: argparse.ArgumentParser, words: str = '') -> Iterator[tuple[
 
 def main(argv: Sequence[str] | None = None) -> int:
     """
-    Do what the words say and return its exit status.
+    Run the command and return its exit status.
 
     An error of this package, a full disk behind standard output and Ctrl-C become one sentence.
     """
@@ -228,7 +228,7 @@ def _answered(argv: list[str]) -> int:
 
 @contextmanager
 def _ros_named(what: str) -> Iterator[None]:
-    """Say what is missing where a package of ROS's is."""
+    """Turn the failed import of a ROS package into one sentence."""
     try:
         yield
     except ImportError as error:

@@ -22,7 +22,7 @@ TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 
 @dataclass(frozen=True, kw_only=True)
 class _Question(Action):
-    """A question to a node; exit 1 if it does not answer, 2 if it refuses a value."""
+    """A request to a node; exit 1 if it does not answer, 2 if it refuses a value."""
 
     node: str = option('the node, with its namespace', 'NAME', default='feedforward')
     timeout: float = option(
@@ -34,7 +34,7 @@ class _Question(Action):
         """Return the answer."""
 
     def run(self) -> int:
-        """Print the answer; a node that gives none, or does not do it, is a NodeClientError."""
+        """Print the answer; raise NodeClientError if the node gives none or fails."""
         from ..ros.node_client import NodeClient
 
         def go_on() -> None:
@@ -65,7 +65,7 @@ class State(_Question):
 
 @dataclass(frozen=True, kw_only=True)
 class Get(_Question):
-    """Print a parameter of a node's."""
+    """Print a parameter of a node."""
 
     parameter: str = option('its name', 'PARAMETER', positional=True)
 
@@ -76,14 +76,14 @@ class Get(_Question):
 
 @dataclass(frozen=True, kw_only=True)
 class Set(Get):
-    """Set a parameter of a node's."""
+    """Set a parameter of a node."""
 
     value: str = option(
         'as YAML has it; of payload also as --payload takes it', 'VALUE', positional=True
     )
 
     def ask(self, client: Any) -> object:
-        """Return the parameter and what it is now."""
+        """Return the parameter and its new value."""
         value = self.value
         if self.parameter == 'payload' and not value.startswith('['):
             value = f'{payload_array(read_payload(value)).tolist()}'
@@ -92,7 +92,7 @@ class Set(Get):
 
 @dataclass(frozen=True, kw_only=True)
 class Play(_Question):
-    """Send a node a motion, and follow it to its end."""
+    """Send a motion to a node and wait until it ends."""
 
     file: Path = option(
         'a trajectory of identify plan, or a ready one: fer, fr3, fr3v2, fr3v2_1',
@@ -101,7 +101,7 @@ class Play(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Return how it ended."""
+        """Return how the motion ended."""
         from ..ros.node_client import NodeClientError
         from ..ros.trajectories import read_trajectory_file, ready_excitation
 

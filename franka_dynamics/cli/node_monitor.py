@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics node monitor`: what the feedforward nodes of this machine's graph are doing."""
+"""`franka-dynamics node monitor`: show the state of the running feedforward nodes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ._options import PRINTED, printed_json_option
 from ._say import show, terminal, write_json
 from ..options import option
 
-# Diagnostics come once per second, and some things are known from the second on; a term may
-# never come, where there is no effort or no command.
+# Diagnostics come once per second, and some values only with the second message. A term may never
+# come: without measured effort, or without commands.
 _PATIENCE_S = 3.0
-_PERIOD_S = 0.25  # of the pictures
-_SETTLE_S = 0.3  # the observer of external torque begins with its first listener
+_PERIOD_S = 0.25  # [s] between two pictures
+_SETTLE_S = 0.3  # [s]; the observer of external torque starts with its first subscriber
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Monitor(Action):
     )
 
     def run(self) -> int:
-        """Show; with --once exit 1 if an arm is not heard, is silent or reports an error."""
+        """Show; with --once exit 1 if a node is not heard, is silent or reports an error."""
         if not self.once:
             self.refuse('anything but --once', 'json', 'timeout')
         from ..ros.monitor_feed import MonitorFeed
@@ -75,7 +75,7 @@ class Monitor(Action):
 
 
 def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
-    """Wait for every arm and its torques; return where none was heard."""
+    """Wait for every node and its torques; return the namespaces without a node."""
     began = time.monotonic()
     heard_at = complete_at = float('inf')
     while True:

@@ -42,32 +42,32 @@ class Sim(ArmOptions):
     """Run a simulated arm with the node that holds it and a view in the browser."""
 
     target: str = option(
-        'what the arm is like: mujoco leaves gravity to the node, fci carries itself as a'
-        ' real arm does',
+        'who compensates gravity: the node (mujoco), or the simulated arm itself, as a real one '
+        'does (fci)',
         choices=('mujoco', 'fci'),
         default='mujoco',
     )
     realistic: bool = option(
-        'simulate an arm that is not its model: inertias 10 % off, friction, noisy '
-        'sensors and 0.2 kg on the flange that nobody declared',
+        'simulate an arm that differs from the model: inertias 10 % off, friction, sensor '
+        'noise, and 0.2 kg on the flange that the model does not know',
         default=False,
     )
     # Below a twentieth the node would take the arm's pauses for silence.
     real_time_factor: float = option(
-        'simulated time goes at most so many times as fast as the clock, 0.05 to 100, and slower '
-        'where torques are late; 0.25 to look closely, and it leaves the processor to others',
+        'simulated time relative to real time, at most, 0.05 to 100; it is slower if torques '
+        'are late. 0.25 shows details and saves processor time',
         'F',
         default=1.0,
         least=0.05,
         most=100.0,
     )
     no_gains: bool = option('hold by feedforward alone, without a weak joint PD', default=False)
-    no_view: bool = option('serve no page for a browser', default=False)
+    no_view: bool = option('do not serve the page for a browser', default=False)
     output: Path | None = folder_option(
-        "keep the nodes' logs there (default: they go with the end)"
+        "keep the nodes' logs in this folder (default: they are deleted)"
     )
     duration: float | None = option(
-        'end by itself after so long [s] (default: at Ctrl-C)', 'S', default=None, least=1e-3
+        'end after this time [s] (default: at Ctrl-C)', 'S', default=None, least=1e-3
     )
 
     def run(self) -> int:

@@ -36,15 +36,16 @@ class View(RecordingOptions, ArmOptions):
     )
     gravity: tuple[float, float, float] = gravity_option('base', ', of a bag')
     urdf: Path | None = option(
-        'show the meshes of this URDF (xacro expanded), whose packages are installed '
-        "(default: a running arm's robot_description, or else the shapes that the arm collides "
-        'with)',
+        'show the meshes of this URDF (xacro expanded), whose packages must be installed '
+        "(default: the running arm's robot_description, or else the simple collision shapes)",
         'FILE',
         default=None,
     )
     node: str = option('the feedforward node whose terms are shown', 'NAME', default='feedforward')
     host: str = option(
-        'address to serve; 0.0.0.0 lets everybody in, unasked', 'ADDRESS', default='127.0.0.1'
+        'address to serve; with 0.0.0.0 everybody in the network can open the page',
+        'ADDRESS',
+        default='127.0.0.1',
     )
     port: int = option(
         'port; the next free one if it is in use', default=8080, least=0, most=65535

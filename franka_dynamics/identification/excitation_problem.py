@@ -84,12 +84,16 @@ class ExcitationLimits:
 
     """
 
-    fraction: float = option('of the velocity, acceleration and torque limits', 'F', default=0.7)
+    fraction: float = option(
+        'fraction of the velocity, acceleration and torque limits to use', 'F', default=0.7
+    )
     position_margin: float = 0.1
     table: float = option('height of the table in the base frame', 'M', default=0.0)
     table_margin: float = 0.15
-    clearance: float = option("kept between the axes of the arm's own parts", 'M', default=0.1)
-    tool: float = option('length of what is mounted', 'M', default=0.15)
+    clearance: float = option(
+        "distance kept between the axes of the arm's links", 'M', default=0.1
+    )
+    tool: float = option('length of the mounted tool', 'M', default=0.15)
 
     def __post_init__(self) -> None:
         """Refuse a fraction that is none."""

@@ -82,7 +82,8 @@ class IdentificationOptions:
         rare=True,
     )
     anyway: bool = option(
-        'take bags that seem to show another hand than the named one, unit, sign or arm',
+        'accept bags that seem to come from another hand or arm than declared, or with another '
+        'unit or sign',
         default=False,
         rare=True,
     )

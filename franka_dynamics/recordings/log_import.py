@@ -44,17 +44,21 @@ class ColumnMap:
         'COLUMNS',
         default='',
     )
-    stamp: str | None = option('when each row was sampled', 'COLUMN', default=None)
+    stamp: str | None = option('column with the time of each row', 'COLUMN', default=None)
     rate: float | None = option(
         'rows per second, where there is no stamp column', 'HZ', default=None
     )
     position_unit: str = option('', choices=POSITION_UNITS, default='rad')
     velocity_unit: str = option('', choices=VELOCITY_UNITS, default='rad/s')
-    effort_unit: str = option('raw: as it is, whatever it is', choices=EFFORT_UNITS, default='Nm')
+    effort_unit: str = option(
+        'unit of the effort columns; raw writes the numbers unchanged',
+        choices=EFFORT_UNITS,
+        default='Nm',
+    )
     stamp_unit: str = option('', choices=STAMP_UNITS, default='s')
     torque_constant: tuple[float, ...] | None = option(
-        'joint torque per motor current, one for all or one per joint; gear ratio and '
-        'sign included',
+        'joint torque per motor current, one number or one per joint, gear ratio and sign '
+        'included',
         'NM_PER_A',
         default=None,
     )

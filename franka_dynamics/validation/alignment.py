@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm written in another's rows: what counts is where its joint axes lie, not how they are cut.
+An arm rewritten in another arm's DH rows, by the positions of its joint axes.
 
 Two arms are paired joint by joint, from base to tip, by their screws at position zero. Rows are
-not unique: parallel axes leave d free, the last frame may lie anywhere on its axis, and what a
-base turns a first row can turn as well. Each such choice is one reading.
+not unique: between parallel axes d is arbitrary, the last frame may lie anywhere on its axis, and
+a rotation can belong to the base or to the first row. Each choice is one reading.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from ..typing import Array
 from ..urdf.dh_recovery import follow_axes, Line, lines_of, sequence_of
 from ..urdf.serial_chain import ChainJoint, SerialChain
 
-# 1 - cos of the angle between the last frame's z and the last joint's axis: rounding of a text.
+# Tolerance of 1 - cos of the angle between the last frame's z and the last joint's axis, for
+# rounded numbers.
 _ALONG_AXIS = 1e-9
-_AS_A_ROW = 1e-5  # m or rad, to which a flange's pose is that of a row
-# The limits that a URDF holds.
+_AS_A_ROW = 1e-5  # m or rad, tolerance for writing the flange's pose as a DH row
+# The limits that URDF has.
 STATED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 
@@ -34,10 +35,10 @@ def readings(
     first: ArmDescription, second: ArmDescription | SerialChain
 ) -> Iterator[ArmDescription]:
     """
-    Yield a second arm in rows of the first's convention, as written before all others.
+    Yield the second arm in rows of the first's convention; its own rows come first.
 
-    Links are in the frames of these rows. What a URDF does not hold (rotors, friction,
-    accelerations, the flange where no link is named so) is the first arm's.
+    Links are in the frames of these rows. Data that URDF lacks (rotors, friction, accelerations,
+    the flange if no link has such a name) are taken from the first arm.
     """
     bases = [first.base]
     if isinstance(second, ArmDescription):
@@ -53,7 +54,7 @@ def readings(
 def _aligned(
     first: ArmDescription, second: ArmDescription | SerialChain, own_end: bool
 ) -> ArmDescription:
-    """Return the second in rows along its own axes, wherever these leave a choice the first's."""
+    """Return the second arm in rows along its own axes, with free choices as in the first."""
     lines, frames = _screws(second)
     rows = _with_rows(first, follow_axes(first.base, lines, sequence_of(first))[0])
     if own_end:
@@ -84,7 +85,7 @@ def _aligned(
 
 
 def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
-    """Return an arm in the rows that lead along some axes."""
+    """Return an arm in the DH rows of some axes."""
     if reference.convention is Convention.MODIFIED:
         rows = modified_rows(steps)
     else:
@@ -106,7 +107,7 @@ def _screws(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
     if isinstance(arm, SerialChain):
         return lines_of(arm), np.array([joint.frame for joint in arm.joints])
     frames = arm.frames(np.zeros(arm.n))[:-1]
-    # In the standard convention a joint moves about the z of the frame before.
+    # In the standard convention a joint moves about z of the previous frame.
     carriers = frames if arm.convention is Convention.MODIFIED else (arm.base, *frames[:-1])
     return [
         Line(carrier[:3, 2], carrier[:3, 3], joint.kind is JointKind.PRISMATIC)

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Two arms, number by number: of arm files, shipped arms, URDFs, in any pair.
+Comparison of two arms, number by number; each is a shipped arm, an arm file or a URDF.
 
-What is named is the least that has to be changed: a joint counted the other way is one
-difference, not eight, a link is read in whichever form of its ten numbers the fewest differ, and
-rows in whichever reading of the joint axes (`alignment`).
+The smallest set of differences is reported: a joint with reversed direction is one difference, not
+eight; a link is compared in the form of its ten numbers in which the fewest differ, and rows in
+the best reading of the joint axes (`alignment`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import DescriptionError
 from ..urdf.serial_chain import SerialChain
 
-# What rounding leaves of two ways to write one number (m, rad, kg, kg m, kg m^2).
+# Rounding error between two ways to write the same number (m, rad, kg, kg m, kg m^2).
 _SAME = 1e-9
 # A URDF's text is rounded; pi/2 written as 1.570796 is 3e-7 off.
 TEXT = 1e-6
@@ -50,10 +50,11 @@ _COARSE_ANGLE = 2e-3
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """
-    In what a second arm departs from a first.
+    The differences of a second arm from a first.
 
     `second` is in the first's rows and frames. Differences are of the `geometry` (base, rows,
-    rotors, flange), of the `links`, or `others`; `together` is what all do at once.
+    rotors, flange), of the `links`, or `others`; `together` is the effect of all differences on
+    torque at once.
     """
 
     first: ArmDescription
@@ -65,7 +66,7 @@ class Comparison:
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """All by their effect on torque, the largest first; without any, from base to tip."""
+        """All differences, largest effect on torque first; without effect, from base to tip."""
         places = ('arm', 'base', *self.first.joint_names, 'flange')
         order = {name: i for i, name in enumerate(places)}
         found = (*self.geometry, *self.links, *self.others)
@@ -73,16 +74,16 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether no torque depends on any difference."""
+        """Whether no difference changes any torque."""
         return not self.acting
 
     @property
     def acting(self) -> tuple[Difference, ...]:
-        """The differences that a torque depends on."""
+        """The differences that change a torque."""
         return tuple(one for one in self.differences if one.has_effect)
 
     def as_data(self) -> dict[str, Any]:
-        """Return what was found as plain data."""
+        """Return the result as plain data."""
         return {
             'first': self.first.file or self.first.name,
             'inertial_set': self.first.inertial_set,
@@ -126,7 +127,7 @@ def compare_described(
         tuple(_geometry(here, there, reversed_joints, probe, tolerance)),
         tuple(_links(here, there, probe, tolerance)),
         tuple(others + _measured(numbers, here, there, probe, tolerance)),
-        # In the reading as it is, joints that are counted the other way are differences too.
+        # In the unchanged reading, reversed joints count as differences too.
         probe.effect(Situation(reading, field)),
     )
 
@@ -134,7 +135,7 @@ def compare_described(
 def _links(
     here: Situation, there: Situation, probe: TorqueProbe, tolerance: float
 ) -> list[Difference]:
-    """Return a link's differences, each with the likeliest mistake in writing behind them."""
+    """Return a link's differences, with the likeliest mistake that explains them."""
     found = []
     for i in range(here.arm.n):
         parameters = _fewest(here.arm, there.arm, i, tolerance)
@@ -169,7 +170,8 @@ def nearest_reading(
     """
     Return the reading of the second with the fewest differences.
 
-    As it is, with all joints counted as the first counts them, and those that it counts otherwise.
+    The reading unchanged; the same with joints reversed to match the first arm; and the reversed
+    joints.
     """
     best: tuple[int, ArmDescription, ArmDescription, list[int]] | None = None
     for reading in readings(first, second):
@@ -185,7 +187,7 @@ def nearest_reading(
 def _align_signs(
     first: ArmDescription, second: ArmDescription, tolerance: float
 ) -> tuple[ArmDescription, list[int], int]:
-    """Reverse the second's joints wherever that leaves fewer differences; count what is left."""
+    """Reverse the second arm's joints where that reduces the differences, and count the rest."""
     found: list[int] = []
     count = _count(first, second, tolerance)
     for i in range(first.n):
@@ -219,7 +221,7 @@ def _differing(
 
 
 def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = False) -> bool:
-    """Return whether two values are equal to a tolerance; angles modulo a whole turn."""
+    """Return whether two values are equal within a tolerance; angles modulo a full turn."""
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     if a == b or (math.isnan(a) and math.isnan(b)):
@@ -254,7 +256,7 @@ def _measured(
     probe: TorqueProbe,
     tolerance: float,
 ) -> list[Difference]:
-    """Return what differs of some parameters, each with what it alone does to torques."""
+    """Return the differences of some parameters, each with its own effect on torques."""
     found = []
     for one in _differing(parameters, here, there, tolerance):
         first, second = one.read(here), one.read(there)
@@ -269,7 +271,7 @@ def _row_cause(parameter: Parameter, here: float, there: float) -> str:
     if parameter.unit == 'rad':
         gap = abs(math.remainder(there - here, math.tau))
         return 'an angle written with too few digits' if gap < _COARSE_ANGLE else ''
-    # As near as a millimetre in a metre is, whichever digits are left out.
+    # Within a relative difference of 1e-3, for any number of omitted digits.
     thousand = here != 0.0 and abs(there / here - 1000.0) < 1e-3
     return 'millimetres in place of metres' if thousand else ''
 

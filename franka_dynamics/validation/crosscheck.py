@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Independent formulations of an arm's dynamics against each other.
+Comparison of independent formulations of an arm's dynamics.
 
-There is one comparison with one tolerance: `crosscheck` asks what the node needs before every
-start, `compare_formulations` everything.
+There is one comparison with one tolerance: `crosscheck` compares the quantities that the node
+needs, before every start; `compare_formulations` compares all.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..errors import CrosscheckError
 from ..typing import Array
 from ..urdf.source import described
 
-# The first is the backend that runs; the others are compared with it.
+# The first formulation is the one that runs; the others are compared with it.
 FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = {
     'Pinocchio': PinocchioModel,
     'Newton-Euler': NewtonEulerModel,
@@ -41,7 +41,7 @@ class ComparedQuantity(NamedTuple):
     """
     A method of DynamicsModel: how many of (q, dq, ddq) it takes, and its unit.
 
-    For forward_dynamics a torque stands in the place of ddq.
+    For forward_dynamics a torque takes the place of ddq.
     """
 
     name: str
@@ -64,19 +64,19 @@ QUANTITIES = (
     ComparedQuantity('kinetic_energy', 2, 'J'),
     ComparedQuantity('potential_energy', 1, 'J'),
 )
-# What the node asks of its model, and its frames.
+# The quantities that the node uses, and the frames.
 _OF_THE_NODE = ('frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics')
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
     """
-    How far formulations of one arm are from the first of them.
+    Differences of formulations of one arm from the first of them.
 
-    A difference is |a - b| as a part of the largest entry of b at that state, or of 1 where that
-    is less, the largest over entries and states; NaN if either is NaN anywhere. Accelerations of
-    the forward dynamics, under the torques of b's inverse dynamics, count as the torques M ddq: a
-    wrist of 1e-4 kg m^2 makes a large acceleration of what is rounding in a torque.
+    A difference is |a - b| divided by max(1, largest entry of b at that state), the largest over
+    entries and states; NaN if either is NaN anywhere. Accelerations of the forward dynamics, under
+    the torques of b's inverse dynamics, are compared as torques M ddq, because a wrist of 1e-4 kg
+    m^2 turns rounding errors of torque into large accelerations.
 
     Attributes
     ----------
@@ -85,11 +85,11 @@ class Agreement:
     gravity : tuple of float
         In the space frame [m/s^2].
     states, seed : int
-        How many random states, and from which seed.
+        Number of random states, and their seed.
     reference : str
         The formulation that the others are compared with.
     differences : dict of dict of float
-        By quantity, and by the other formulations' names; none may exceed TOLERANCE.
+        By quantity and by name of the other formulation; each must be at most TOLERANCE.
 
     """
 
@@ -102,7 +102,7 @@ class Agreement:
 
     @property
     def formulations(self) -> tuple[str, ...]:
-        """What is compared with the reference."""
+        """Names of the formulations compared with the reference."""
         return tuple(next(iter(self.differences.values())))
 
     @property
@@ -131,7 +131,7 @@ class Agreement:
         return tuple(found)
 
     def require(self) -> None:
-        """Raise CrosscheckError, naming what differs and by how much, unless all agree."""
+        """Raise CrosscheckError with the quantities and their differences unless all agree."""
         if not self.passed:
             arm = self.description
             raise CrosscheckError(
@@ -151,7 +151,7 @@ def compare_formulations(
     quantities: Sequence[str] = (),
 ) -> Agreement:
     """
-    Compare formulations of an arm with the first of them on random states within its limits.
+    Compare formulations of an arm with the first one, at random states within the limits.
 
     Parameters
     ----------
@@ -160,11 +160,11 @@ def compare_formulations(
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     count, seed : int
-        How many random states, and from which seed.
+        Number of random states, and their seed.
     models : mapping, optional
-        What to compare, by name, in place of the package's formulations; at least two.
+        At least two models by name, in place of the package's formulations.
     quantities : sequence of str
-        In what, by the names in QUANTITIES; in all of them if none is given.
+        Names of QUANTITIES to compare; by default all.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def crosscheck(
     seed: int = 0,
 ) -> Agreement:
     """
-    Compare the Pinocchio backend with the Newton-Euler recursion, in what the node needs.
+    Compare Pinocchio with the Newton-Euler recursion in the quantities that the node uses.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def crosscheck(
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     count, seed : int
-        How many random states within the limits, and from which seed.
+        Number of random states within the limits, and their seed.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def crosscheck(
 def _rows(
     model: DynamicsModel, quantity: ComparedQuantity, states: JointStates, runs: DynamicsModel
 ) -> Array:
-    """Return a quantity, a row a state; accelerations as the torques that they stand for."""
+    """Return a quantity, one row per state; accelerations are converted to torques M ddq."""
     if quantity.name == 'forward_dynamics':
         states = states._replace(ddq=runs.inverse_dynamics(*states))
     values = np.asarray(getattr(model, quantity.name)(*states[: quantity.inputs]))

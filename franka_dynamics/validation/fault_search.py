@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Which wrong parameter would explain the torques of a black box, and which could not be told apart.
+Search for the single wrong parameter that explains the torques of another program.
 
-One parameter at a time is changed in the description until its torques come nearest to the
-black box's; what is left of the difference ranks the candidates. Parameters whose torques change
-in proportion are one candidate: no motion separates them.
+One parameter at a time is fitted so that the description's torques come nearest to the black box's
+torques; the remaining difference ranks the candidates. Parameters whose changes of torque are
+proportional form one candidate, because no motion distinguishes them.
 """
 
 from __future__ import annotations
@@ -33,26 +33,27 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import JointVectorError
 from ..typing import Array
 
-# A torque that changes less than this with a unit change of a parameter (N m per m, rad, kg ...)
-# is rounding; two changes this near to proportional are one.
+# A smaller change of torque per unit of a parameter (N m per m, rad, kg ...) is a rounding error;
+# two changes proportional within this tolerance count as the same.
 _UNIDENTIFIABLE, _ALIKE = 1e-9, 1e-7
-_ALIKE_LEFT = 1e-5  # and what they leave of the difference is the same to this
-_STEP = 1e-4  # of the central differences, in the parameter's unit
+_ALIKE_LEFT = 1e-5  # and the differences that remain are equal within this tolerance
+_STEP = 1e-4  # step of the central differences, in the parameter's unit
 _MOST_STEPS = 15
-_CONVERGED = 1e-6  # of max(1, |value|); the step that is this short is still taken
+_CONVERGED = 1e-6  # relative to max(1, |value|): the fit ends after a step shorter than this
 # An angle may be far off: the fit starts from the best of these offsets.
 _ANGLE_STARTS = (0.0, 0.5 * math.pi, -0.5 * math.pi, math.pi)
-# All torques of the arm in which one parameter has another value.
+# Torques of the arm as a function of one parameter's value.
 _Answer = Callable[[float], Array]
 
 
 @dataclass(frozen=True)
 class FaultCandidate:
     """
-    One parameter, what it would have to be, and how much of the difference that leaves.
+    One parameter, the value that explains the torques best, and the remaining difference.
 
-    `left` is the root mean square torque difference that remains, of what there was: 0 explains
-    everything, 1 nothing. `alike` names the parameters that torque cannot tell from this one.
+    `left` is the remaining root mean square torque difference relative to the original one: 0 if
+    the parameter explains everything, 1 if nothing. `alike` names the parameters that torques do
+    not distinguish from this one.
     """
 
     place: str
@@ -84,9 +85,9 @@ class FaultSearch:
     The verdict on a black box's torques.
 
     `difference` is the root mean square torque difference [N m]; `candidates` are in order, best
-    first; `unidentifiable` parameters no torque of these states shows; each of the `groups` holds
-    parameters whose small changes change torque in proportion; `rank` of `parameters` are
-    independent, so only so many could be corrected at once.
+    first; `unidentifiable` lists parameters without effect on the torques at these states; each of
+    the `groups` holds parameters whose small changes have proportional effects; `rank` of the
+    `parameters` are independent, so at most that many could be corrected at once.
     """
 
     difference: float
@@ -110,13 +111,13 @@ def search_faults(
     Parameters
     ----------
     description : ArmDescription
-        What the black box should be.
+        The arm that the black box should compute.
     states : JointStates
-        Where it was asked, arrays of shape (count, n).
+        The states of the torques, arrays of shape (count, n).
     torque : array_like, shape (count, n)
-        What it answered [N m]: rigid-body torque without friction.
+        The black box's torques [N m], rigid body without friction.
     gravity : array_like, shape (3,)
-        Gravity that it should have used [m/s^2].
+        Gravity in the space frame that the black box should have used [m/s^2].
 
     Raises
     ------
@@ -150,7 +151,7 @@ def search_faults(
     values = [float(one.read(here)) for one in tried]
     fits = [_fit(one, answer(one), value, wanted) for one, value in zip(tried, values)]
     left = np.array([_rms(wanted - answer(one)(fit)) / size for one, fit in zip(tried, fits)])
-    # Parallel to first order; further away one may explain what the other does not.
+    # They are proportional to first order; for large changes one may explain the torques better.
     alike = (
         parallel & (np.abs(left[:, None] - left) < _ALIKE_LEFT) & ~np.eye(len(left), dtype=bool)
     )
@@ -189,7 +190,7 @@ def _groups(labels: list[str], parallel: NDArray[np.bool_]) -> tuple[tuple[str, 
 
 
 def _parameters(description: ArmDescription) -> list[Parameter]:
-    """Return gravity, geometry, rotors, and every link's numbers as either kind of table."""
+    """Return gravity, geometry, rotors, and every link's numbers in both forms of tables."""
     parameters = [
         *gravity_parameters(),
         *(one for one in geometry_parameters(description) if one.identifiable and one.unit),
@@ -197,7 +198,7 @@ def _parameters(description: ArmDescription) -> list[Parameter]:
     about_center, about_origin = INERTIA_FORMS
     for link in range(description.n):
         parameters += inertia_parameters(description, link, about_center)
-        # A tensor's entries change torque alike in both; mass and centre of mass do not.
+        # The tensor's entries have the same effect in both forms; mass and centre of mass do not.
         parameters += [
             replace(parameter, name=f'{parameter.name} of a table about the frame origin')
             for parameter in inertia_parameters(description, link, about_origin)[:4]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every number of an arm's description, one by one: its name, its value, how to replace it."""
+"""The single parameters of an arm's description: name, value, and a function to replace it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..spatial import rpy, rpy_from_rotation
 from ..typing import Array
 
 ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad'}
-# A field's name, a place in a tuple, or one in an array.
+# A field's name, an index into a tuple, or one into an array.
 Key = str | int | tuple[int, ...]
 
 
@@ -40,9 +40,9 @@ class Parameter:
     """
     One parameter of an arm and its gravity.
 
-    `read` returns its value, NaN where there is none; `write(situation, value)` returns them with
-    another one. `angle` values are compared modulo a whole turn; `identifiable` is False where no
-    torque of a rigid body can depend on it.
+    `read` returns the value, NaN if there is none; `write(situation, value)` returns arm and
+    gravity with another value. `angle` values are compared modulo a whole turn; `identifiable` is
+    False where no torque of a rigid body can depend on it.
     """
 
     place: str
@@ -62,10 +62,11 @@ class Parameter:
 @dataclass(frozen=True)
 class InertiaForm:
     """
-    Which ten numbers a link is written in; the same body has other numbers in each.
+    The two forms of a link's ten parameters in published tables.
 
     Mass, centre of mass and the tensor about it, or `about_origin` mass, first moment and the
-    tensor about the frame's origin. One wrong number of a table is one wrong number in its form.
+    tensor about the frame's origin. One wrong number in a table is one wrong number only in the
+    table's own form.
     """
 
     about_origin: bool
@@ -94,7 +95,7 @@ class InertiaForm:
         )
 
 
-# In order of preference where both need equally many numbers.
+# In order of preference if the same number of parameters differs in both.
 INERTIA_FORMS = (InertiaForm(about_origin=False), InertiaForm(about_origin=True))
 
 
@@ -117,7 +118,7 @@ def geometry_parameters(description: ArmDescription) -> list[Parameter]:
         parameters += [_kind(joint.name, i), *_row(joint.name, *at, 'row')]
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
         parameters.append(_field(joint.name, 'rotor inertia', unit, *at, 'rotor_inertia'))
-    # The flange moves no mass of its own: a load on it is already in the last link.
+    # The flange has no mass: a load on it is part of the last link.
     return parameters + _row('flange', 'arm', 'flange', identifiable=False)
 
 
@@ -156,13 +157,13 @@ def inertia_parameters(
 
 
 def friction_parameters(description: ArmDescription) -> list[Parameter]:
-    """Return every number of the friction model; how well it is known is none of them."""
+    """Return every number of the friction model except the standard deviations."""
     friction, found = description.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
         if not part.init or part.name == 'deviations':
             continue
         for at in np.ndindex(np.shape(getattr(friction, part.name))):
-            # Columns are joints; rows, and what there is one of for each element, are elements.
+            # Columns are joints; rows are slip elements.
             by_element = part.name == 'reach'
             place = 'arm' if by_element or not at else description.joint_names[at[-1]]
             element = ''.join(f'[{k + 1}]' for k in (at if by_element else at[:-1]))
@@ -173,7 +174,7 @@ def friction_parameters(description: ArmDescription) -> list[Parameter]:
 
 
 def friction_form(description: ArmDescription) -> str:
-    """Return what kind of friction model an arm has; two of one form differ in numbers alone."""
+    """Return the kind of friction model of an arm; models of one kind differ only in numbers."""
     friction = description.friction
     if friction is None:
         return 'none'
@@ -182,7 +183,7 @@ def friction_form(description: ArmDescription) -> str:
 
 
 def _field(place: str, name: str, unit: str, *path: Key, **flags: bool) -> Parameter:
-    """Return the parameter at a path of fields, places in tuples and places in arrays."""
+    """Return the parameter at a path of fields and indices into tuples and arrays."""
     return Parameter(
         place, name, unit, lambda of: _get(of, path), lambda of, v: _set(of, path, v), **flags
     )

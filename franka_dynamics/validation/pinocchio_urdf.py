@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio's own reading of a URDF, to compare ours with."""
+"""Comparison of the package's reading of a URDF with Pinocchio's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import UrdfError
 from ..urdf.serial_chain import with_joints_alone
 
-_STATES = 50  # random ones, within the limits
+_STATES = 50  # random states within the limits
 
 
 def reading_differences(
@@ -25,10 +25,10 @@ def reading_differences(
     tip: str | None = None,
 ) -> tuple[float, float]:
     """
-    Return how far our reading of a URDF is from Pinocchio's: torques [N m], the flange (1 or m).
+    Return the differences from Pinocchio's reading of a URDF: torques [N m], flange pose (1 or m).
 
     The largest difference of a joint torque, and of an entry of the flange's pose, over random
-    states. Joints that are none of the description's are held at zero, or at the limit next to it.
+    states. Other joints of the URDF are held at zero, or at their limit nearest to zero.
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ def reading_differences(
     model = with_joints_alone(model, names)
     data, order = model.createData(), [model.joints[model.getJointId(one)].idx_v for one in names]
     pose = np.asarray(mount, dtype=float)
-    # Rotor inertia is no part of a URDF.
+    # URDF has no rotor inertia.
     rotors = np.array([joint.rotor_inertia for joint in description.joints])
     ours = NewtonEulerModel(description, pose[:3, :3].T @ np.asarray(GRAVITY))
     torque, flange = 0.0, 0.0
     for q, dq, ddq in zip(*sample_states(description, _STATES)):
         step, velocity, acceleration = np.zeros((3, model.nv))
         step[order], velocity[order], acceleration[order] = q, dq, ddq
-        # A continuous joint is kept as cosine and sine.
+        # Pinocchio represents a continuous joint by cosine and sine.
         at = pin.integrate(model, pin.neutral(model), step)
         theirs = pin.rnea(model, data, at, velocity, acceleration)[order]
         apart = ours.inverse_dynamics(q, dq, ddq) - rotors * ddq - theirs

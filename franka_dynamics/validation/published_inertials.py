@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which published inertial set links are of, or which error pattern makes one of the other."""
+"""Find the published set of some inertias, or the error pattern that explains them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..spatial import inverse_transform, pose_from_xyz_rpy
 from ..typing import Array
 
-# Equal but for the decimals of a text: relative to the mass and the tensor, absolute [m].
+# Tolerances for rounded numbers: relative for mass and tensor, absolute [m] for the centre of
+# mass.
 EXACT = 1e-6
-# Four decimals, as the coarsest published table has them, if that is a rounding at all: no
-# tensor may move by more than this share of its largest element.
+# Rounding to four decimals, as in the coarsest published table, if it changes no tensor by more
+# than this fraction of its largest element.
 ROUNDING, ROUNDING_SHARE = 5.0001e-5, 0.02
 
 
 class Match(IntEnum):
-    """How near a link is to a published one; the larger, the farther."""
+    """Distances of a link from a published one."""
 
     EXACT = 0
     ROUNDED = 1
@@ -43,7 +44,7 @@ class Match(IntEnum):
 @dataclass(frozen=True, eq=False)
 class NearestSet:
     """
-    The known set nearest to some links, with one Match for each link and its distance.
+    The known set nearest to some links, with one Match per link.
 
     `known` is the arm with that set and its hand; as text, their names.
     """
@@ -69,7 +70,7 @@ class NearestSet:
 
 
 def match(found: LinkInertia, known: LinkInertia) -> Match:
-    """Return how near a link is to a known one, in either form that tables are printed in."""
+    """Return the distance of a link from a known one, in the better of the two forms of tables."""
     mass, scale = abs(found.mass - known.mass), max(known.mass, found.mass, EXACT)
     if mass > max(ROUNDING, EXACT * scale):
         return Match.DIFFERENT
@@ -93,7 +94,7 @@ def match(found: LinkInertia, known: LinkInertia) -> Match:
 
 def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDescription]:
     """
-    Return every set of every shipped arm with the reference's geometry, with a hand or with each.
+    Return the sets of all shipped arms with the reference's geometry, with a hand or each hand.
 
     The reference's own file comes first, so that ties go to it.
     """
@@ -113,7 +114,7 @@ def identify(
     known: Sequence[ArmDescription],
     arm: str,
 ) -> NearestSet:
-    """Return the known set with the fewest links that differ, then of `arm`, then the nearest."""
+    """Return the set with the fewest differing links; among these `arm`'s; then the nearest."""
 
     def judged(candidate: ArmDescription) -> NearestSet:
         pairs = list(zip(found, candidate.links))
@@ -149,7 +150,7 @@ def _gap(a: np.ndarray, b: np.ndarray) -> float:
 
 _AXES = 'xyz'
 _MOUNTED_AT = -45.0  # [deg] about the flange's z, as Franka mounts its hand
-# Other orders in which libraries keep the six elements, as places in xx xy xz yy yz zz.
+# Other orders of the six elements in libraries, as indices into xx xy xz yy yz zz.
 _ELEMENT_ORDERS = {
     "Pinocchio's order xx xy yy xz yz zz": (0, 1, 3, 2, 4, 5),
     'the order xx yy zz xy xz yz': (0, 3, 5, 1, 2, 4),
@@ -159,14 +160,14 @@ _ELEMENT_ORDERS = {
 
 @dataclass(frozen=True)
 class ErrorPattern:
-    """A way to write a link wrongly, in words, and whether it can only be a mistake."""
+    """A mistake in writing a link, in words, and whether the result cannot be intended."""
 
     cause: str
     certain: bool = True
 
 
 def error_pattern(first: ArmDescription, second: ArmDescription, i: int) -> ErrorPattern | None:
-    """Return what makes link i of a second arm, in the same rows, of that of the first."""
+    """Return the change that turns the first arm's link i into the second's, in the same rows."""
     found, known = second.links[i], first.links[i]
     neighbours = {
         name: link for j, (name, link) in enumerate(zip(first.joint_names, first.links)) if j != i
@@ -182,7 +183,7 @@ def error_pattern(first: ArmDescription, second: ArmDescription, i: int) -> Erro
 def _carried(
     found: LinkInertia, first: ArmDescription, neighbours: dict[str, LinkInertia]
 ) -> ErrorPattern | None:
-    """Explain a last link by what it carries, or by an error pattern under a known hand."""
+    """Explain a last link by a load, or by an error pattern together with a known hand."""
     flange = first.flange_transform()
     bare = first.links[-1]
     if first.hand != NO_HAND and hand_file(first.hand).is_file():
@@ -215,7 +216,7 @@ def _carried(
 
 
 def mounting_angle(tool: LinkInertia, hand: LinkInertia) -> float | None:
-    """Return the angle [deg] by which a known hand is turned about the flange's z, if it is."""
+    """Return the angle [deg] by which a known hand is rotated about the flange's z, or None."""
     for degrees in range(-180, 180, 15):
         turn = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))
         if match(tool, hand.expressed_in(turn)) is Match.EXACT:
@@ -227,14 +228,14 @@ def likeliest_error_pattern(
     found: LinkInertia, known: LinkInertia, neighbours: dict[str, LinkInertia]
 ) -> ErrorPattern | None:
     """
-    Return the error pattern that turns a known link into the one found, if one does.
+    Return the error pattern that turns a known link into the one found, or None.
 
     Parameters
     ----------
     found, known : LinkInertia
         Both in the same frame.
     neighbours : dict of str to LinkInertia
-        The other links of the known set, by name: rows of a table slip.
+        The other links of the known set, by name, to find shifted rows of a table.
 
     """
     made = _written_wrongly(known, neighbours)
@@ -249,7 +250,7 @@ def likeliest_error_pattern(
 def _written_wrongly(
     known: LinkInertia, neighbours: dict[str, LinkInertia]
 ) -> dict[str, LinkInertia]:
-    """Return what becomes of a known link by each mistake in writing it."""
+    """Return a known link after each possible mistake."""
     m, c, h = known.mass, known.center_of_mass, known.first_moment
     at_center, at_origin = known.inertia_at_center_of_mass, known.inertia
     about_center = LinkInertia.from_center_of_mass
@@ -281,7 +282,7 @@ def _written_wrongly(
 
 
 def _turned(m: float, c: Array, tensor: Array) -> dict[str, LinkInertia]:
-    """Return axes swapped or turned around: in the tensor, in the centre of mass, in both."""
+    """Return links with axes swapped or sign-flipped in the tensor, the centre of mass or both."""
     about_center, found = LinkInertia.from_center_of_mass, {}
     orders = sorted(permutations(range(3)), key=lambda p: sum(a != b for a, b in zip(p, range(3))))
     for order, signs in product(orders, product((1.0, -1.0), repeat=3)):
