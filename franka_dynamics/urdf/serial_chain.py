@@ -198,7 +198,9 @@ def _axes(model: pin.Model) -> list[Array]:
     pin.computeJointJacobians(model, data, pin.neutral(model))
     axes = []
     for joint in list(model.joints)[1:]:
-        twist = pin.getJointJacobian(model, data, joint.id, pin.LOCAL)[:, joint.idx_v]
+        jacobian = pin.getJointJacobian(model, data, joint.id, pin.LOCAL)
+        # The bindings return the Jacobian of a model with one joint as a vector.
+        twist = np.reshape(jacobian, (6, -1))[:, joint.idx_v]
         axis = twist[3:] if twist[3:].any() else twist[:3]
         axes.append(axis / np.linalg.norm(axis))
     return axes
