@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ._arm_options import ArmOptions
 from ._options import new_bag
@@ -16,6 +17,11 @@ from ..errors import OutputError
 from ..files import complete_or_absent, writable_file
 from ..options import option
 from ..typing import Array
+
+if TYPE_CHECKING:
+    from ..arm import ArmDescription
+    from ..recordings.preprocessing import Motion
+    from ..recordings.recording import Recording
 
 
 def _output(text: str) -> Path:
@@ -70,7 +76,6 @@ class External(MeasuredTorques, ArmOptions):
 
         from ..control.external_wrench import wrenches_along, WrenchEstimator
         from ..dynamics.pinocchio_model import PinocchioModel
-        from ..recordings.recording import Recording, Wrenches, write_bag
         from ..recordings.replay import fit
 
         output, arm = self.output, self.load_arm()
@@ -85,25 +90,7 @@ class External(MeasuredTorques, ArmOptions):
             recording, motion, warnings = self.prepared(arm, bar)
             torque = motion.effort - fit(arm, motion, gravity=self.gravity).predicted
             wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
-        stamp_ns = recording.stamp_ns[0] + np.round(motion.time * 1e9).astype(np.int64)
-        payload = self.payload or 'none'
-        about = {
-            'source': recording.source,
-            'first_stamp_ns': str(recording.stamp_ns[0]),
-            'arm': f'{arm.name}, set {arm.inertial_set}',
-            'hand': arm.hand,
-            'payload': payload,
-            'friction': 'of the arm file, taken out' if arm.friction else 'none taken out',
-            'gravity': ' '.join(f'{value:g}' for value in self.gravity),
-            'joints': ' '.join(recording.joint_names),
-            'signal': f'{self.rate:g} Hz, zero-phase low-pass at {self.cutoff:g} Hz',
-            'torque': 'measured - model [N m]: what the arm exerts on its surroundings, J^T '
-            'wrench',
-            'wrench': f'force [N] and moment [N m] that the arm exerts, axes of the base, at '
-            f'{self.frame} + ({", ".join(f"{value:g}" for value in self.tool_center)}) m',
-            'deviation': 'standard deviations: of the torque those of two real FER that nobody '
-            'touched, scaled by torque limits; of the wrench what follows from them',
-        }
+        about = self._about(recording, arm)
         torques = {
             'external_torque': torque,
             'external_torque_deviation': np.tile(estimator.deviation, (len(motion), 1)),
@@ -116,21 +103,58 @@ class External(MeasuredTorques, ArmOptions):
             states = {'time': motion.time, 'q': motion.q, 'dq': motion.dq}
             _write_table(output, {**states, **torques, **wrenches}, about)
         else:
-            names, q, dq = recording.joint_names, motion.q, motion.dq
-            write_bag(
-                output,
-                [Recording('', f'/{k}', names, stamp_ns, q, dq, v) for k, v in torques.items()],
-                [Wrenches(f'/{k}', 'base', stamp_ns, v) for k, v in wrenches.items()],
-                about=about,
-            )
+            _write_bag(output, recording, motion, torques, wrenches, about)
         say_each((*motion.remarks, *recording.remarks), 'note')
         say_each(warnings, 'warning')
         size = np.sqrt(np.mean(torque**2, axis=0))
         say(
             f'{output}: {len(motion)} samples of {arm.name} ({arm.inertial_set}, hand {arm.hand}, '
-            f'payload {payload}); external torque, root mean square '
+            f'payload {self.payload or "none"}); external torque, root mean square '
             f'{", ".join(f"{value:.2f}" for value in size)} N m, of which '
             f'{", ".join(f"{value:.2f}" for value in estimator.deviation)} N m are seen where '
             'nobody touches an arm'
         )
         return 0
+
+    def _about(self, recording: Recording, arm: ArmDescription) -> dict[str, str]:
+        """Return what a reader of the file has to know of its numbers."""
+        return {
+            'source': recording.source,
+            'first_stamp_ns': str(recording.stamp_ns[0]),
+            'arm': f'{arm.name}, set {arm.inertial_set}',
+            'hand': arm.hand,
+            'payload': self.payload or 'none',
+            'friction': 'of the arm file, subtracted' if arm.friction else 'none subtracted',
+            'gravity': ' '.join(f'{value:g}' for value in self.gravity),
+            'joints': ' '.join(recording.joint_names),
+            'signal': f'{self.rate:g} Hz, zero-phase low-pass at {self.cutoff:g} Hz',
+            'torque': 'measured - model [N m]: what the arm exerts on its surroundings, J^T '
+            'wrench',
+            'wrench': f'force [N] and moment [N m] that the arm exerts, axes of the base, at '
+            f'{self.frame} + ({", ".join(f"{value:g}" for value in self.tool_center)}) m',
+            'deviation': 'standard deviations: of the torque those of two real FER that nobody '
+            'touched, scaled by torque limits; of the wrench what follows from them',
+        }
+
+
+def _write_bag(
+    path: Path,
+    recording: Recording,
+    motion: Motion,
+    torques: Mapping[str, Array],
+    wrenches: Mapping[str, Array],
+    about: Mapping[str, str],
+) -> None:
+    """Write torques (N, n) as joint states and wrenches (N, 6), each on a topic of its name."""
+    import numpy as np
+
+    from ..recordings.recording import Recording, Wrenches, write_bag
+
+    stamp_ns = recording.stamp_ns[0] + np.round(motion.time * 1e9).astype(np.int64)
+    names, q, dq = recording.joint_names, motion.q, motion.dq
+    write_bag(
+        path,
+        [Recording('', f'/{k}', names, stamp_ns, q, dq, v) for k, v in torques.items()],
+        [Wrenches(f'/{k}', 'base', stamp_ns, v) for k, v in wrenches.items()],
+        about=about,
+    )

@@ -18,6 +18,7 @@ from ..errors import FrankaDynamicsError, OutputError
 from ..options import option
 
 if TYPE_CHECKING:
+    from ..report.demo import DemoReport
     from ..ros.demo import DemoPlan
 
 
@@ -99,30 +100,14 @@ class Demo(ArmOptions):
             second = second_act_report({name: error for name, (_, error) in errors.items()})
             draw_second_act(errors, folder / 'second_act.png')
             write_json(report, session.rates, second, folder / 'demo.json')
-        title = f'{arm.name} ({arm.inertial_set}) in MuJoCo, plant = model, torques over DDS'
-        show(report.table(title))
-        say(report.caption)
-        say_each(report.errors, 'error')
-        if session.rates.too_busy:
-            say(
-                f'this machine is too busy for 1 kHz: {session.rates.too_busy}. So the first act '
-                'ran again with simulated time waiting for each torque; end other work to see it '
-                'by the clock.',
-                'note',
-            )
-        show(
-            second.table(
-                'second act: inertias 10 % off, friction, elastic gears, noise and 0.2 kg '
-                'that nobody declared'
-            )
-        )
-        if session.rates.too_busy:
-            say(
-                'The second act always simulates without a clock, one torque a step: the busy '
-                'machine made it slower and left its figures as they are.',
-                'note',
-            )
+        busy = session.rates.too_busy
+        _show(report, second, busy, f'{arm.name} ({arm.inertial_set})')
         say(f'figures, pictures, bags and logs: {folder}')
+        self._suggest(folder)
+        return 0 if report.passed and second.passed else 1
+
+    def _suggest(self, folder: Path) -> None:
+        """Print commands to go on with."""
         arm_given, arm_file = self.arm_as_given(), shlex.quote(str(folder / 'arm.yaml'))
         bag = shlex.quote(str(folder / 'plant_bag'))
         say('now try', style='bold')
@@ -133,4 +118,29 @@ class Demo(ArmOptions):
             f'arm check {arm_given}',
             'doctor',
         )
-        return 0 if report.passed and second.passed else 1
+
+
+def _show(report: DemoReport, second: DemoReport, too_busy: str, arm: str) -> None:
+    """Print what came of both acts, and what a busy machine did to them."""
+    show(report.table(f'{arm} in MuJoCo, plant = model, torques over DDS'))
+    say(report.caption)
+    say_each(report.errors, 'error')
+    if too_busy:
+        say(
+            f'this machine is too busy for 1 kHz: {too_busy}. So the first act '
+            'ran again with simulated time waiting for each torque; end other work to see it '
+            'by the clock.',
+            'note',
+        )
+    show(
+        second.table(
+            'second act: inertias 10 % off, friction, elastic gears, noise and 0.2 kg '
+            'that nobody declared'
+        )
+    )
+    if too_busy:
+        say(
+            'The second act always simulates without a clock, one torque a step: the busy '
+            'machine made it slower and left its figures as they are.',
+            'note',
+        )
