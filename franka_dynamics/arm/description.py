@@ -242,6 +242,19 @@ class ArmDescription(ArmFields):
             )
         return transforms
 
+    def joint_placements(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """
+        Return two constant poses per joint, (4, 4): of the joint, and of its link behind it.
+
+        The joint moves along or about z of the first, which stands in frame {i-1}; frame {i}
+        stands in it at the second. A modified row places the joint, and the link at the joint; a
+        standard row leaves the joint at frame {i-1} and places the link.
+        """
+        rows = [joint.row.transform(self.convention) for joint in self.joints]
+        if self.convention is Convention.MODIFIED:
+            return [(row, np.eye(4)) for row in rows]
+        return [(np.eye(4), row) for row in rows]
+
     def frames(self, q: ArrayLike) -> NDArray[np.float64]:
         """
         Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4).

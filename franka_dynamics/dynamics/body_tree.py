@@ -12,10 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
-from ..arm import ArmDescription, Convention, LinkInertia
+from ..arm import ArmDescription, LinkInertia
 from ..arrays import freeze
 from ..errors import InertiaError, TreeError
-from ..spatial import adjoint, cross, exp6, hat, joint_twist, rigid_transform
+from ..spatial import (
+    adjoint,
+    cross,
+    exp6,
+    hat,
+    inverse_transform,
+    joint_twist,
+    rigid_transform,
+)
 from ..typing import Array
 from ..urdf.source import described
 
@@ -197,19 +205,15 @@ def joint_twists(description: ArmDescription) -> Array:
     """
     Return each joint's unit twist (v, omega) in the DH frame of the link it moves, shape (n, 6).
 
-    Constant, whichever convention and kind: in the modified one the axis is z of the link's own
-    frame; in the standard one z of the frame before, which the row leaves at the constant place
-    Tx(a) Rx(alpha) behind the axis.
+    Constant, whichever convention and kind (`ArmDescription.joint_placements`).
     """
-    twists = []
-    for joint in description.joints:
-        axis, foot = np.array([0.0, 0.0, 1.0]), np.zeros(3)
-        if description.convention is Convention.STANDARD:
-            # The row at rest holds axis and foot in constant terms of a and alpha.
-            step = joint.row.transform(Convention.STANDARD)
-            axis, foot = step[2, :3], -step[:3, :3].T @ step[:3, 3]
-        twists.append(joint_twist(axis, foot, joint.kind))
-    return np.array(twists)
+    places = [inverse_transform(behind) for _, behind in description.joint_placements()]
+    return np.array(
+        [
+            joint_twist(place[:3, 2], place[:3, 3], joint.kind)
+            for place, joint in zip(places, description.joints)
+        ]
+    )
 
 
 def momentum_matrix(twist: Array) -> Array:

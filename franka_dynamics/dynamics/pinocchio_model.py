@@ -27,7 +27,7 @@ from .model import (
     total_mass,
     wrench_stack,
 )
-from ..arm import ArmDescription, Convention, JointKind, LinkInertia
+from ..arm import ArmDescription, JointKind, LinkInertia
 from ..typing import Array
 from ..urdf.source import described
 
@@ -47,10 +47,6 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     """
     Return a Pinocchio model with one frame per DH frame ('1', ..., 'n') and one 'flange'.
 
-    In the modified convention the joint's motion is the last factor of a row, so the row at
-    position zero places the joint. In the standard convention it is the first: the joint stands
-    at the previous frame, and the row at zero places the link in it.
-
     Raises
     ------
     InertiaError
@@ -62,10 +58,10 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     model.name = description.name
     parent = 0
     pending = pin.SE3(np.array(description.base))  # from the parent joint to the previous frame
-    for i, (joint, link) in enumerate(zip(description.joints, description.links)):
-        row = pin.SE3(joint.row.transform(description.convention))
-        modified = description.convention is Convention.MODIFIED
-        placement, offset = (pending * row, pin.SE3.Identity()) if modified else (pending, row)
+    for i, (joint, link, places) in enumerate(
+        zip(description.joints, description.links, description.joint_placements())
+    ):
+        placement, offset = pending * pin.SE3(places[0]), pin.SE3(places[1])
         limits = joint.limits
         parent = model.addJoint(
             parent,

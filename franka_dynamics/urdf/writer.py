@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .document import UNLIMITED
-from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription, Joint
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
@@ -107,13 +106,11 @@ def write_urdf(
     _add_fixed(robot, f'{names.base}_joint', root, names.base, np.eye(4))
     _add_link(robot, names.base, base_link, shapes.get(0, ()))
     parent, pose = names.base, np.asarray(description.base, dtype=float)
-    for i, (joint, link, name) in enumerate(
-        zip(description.joints, description.links, names.moving), start=1
+    for i, (joint, link, name, (before, offset)) in enumerate(
+        zip(description.joints, description.links, names.moving, description.joint_placements()),
+        start=1,
     ):
-        row = joint.row.transform(description.convention)
-        modified = description.convention is Convention.MODIFIED
-        origin, offset = (pose @ row, np.eye(4)) if modified else (pose, row)
-        _add_joint(robot, joint, parent, name, origin)
+        _add_joint(robot, joint, parent, name, pose @ before)
         _add_link(
             robot,
             name,
@@ -273,12 +270,13 @@ def write_mjcf(
     parent = ElementTree.SubElement(root, 'worldbody')
     pose = np.asarray(description.base, dtype=float)
     _add_geoms(parent, [shape.moved(pose) for shape in shapes.get(0, ())])
-    for i, (joint, link, name) in enumerate(
-        zip(description.joints, description.links, names.moving), start=1
+    for i, (joint, link, name, (before, behind)) in enumerate(
+        zip(description.joints, description.links, names.moving, description.joint_placements()),
+        start=1,
     ):
-        row = joint.row.transform(description.convention)
-        parent = ElementTree.SubElement(parent, 'body', {'name': name, **_placement(pose @ row)})
-        _add_mjcf_joint(parent, joint, row, description.convention, rubbing[i - 1])
+        pose = pose @ before @ behind
+        parent = ElementTree.SubElement(parent, 'body', {'name': name, **_placement(pose)})
+        _add_mjcf_joint(parent, joint, behind, rubbing[i - 1])
         _add_inertial(parent, link)
         _add_geoms(parent, shapes.get(i, ()))
         pose = np.eye(4)
@@ -320,12 +318,10 @@ def _placement(pose: NDArray[np.float64]) -> dict[str, str]:
 def _add_mjcf_joint(
     body: Element,
     joint: Joint,
-    row: NDArray[np.float64],
-    convention: Convention,
+    behind: NDArray[np.float64],
     friction: Mapping[str, str],
 ) -> None:
-    # A standard row comes after the joint's motion: the joint axis is z of the previous frame.
-    axis = np.eye(4) if convention is Convention.MODIFIED else inverse_transform(row)
+    axis = inverse_transform(behind)
     attributes = {
         'name': joint.name,
         'type': _JOINT_TYPES[joint.kind],

@@ -107,8 +107,10 @@ def _screws(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
     if isinstance(arm, SerialChain):
         return lines_of(arm), np.array([joint.frame for joint in arm.joints])
     frames = arm.frames(np.zeros(arm.n))[:-1]
-    # In the standard convention a joint moves about z of the previous frame.
-    carriers = frames if arm.convention is Convention.MODIFIED else (arm.base, *frames[:-1])
+    carriers = [
+        before @ placement
+        for before, (placement, _) in zip((arm.base, *frames), arm.joint_placements())
+    ]
     return [
         Line(carrier[:3, 2], carrier[:3, 3], joint.kind is JointKind.PRISMATIC)
         for joint, carrier in zip(arm.joints, carriers)
