@@ -6,5 +6,5 @@ import sys
 
 from .start import end_at_once
 
-if sys.argv[:1] == ['-m']:  # python -m franka_dynamics.ros.NAME, before that is imported
+if sys.argv[:1] == ['-m']:  # python -m franka_dynamics.ros.NAME, before NAME is imported
     end_at_once()

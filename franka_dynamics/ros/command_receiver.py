@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The topic from which a simulated arm takes its torques, and what its receiver says of them."""
+"""The command topic of a simulated arm, and the status of its receiver."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..errors import CommandRefusedError
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
-# As the generated C++ controller says them, on a topic of the same name.
+# The same as in the generated C++ controller, whose topic has the same name.
 _SENTENCES = {
     ReceiverState.WAITING: 'waiting for a first command',
     ReceiverState.FOLLOWING: 'following',
@@ -32,7 +32,7 @@ _USUAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
 
 class CommandReceiver:
     """
-    Hands the torques of a topic to a TorqueReceiver, and publishes its state on `~/status`.
+    Passes the torques of a topic to a TorqueReceiver, and publishes its state on `~/status`.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class CommandReceiver:
     arm : str
         Its name.
     on_followed : callable
-        Called after each torque that is followed.
+        Called after each accepted torque.
 
     """
 
@@ -66,17 +66,17 @@ class CommandReceiver:
 
     @property
     def sentence(self) -> str:
-        """What the receiver does and why."""
+        """A sentence with the receiver's state and its reason."""
         return _SENTENCES[self._receiver.state]
 
     def note(self) -> bool:
-        """Tell a change of state; return whether there was one."""
+        """Publish and log a change of state; return whether there was one."""
         state = self._receiver.state
         if state is self._told:
             return False
         self._told = state
         level, log = OK, self._node.get_logger()
-        # rclpy refuses one call with two severities.
+        # rclpy refuses different severities in calls from the same line.
         if state in _USUAL:
             log.info(self.sentence)
         else:

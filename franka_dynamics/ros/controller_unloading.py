@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Deactivate and unload a controller of ros2_control, whoever left it active.
+Deactivate and unload a controller of ros2_control.
 
 The node does so at its orderly end. franka_ros2.launch.py runs this module before it loads the
 controller, because controller_manager configures no controller that is still active, and after a
@@ -23,7 +23,7 @@ _START_PATIENCE_S = 30.0  # franka_ros2 may be starting at the same time
 
 def require_messages() -> None:
     """
-    Refuse to name a controller where controller_manager's messages are missing.
+    Raise an error if controller_manager's messages are not installed.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def unload(manager: str, controller: str, patience: float = _PATIENCE_S) -> str:
     Returns
     -------
     str
-        What happened, in a sentence.
+        A sentence about what happened.
 
     Raises
     ------

@@ -1,16 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The demonstration: a simulated arm and the node as processes, joined by DDS alone.
+The demonstration: a simulated arm and the node as separate processes, connected by DDS.
 
 First the arm is held by the feedforward torques with no feedback at all. Then it follows an
 excitation trajectory twice under the same weak PD: with gravity, Coriolis and inertia torques,
 and with gravity alone. The simulated arm itself keeps every step, because a recorder would need
 a processor of its own.
 
-By the clock an arm does not wait for torques, and a machine that is too busy for a thousand a
-second shows how busy it is instead of what the torques are worth. There all of it is done once
-more in lockstep, where the arm waits for each.
+In real time the arm does not wait for torques, and on a machine too busy for 1 kHz the figures
+would show the machine's load instead of the quality of the torques. Then everything runs once more
+in lockstep, where the arm waits for each torque.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ from ..simulation.step_log import read_steps
 NODE, _ARM = 'feedforward', f'simulator: {SIMULATED_ARM}'
 _MISSED, _COMMANDED = 'steps without a new command', 'steps commanded'
 WALL, LOCKSTEP = 'wall', 'lockstep'
-# Of the weak PD [1/s]: what it cannot do shows what the feedforward does. A loaded machine lets
-# torques over DDS be tens of milliseconds late.
+# Damping rate of the PD [1/s]. It is weak, so that the feedforward's effect shows, and because on
+# a loaded machine torques over DDS may be tens of milliseconds late.
 _MOST_RATE = 20.0
-# Of cycles without a new torque, by the clock: at half of them the tracking error comes near its
-# bound, at a tenth it is a hundredth of that.
+# Largest fraction of cycles without a new torque in real time. At one half the tracking error is
+# near its bound, at a tenth it is a hundredth of the bound.
 _MOST_MISSED = 0.1
-# A process may take half a minute to start beside a dozen others that want the processor.
+# Beside a dozen busy processes a start may take half a minute.
 _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
-_SLOWER = 20.0  # than real time, at most
+_SLOWER = 20.0  # largest factor by which simulated time may be slower than real time
 
 
 class DemoError(FrankaDynamicsError):
-    """A process of the demonstration did not do its part."""
+    """A process of the demonstration failed."""
 
     status = 1
 
 
 class TooBusyError(DemoError):
-    """This machine cannot do it: what is missed says nothing about the torques."""
+    """This machine is too busy; the figures would not show the quality of the torques."""
 
     status = 3
 
@@ -71,7 +71,7 @@ class TooBusyError(DemoError):
 @dataclass(frozen=True)
 class DemoPlan:
     """
-    The arm, the nodes' parameters that name it, times [s], and how far joints move [rad].
+    The arm, the nodes' parameters for it, durations [s], and the joints' amplitude [rad].
 
     `payload` is the parameter of that name, if one is given.
     """
@@ -87,12 +87,12 @@ class DemoPlan:
 @dataclass(frozen=True, eq=False)
 class DemoRun:
     """
-    What a session leaves.
+    The results of a session.
 
     `steps` are the simulated arm's, `hold` when it was held by feedforward alone [s of its time],
-    `motions` what it was to follow: with feedforward, then without. `residual` is the largest of
-    the node's cross-check [N m], `errors` are the sentences that nodes reported with level ERROR
-    before they were told to end, and `lost` tells whether the arm was among these.
+    `motions` the desired motions, first with feedforward, then without. `residual` is the largest
+    of the node's cross-check [N m], `errors` are the sentences that nodes reported with level
+    ERROR before they were told to end, and `lost` tells whether the arm was among these.
     """
 
     steps: Recording
@@ -118,23 +118,23 @@ def run_session(
     plan : DemoPlan
         What to run.
     folder : Path
-        Where the processes' logs go.
+        Folder for the processes' logs.
     progress : callable
-        Told the name of what is being done and its share from 0 to 1, many times a second; what
-        it raises ends the session.
+        Called many times a second with the present step and its progress, 0 to 1; an exception in
+        it ends the session.
     pacing : str
-        WALL or LOCKSTEP, the latter if it is known that the machine is busy.
+        WALL or LOCKSTEP; LOCKSTEP if the machine is known to be busy.
 
     Raises
     ------
     TooBusyError
-        If even in lockstep the machine did not get on with it.
+        If the machine is too slow even in lockstep.
     DemoError
-        If a process ends early or does not do its part; the message quotes its log.
+        If a process ends early or fails; the message quotes its log.
 
     """
     use_isolated_network()
-    # The simulated arm stands for a real one, which never waits for a processor.
+    # The simulated arm gets real-time scheduling, because a real arm never waits for a processor.
     os.environ.setdefault(SWITCH, ON)
     load = os.getloadavg()[0]
     too_busy = ''
@@ -217,14 +217,14 @@ class _Session:
 
     def _start(self, log: Path) -> None:
         arm = {**self._plan.arm_parameters, **self._plan.payload}
-        # Never faster than a real arm: a processor in lockstep is for others as well.
+        # Not faster than a real arm, to leave processor time to others.
         lockstep = {'pacing': LOCKSTEP, 'lockstep_rate': 1000.0, 'lockstep_timeout': 1.0}
         self._nodes.start(
             'simulator_node',
             {**arm, 'step_log': str(log), **(lockstep if self._pacing == LOCKSTEP else {})},
         )
-        # On a busy machine the simulated arm pauses, as no real one does, and its clock falls
-        # behind; neither is to end the run.
+        # On a busy machine the simulated arm pauses, unlike a real one, and its clock falls
+        # behind; neither may end the run.
         self._nodes.start(
             'feedforward_node',
             {
@@ -233,7 +233,7 @@ class _Session:
                 'max_state_age': 0.0,
                 'state_timeout': 1.0 if self._pacing == WALL else 10.0,
                 'min_input_rate': 10.0,
-                # How far gravity and a weak PD stray is one of the figures.
+                # The tracking error of gravity and a weak PD is one of the results.
                 'max_tracking_error': [0.0],
             },
             {'feedforward/command': 'effort_controller/commands'},
@@ -247,7 +247,7 @@ class _Session:
         )
 
     def _hold(self, text: str, duration: float) -> tuple[float, float]:
-        """Wait for some of the arm's time; return when it began and ended [s of that]."""
+        """Wait for a duration of the arm's time; return its start and end [s of arm time]."""
         start = self._arms_time()
         self._until(
             text,
@@ -272,7 +272,7 @@ class _Session:
         self._require_new_torques()
 
     def _require_new_torques(self) -> None:
-        """Raise if by the clock too many steps went without a new torque."""
+        """Raise an error if in real time too many steps had no new torque."""
         arm = self._statuses[_ARM].values
         missed, steps = int(arm[_MISSED]), int(arm[_COMMANDED])
         if self._pacing == WALL and missed > _MOST_MISSED * steps:
@@ -323,7 +323,7 @@ class _Session:
                 self._errors[f'{status.name}: {status.message}'] = None
 
     def _warned_last(self, module: str) -> str:
-        """Return what a process warned of last, which may be why another failed."""
+        """Return a process's last warning, which may explain the failure of another."""
         lines = (self._folder / f'{module}.log').read_text(errors='replace').splitlines()
         warned = [line for line in lines if line.startswith(('[WARN]', '[ERROR]'))]
         return f' {module}: {warned[-1].rpartition("]: ")[2]}.' if warned else ''

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The feedforward node's cycle: a joint state in, torques out, then what may wait."""
+"""The feedforward node's cycle: a joint state in, torques out, then the less urgent work."""
 
 from __future__ import annotations
 
@@ -35,28 +35,29 @@ from ..typing import Array
 
 _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
-# A rival is to be noticed within 0.1 s, of which its discovery takes some.
+# Another sender must be noticed within 0.1 s, including its discovery.
 _REFRESH_PERIOD_S = 0.02
-_MOST_MARK = 64  # characters of a reference's mark that are told
+_MOST_MARK = 64  # characters of a reference's frame id that are reported
 
 
 class FeedforwardCycle:
     """
     Serves one configured arm, from the node's configuration to its release.
 
-    The thread of the cycles calls `on_joint_state` and `run_due`; the other thread calls
-    `on_reference` and `run_beside`. What both change is changed under the lock.
+    The cycle thread calls `on_joint_state` and `run_due`; the service thread calls `on_reference`
+    and `run_beside`. Shared data are changed under the lock.
 
     Parameters
     ----------
     node : FeedforwardNode
-        Whose topics these are; asked for its clock, and woken where entities come or go.
+        The node of these topics; it provides the clock and is woken when entities are created or
+        destroyed.
     controller : FeedforwardController
-        Of the arm, whose models have been compared.
+        The arm's controller, whose models have been compared.
     parameters : dict
         The node's parameters by name.
     lock : context manager
-        Held while the controller is touched.
+        Held while the controller is used.
 
     Raises
     ------
@@ -77,7 +78,7 @@ class FeedforwardCycle:
         self._names = list(controller.description.joint_names)
         self._reader = JointStateReader(self._names)
         self._latency = Durations()
-        # These first, because they may refuse (no friction model, a frame that does not exist).
+        # Created first, because they may raise an error (no friction model, unknown frame).
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
         self._external = ExternalWatch(
@@ -114,7 +115,7 @@ class FeedforwardCycle:
         self.read_clock()
 
     def read_clock(self) -> None:
-        """Take note of which clock the node goes by."""
+        """Note whether the node uses simulated time."""
         simulated = self._node.get_parameter('use_sim_time').value
         with self._lock:
             self._simulated_time = simulated
@@ -124,7 +125,7 @@ class FeedforwardCycle:
         """Begin an activation: allow commands, and listen to the states of a topic."""
         timeout = self._node.get_parameter('state_timeout').value
         self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
-        if self._simulated_time:  # which may run faster than the steady clock
+        if self._simulated_time:  # simulated time may run faster than the steady clock
             self._silence_period = min(self._silence_period, _SIMULATED_SILENCE_PERIOD_S)
         now = time.monotonic()
         self._silence_checked, self._skipped_check = now, False
@@ -140,14 +141,14 @@ class FeedforwardCycle:
         self._state_log.activated(topic)
 
     def finish(self) -> None:
-        """Publish the rest of the stop sequence, at rest or not; no state is read any more."""
+        """Publish the rest of the stop sequence without reading further states."""
         self.controller.stop('it would not come to rest', brake=False)
         while self.publish_stop_step():
             time.sleep(LONGEST_STEP_S)
         self.note_state()
 
     def wait_until_delivered(self, timeout: Any) -> None:
-        """Wait until the last commands have arrived; then anybody else may command."""
+        """Wait until the last commands have arrived, so that another sender may follow."""
         self._command_publisher.wait_for_all_acked(timeout)
         self.command_watch.close()
 
@@ -167,7 +168,7 @@ class FeedforwardCycle:
         """
         Answer a serialized joint state with a command, where there is to be one.
 
-        `number` is the one that its publisher gave it, if it is known.
+        `number` is the publisher's count of the message, if known.
         """
         began = time.perf_counter()
         if number is not None and self._state_senders.add(number):
@@ -182,7 +183,7 @@ class FeedforwardCycle:
             reading = self._reader.read(data)
         except JointStateError as error:
             if isinstance(error, OtherJointsError) and self.controller.latest is not None:
-                return  # a gripper's, on a topic that carries the arm too
+                return  # a gripper's message on the same topic
             with self._lock:
                 self.controller.reject(Condition.MISMATCHED, str(error))
             self.note_state()
@@ -202,7 +203,7 @@ class FeedforwardCycle:
         self._after_cycle(cycle, reading)
 
     def _stop_for_another(self, reason: str, topic: str) -> None:
-        """Stop because somebody else publishes on a topic of ours, and name who may it be."""
+        """Stop because another node publishes on one of the topics, and name the candidates."""
         if not self.controller.conflict:
             names = ', '.join(publisher_names(self._node, topic))
             with self._lock:
@@ -212,17 +213,17 @@ class FeedforwardCycle:
 
     def _age(self, stamp: float, now: float) -> float | None:
         """
-        Return how old a stamp is by the node's clock [s], or None where that cannot be said.
+        Return the age of a stamp by the node's clock [s], or None if it is unknown.
 
-        Simulated time comes by a message that nobody takes while the arm is braked before the
-        node stops: its thread waits for just that.
+        While the node brakes before its end, the thread that would receive simulated time waits
+        for the arm to stop, so ages are unknown then.
         """
         if self._simulated_time and self.controller.mode is Mode.BRAKING:
             return None
         return now - stamp
 
     def _now(self) -> float:
-        """Return the node's time [s]; asking the operating system is a third of the price."""
+        """Return the node's time [s]; reading the system clock directly is three times faster."""
         return (
             self._node.get_clock().now().nanoseconds * 1e-9
             if self._simulated_time
@@ -230,7 +231,7 @@ class FeedforwardCycle:
         )
 
     def _after_cycle(self, cycle: Cycle, reading: JointReading) -> None:
-        """Do what may wait until the command is out."""
+        """Do the work that can wait until the command is published."""
         with self._lock:
             self.controller.update_monitors(cycle)
         self._publish_terms(cycle, reading)
@@ -254,7 +255,7 @@ class FeedforwardCycle:
     def publish_command(self, torque: Array) -> None:
         """Publish a torque [N m]."""
         data = command_bytes(torque)
-        # First, because the message may be back before `publish` returns.
+        # Noted first, because the message may be received back before `publish` returns.
         self.command_watch.sent(data)
         self._command_publisher.publish(data)
         self._last_publication = time.monotonic()
@@ -270,11 +271,10 @@ class FeedforwardCycle:
 
     def run_due(self) -> float:
         """
-        Do what is due by the steady clock; return for how long nothing will be [s].
+        Do the work that is due by the steady clock; return the time until more is due [s].
 
-        Called by the thread of the cycles after each event. Not left to timers of
-        executors: on a busy machine such checks of silence were seen to stay away, for a cause
-        that is not known.
+        Called by the cycle thread after each event. Executor timers are not used, because on a
+        busy machine such timers were seen not to fire; the cause is unknown.
         """
         now = time.monotonic()
         if self.controller.stopping and now >= self._next_stop_step:
@@ -295,7 +295,7 @@ class FeedforwardCycle:
         return max(0.0, due)
 
     def run_beside(self) -> float:
-        """Do what takes longer than a cycle may; return as `run_due`. For the other thread."""
+        """Do the work longer than a cycle, on the service thread; return as `run_due`."""
         self.controller.check_models(self._lock)
         return self._diagnostics.times.run(self._diagnostics.publish_all)
 
@@ -303,10 +303,10 @@ class FeedforwardCycle:
         now = time.monotonic()
         since = now - self._silence_checked
         if since < 0.5 * self._silence_period:
-            return  # ticks that have queued up while this process stalled say nothing new
+            return  # skip ticks that queued up while this process was stalled
         self._silence_checked = now
-        # A stall of this process is no silence of the arm: messages may be waiting to be read.
-        # Two in a row are no stall any more, but a process that cannot keep up.
+        # A stall of this process is not silence of the arm, because messages may be waiting. Two
+        # stalls in a row mean that the process cannot keep up.
         late = since > 2.0 * self._silence_period
         skip, self._skipped_check = late and not self._skipped_check, late
         if skip:
@@ -322,7 +322,7 @@ class FeedforwardCycle:
         self.note_state()
 
     def note_state(self) -> None:
-        """Tell what has changed: the controller's state, and what became of a reference."""
+        """Report changes of the controller's state and of references."""
         with self._lock:
             if self._state_log.note():
                 self._diagnostics.times.note_change()
@@ -333,8 +333,8 @@ class FeedforwardCycle:
         mark = ''
         try:
             message = read_trajectory(data)
-            # Torques and joint positions are of no frame: its name is free for the sender to mark
-            # a trajectory with, and to know by it what is told of it.
+            # A joint trajectory needs no frame, so the sender may use frame_id to mark a
+            # trajectory and recognise the reports about it.
             mark = message.header.frame_id[:_MOST_MARK]
             planned = follow_request(self.controller, reference_of(message), self._lock, mark)
         except ReferenceRefusedError as error:

@@ -3,11 +3,10 @@
 """
 The receiver of torques for an arm that Gazebo's own joint systems drive, without ros2_control.
 
-Gazebo tells the state of its model, whose zero is the start pose, and takes one force per joint,
-the last of which it applies for ever. So this node ends the torque of a sender that falls silent.
-Until the first command comes it holds the arm, also while Gazebo is still paused.
-Gazebo's physics measures no joint effort and fills the field with zeros: the efforts passed on
-are the forces that are being applied.
+Gazebo publishes joint positions relative to the start pose, and goes on applying the last force of
+each joint. So this node ends the torque of a sender that falls silent. Until the first command it
+holds the arm, also while Gazebo is still paused. Gazebo measures no joint effort and sends zeros:
+the published efforts are the applied forces.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ from ..parameter_schema import specs
 from ..simulation.gazebo import start_of
 
 HOLDING = 'every force topic has a listener'
-# Times that the holding torque is sent before it is said to be there: discovery on Gazebo's side
-# of the bridge is not seen from here.
+# Number of times the holding torque is sent before the arm counts as held, because this node
+# cannot see the discovery on Gazebo's side of the bridge.
 _SENT_BEFORE_HOLDING = 200
 _LOG_PERIOD_S = 1.0
 _SPIN_S = 0.1
@@ -79,11 +78,11 @@ class GazeboDirectNode(Node):
             return
         position = reading.position + self._start
         self._latest = reading.stamp, position, reading.velocity
-        # While a sender is followed the next torque is applied when it comes, not a state later.
+        # A torque is applied when it arrives, not at the next state.
         if not self._receiver.follows(reading.stamp):
             self._apply()
             self._note_held()
-        # As a torque sensor in the drive would show them; None where Gazebo sends zeros.
+        # As a torque sensor in the drive would measure them; None if Gazebo sends zeros.
         effort = self._receiver.applied if reading.effort is None else reading.effort
         self._states.publish(
             state_message(reading.stamp_message, self._names, position, reading.velocity, effort)
@@ -96,7 +95,7 @@ class GazeboDirectNode(Node):
         self._commands.note()
 
     def _note_held(self) -> None:
-        """Say, for the launch file to hear, when the arm is held."""
+        """Log that the arm is held; the launch file waits for this."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._held += 1
             if self._held == _SENT_BEFORE_HOLDING:
@@ -115,7 +114,7 @@ class GazeboDirectNode(Node):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM; 2 if a parameter is at fault."""
+    """Run the node until SIGINT or SIGTERM; return 2 if a parameter is wrong."""
     # Real time as for the feedforward node: every torque goes through here, and Gazebo's physics
     # waits for none.
     return run_node(GazeboDirectNode, GazeboDirectNode.run, args)

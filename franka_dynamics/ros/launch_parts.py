@@ -35,7 +35,8 @@ def launch_description(arguments: Sequence[Any], function: Callable[[Any], Seque
     """
     Return a launch description: its arguments, and a function that returns what they start.
 
-    A function, because a substitution cannot leave out a parameter whose argument was not given.
+    A function is needed because a substitution cannot omit a parameter whose argument was not
+    given.
     """
     from launch import LaunchDescription  # type: ignore[attr-defined]
     from launch.actions import OpaqueFunction
@@ -77,7 +78,7 @@ def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None
     Raises
     ------
     RuntimeError
-        If some are not installed, with the line that installs them and the page about the rest.
+        If some are not installed; the message has the line that installs them.
 
     """
     from ament_index_python.packages import get_package_prefix, PackageNotFoundError

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A running arm in the window: its joint states, and the terms that a node publishes."""
+"""Show a running arm in the browser: its joint states, and the terms that a node publishes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..view.meshes import MeshesError, urdf_meshes
 from ..view.scene import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED, ViewState
 from ..view.window import Window
 
-PERIOD_S = 0.05  # between pictures
+PERIOD_S = 0.05  # [s] between two updates
 TERM_TOPICS = {
     GRAVITY: 'gravity',
     CORIOLIS: 'coriolis',
@@ -31,8 +31,8 @@ TERM_TOPICS = {
     COMMANDED: 'feedforward',
     EXTERNAL: 'external_torque',
 }
-_STALE_S = 0.5  # a term that has not come for so long is not shown
-_MOST_CALLBACKS = 16  # per picture; there are seven topics, each with its newest message alone
+_STALE_S = 0.5  # [s]; a term that is older is not shown
+_MOST_CALLBACKS = 16  # per update; there are seven topics with one message each
 
 
 class LiveView:
@@ -45,7 +45,7 @@ class LiveView:
     Parameters
     ----------
     description : ArmDescription
-        The arm; its own g and C dq stand in where no node publishes them.
+        The arm; without a node its g and C dq are shown.
     joint_states : str
         Topic of the joint states.
     node : str
@@ -82,7 +82,7 @@ class LiveView:
         self._guest.__exit__(None, None, None)
 
     def read(self) -> ViewState | None:
-        """Return the newest state, or None where none has come."""
+        """Return the newest state, or None if none has come."""
         for _ in range(_MOST_CALLBACKS):
             self._executor.spin_once(timeout_sec=0.0)
         reading = self._reading
@@ -143,13 +143,13 @@ def watch(
     Parameters
     ----------
     window : Window
-        Where.
+        The window to show it in.
     description : ArmDescription
         The arm.
     joint_states, node : str
         The topic of the joint states and the name of the feedforward node.
     go_on : callable
-        Asked once per picture.
+        Called once per update; returns whether to go on.
     args : list of str, optional
         ROS arguments.
     look_for_meshes : bool

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages made of arrays, and what a joint state says as arrays."""
+"""Conversion between messages and arrays."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from ..control.planning import TrajectoryRequest
 
 
-_NO_NUMBER = 2**64 - 1  # what rmw gives where its middleware counts no messages
+_NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
 
 
 class JointReading(NamedTuple):
     """
-    What one message says of the arm's own joints; arrays of shape (n,), SI units.
+    The arm's joints in one message; arrays of shape (n,), SI units.
 
-    `effort` is None where the message has none, or only zeros.
+    `effort` is None if the message has none, or only zeros.
     """
 
     sec: int
@@ -42,7 +42,7 @@ class JointReading(NamedTuple):
 
     @property
     def stamp_message(self) -> Time:
-        """The message's stamp, to be put on what is computed from it."""
+        """The message's stamp, for results computed from it."""
         return Time(sec=self.sec, nanosec=self.nanosec)
 
 
@@ -61,9 +61,9 @@ def with_number(
     callback: Callable[[Any, int | None], None],
 ) -> Callable[..., None]:
     """
-    Return a subscription's callback that hands on each message and its publisher's number for it.
+    Return a subscription callback that passes on each message and its publisher's number for it.
 
-    Publishers count their messages from 1; None where the middleware tells no numbers. rclpy's
+    Publishers count their messages from 1; the number is None if the middleware has none. rclpy's
     EventsExecutor hands message and information over as one tuple, other executors as two
     arguments; which of them a callback is for rclpy reads from its signature.
     """
@@ -80,14 +80,14 @@ def with_number(
 
 
 def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
-    """Return a message that waits, past all executors, and its publisher's count; None if none."""
+    """Take a waiting message without an executor; return it and its number, or None."""
     with subscription.handle:
         waiting = subscription.handle.take_message(subscription.msg_type, subscription.raw)
     return None if waiting is None else (waiting[0], waiting[1])
 
 
 def doubles(values: NDArray[np.float64]) -> array:
-    """Return values as the array type that rclpy's messages take without checking each one."""
+    """Return values as the array type that rclpy's messages accept without checking each value."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
 
@@ -112,7 +112,7 @@ def effort_message(
     """
     Return a stamped JointState that carries torques alone; `names` is kept, not copied.
 
-    RViz's Effort display drops messages without a frame, though torques are of none.
+    RViz's Effort display ignores messages without a frame, so one is given.
     """
     message = JointState()
     message.header.stamp = stamp
@@ -141,9 +141,9 @@ def trajectory_message(
     times : ndarray, shape (k,)
         Seconds after `start`.
     positions, velocities, accelerations, efforts : ndarray, shape (k, n)
-        What is None is left out.
+        Arrays that are None are left out.
     start : float
-        The message's stamp [s]; zero asks for a start on arrival.
+        The message's stamp [s]; zero means a start on arrival.
 
     """
     message = JointTrajectory()

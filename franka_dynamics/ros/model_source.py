@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-From parameters to a controller whose models agree.
+Make a controller with agreeing models from parameters.
 
 The arm comes from an arm file, a URDF file or the running system.
 """
@@ -40,12 +40,12 @@ from ..urdf.document import read_urdf
 from ..validation.crosscheck import Agreement, crosscheck, TOLERANCE
 from ..validation.urdf_check import model_from_urdf
 
-_SLICE_S = 1.0  # between looks at whether to go on waiting
+_SLICE_S = 1.0  # [s] between two checks whether to go on waiting
 
 
 @dataclass(frozen=True, eq=False)
 class ResolvedModel:
-    """The arm to compute with, what is to be said about it, and the URDF text if it is one."""
+    """The arm, sentences about it, and the URDF text if it came from a URDF."""
 
     description: ArmDescription
     sentences: tuple[str, ...] = ()
@@ -58,14 +58,14 @@ def resolve_model(
     should_stop: Callable[[], bool],
 ) -> ResolvedModel:
     """
-    Return the arm that the parameters ask for.
+    Return the arm chosen by the parameters.
 
     Raises
     ------
     SettingsError
         If parameters contradict each other.
     DescriptionError
-        If an arm file, a URDF file or robot_description cannot be had or read.
+        If an arm file, a URDF file or robot_description is missing or cannot be read.
     UrdfError, UrdfMismatchError
         If the URDF is not this arm; the message names link or joint, both numbers and the
         likeliest cause.
@@ -102,7 +102,7 @@ def checked_controller(
     guard: GuardLimits | None = None,
 ) -> tuple[FeedforwardController, Agreement]:
     """
-    Return a controller whose model agrees with the independent one, and by how much.
+    Return a controller whose model agrees with the independent one, and their difference.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ def make_controller(
     node: Any, parameters: dict[str, Any], model: ResolvedModel
 ) -> FeedforwardController:
     """
-    Return a controller for an arm, its two models compared, and say in the log what it is.
+    Return a controller for an arm, with its two models compared; log the arm and its settings.
 
     Parameters
     ----------
     node : Node
-        Whose log it is, and whose kp and kd are set where `default_gains` asks for them.
+        Its logger is used, and its kp and kd are set if `default_gains` is true.
     parameters : dict
         The feedforward node's, by name; kp and kd are changed likewise.
     model : ResolvedModel
@@ -155,7 +155,7 @@ def make_controller(
     Raises
     ------
     InertiaError
-        If no real body could have the arm's inertias.
+        If no real body can have the arm's inertias.
     SettingsError
         If the parameters cannot be used on this arm.
     CrosscheckError
@@ -189,7 +189,7 @@ def make_controller(
 
 
 def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDescription) -> None:
-    """Give kp and kd their values where none are given and default_gains asks for them."""
+    """Set kp and kd if they are zero and default_gains is true."""
     if not parameters['default_gains'] or any(parameters['kp']) or any(parameters['kd']):
         return
     payload = settings_from(parameters).payload_inertia()

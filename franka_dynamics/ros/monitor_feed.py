@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every arm there is, by its diagnostics and torques, listened to without keeping up with them."""
+"""Diagnostics and torques of all running nodes, sampled at the rate of the screen."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DIAGNOSTICS_DEPTH = 50
 @dataclass
 class NodeView:
     """
-    What has been heard of one node.
+    The latest messages of one node.
 
     `name` is its full name without the leading slash, `statuses` go by subject, `torques` (in
     the messages' effort) by term. `heard` is the steady-clock time of its latest diagnostics [s].
@@ -65,7 +65,7 @@ class NodeView:
 
     @property
     def torque_limits(self) -> dict[str, float]:
-        """Torque limits by joint [N m]; empty until the node has told them."""
+        """Torque limits by joint [N m]; empty until the node has published them."""
         arm = self.statuses.get('Arm')
         return (
             {}
@@ -89,7 +89,7 @@ class NodeView:
             published = int(status.values['published'])
             if self._published is not None and now > self._published[0]:
                 before, count = self._published
-                # A count that fell is a node that was activated anew.
+                # A smaller count means that the node was activated again.
                 self.command_rate = max(0, published - count) / (now - before)
             self._published = (now, published)
 
@@ -100,7 +100,7 @@ class NodeView:
         return float(value) if isinstance(value, int | float) else float('nan')
 
     def as_dict(self, now: float) -> dict[str, Any]:
-        """Return it for JSON: numbers as numbers, and null for what is not known."""
+        """Return the data for JSON: numbers as numbers, unknown values as null."""
         return {
             'node': self.name,
             'silent': self.silent(now),
@@ -125,7 +125,7 @@ class NodeView:
 
 
 def parsed(text: str) -> Any:
-    """Return a diagnostic value as what it stands for: a truth, a number, None for NaN, text."""
+    """Convert a diagnostic value to a bool, a number, None for NaN, or a string."""
     if text in ('True', 'False'):
         return text == 'True'
     for kind in (int, float):
@@ -159,9 +159,9 @@ class MonitorFeed:
     """
     Keeps a NodeView of every node of this package that publishes diagnostics.
 
-    Topics are read when `poll` is called, without an executor and with depth 1: what comes
-    between two polls is overwritten in the middleware and never reaches Python, so a kilohertz
-    costs Python no more than the screen's own rate.
+    Topics are read when `poll` is called, without an executor and with depth 1: messages between
+    two polls are overwritten in the middleware and never reach Python, so topics at 1 kHz cost no
+    more than the screen's rate.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of this package as child processes, and a ROS network of these alone."""
+"""Nodes of this package as child processes, and an isolated ROS network for them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LIBC = ctypes.CDLL(None)
 
 
 class NodeEndedError(FrankaDynamicsError):
-    """A node that was to run has ended."""
+    """A node ended unexpectedly."""
 
     status = 1
 
@@ -73,11 +73,11 @@ class NodeGroup:
             )
 
     def processor_seconds(self) -> dict[str, float]:
-        """Return how long each node has been computing, all its threads together [s]."""
+        """Return each node's processor time, all threads together [s]."""
         return {module: _processor_seconds(one.pid) for module, one in self._running.items()}
 
     def scheduling(self) -> str:
-        """Return how the nodes are scheduled: SCHED_FIFO if all are, else as everybody."""
+        """Return the nodes' scheduling: SCHED_FIFO if all have it."""
         policies = {os.sched_getscheduler(one.pid) for one in self._running.values()}
         return 'SCHED_FIFO' if policies == {os.SCHED_FIFO} else 'no real-time scheduling'
 
@@ -88,7 +88,7 @@ class NodeGroup:
         Raises
         ------
         NodeEndedError
-            Quoting the last line that it said.
+            Quoting the last line of its log.
 
         """
         for module, process in self._running.items():
@@ -133,7 +133,7 @@ class NodeGroup:
 
 
 def ros_value(value: Any) -> str:
-    """Return a parameter's value as `-p name:=value` takes it; rcl wants floats told as such."""
+    """Return a parameter's value for `-p name:=value`; rcl needs floats with a decimal point."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -156,19 +156,19 @@ def default_signals() -> None:
     """
     Let a child begin with default signals, and interrupt it if its parent dies.
 
-    A shell's background has SIGINT ignored. A parent that was killed ends nobody: its nodes are
-    to publish their stop sequence and end all the same.
+    Background jobs of a shell ignore SIGINT, hence the defaults. If the parent is killed, its
+    nodes still get SIGINT, publish their stop sequence and end.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
-    # Whoever started us may have its own real-time scheduling; a child asks for its own.
+    # The parent may have real-time scheduling; a child must not inherit it but ask for its own.
     if os.sched_getscheduler(0) != os.SCHED_OTHER:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Return how a process ended: what its log says last, or where it is after a crash."""
-    # What Python writes of a crash ends in a list of modules, not in the reason.
+    """Return how a process ended, with its log's last line, or the log's path after a crash."""
+    # Python's report of a crash ends with a list of modules, not with the reason.
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name
         return f'was ended by {name}; its log is {log}.'

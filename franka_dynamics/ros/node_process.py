@@ -28,8 +28,8 @@ from .realtime import ON, request_realtime
 from .two_threads import ServiceThread
 from ..errors import FrankaDynamicsError, SettingsError
 
-_NO_NODE = 'error creating node'  # how rcl says it
-# What rcl appends to its sentences: places in its own sources.
+_NO_NODE = 'error creating node'  # rcl's words
+# rcl appends the line of its own source code to its messages.
 _SOURCES = re.compile(r', at \S+:\d+')
 
 
@@ -78,7 +78,7 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
 
 
 def _security_requested() -> bool:
-    """Return whether SROS 2 is asked for, as rcl takes it: by this word alone."""
+    """Return whether SROS 2 is enabled; rcl accepts only this value."""
     return os.environ.get('ROS_SECURITY_ENABLE') == 'true'
 
 
@@ -94,12 +94,12 @@ def _plain(error: RuntimeError) -> str:
 REFUSED, INPUT_AT_FAULT = 1, 2
 
 
-# A closed terminal (SIGHUP) and Ctrl-\ must not leave a torque behind either.
+# A closed terminal (SIGHUP) and Ctrl-\ must not leave a torque either.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class StopRequest:
-    """Remembers the signals that end a process instead of dying of them."""
+    """Notes the signals that ask a process to end, which then ends in order."""
 
     def __init__(self) -> None:
         self.requested = False
@@ -111,7 +111,7 @@ class StopRequest:
 
     def ignore_from_now_on(self) -> None:
         """
-        Let nothing cut the end short.
+        Ignore further signals during the end.
 
         Ctrl-C in a terminal reaches every process, and launch sends a SIGINT of its own to each:
         the second one would find Python's own handler while the process is being taken down.
@@ -131,7 +131,7 @@ def run_node(
     Make a node and run it until SIGINT or SIGTERM.
 
     rclpy's own signal handler ends the context before anything can be published, so it is
-    replaced: a signal sets the StopRequest that `run` is handed.
+    replaced: a signal sets the StopRequest that `run` gets.
 
     Parameters
     ----------
@@ -142,15 +142,15 @@ def run_node(
     args : sequence of str or None
         The command line; None for the process's own.
     realtime : str
-        ON or OFF: whether to ask for SCHED_FIFO where the environment does not say.
+        ON or OFF: whether to ask for SCHED_FIFO if the environment variable is not set.
     refusals : tuple of types
-        Errors on the way up that are a refusal by somebody else, not a parameter's fault.
+        Errors during the start that are not due to a parameter.
 
     Returns
     -------
     int
-        What `run` returns, 0 if the context is shut down from outside; on the way up 1 after a
-        refusal and 2 if a parameter is at fault.
+        What `run` returns, 0 if the context is shut down from outside; during the start 1 after a
+        refusal and 2 if a parameter is wrong.
 
     """
     no_realtime = request_realtime(realtime)
@@ -185,16 +185,16 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
     Returns
     -------
     int
-        0 after an orderly end, 1 if the node refused to configure or to activate, 2 if a
-        parameter is at fault.
+        0 after an orderly end, 1 if the node refused to configure or to activate, 2 if a parameter
+        is wrong.
 
     """
     return run_node(make, _run, args)
 
 
 def _run(node: Any, stop: StopRequest) -> int:
-    # A quarter less time per message than the waiting executors. Its spin() fires nothing in
-    # some releases; spin_once does.
+    # The EventsExecutor takes a quarter less time per message than other executors. In some
+    # releases its spin() runs no callbacks; spin_once does.
     cycles = EventsExecutor()
     cycles.add_node(node.cycle_part)
     services: ServiceThread | None = None
@@ -223,7 +223,7 @@ def _run(node: Any, stop: StopRequest) -> int:
         node.spin_cycles = spin_cycles
         return 0
     except BaseException:
-        node.spin_cycles = None  # what failed may fail again
+        node.spin_cycles = None  # the failed code may fail again
         raise
     finally:
         node.calls.detach()

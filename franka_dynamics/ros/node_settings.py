@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What parameter values stand for: an arm, settings, limits."""
+"""Parameter values -> an arm, settings, limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Made = TypeVar('Made')
 
 def load_arm(values: dict[str, Any]) -> ArmDescription:
     """
-    Return the arm that the parameters name.
+    Return the arm chosen by the parameters.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
 
 
 def settings_from(values: dict[str, Any]) -> Settings:
-    """Return the live settings that parameter values stand for."""
+    """Return the live settings from parameter values."""
     settings = made_of(Settings, values)
     return replace(
         settings,

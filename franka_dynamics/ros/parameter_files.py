@@ -3,9 +3,9 @@
 """
 Parameter files, read here before ROS reads them.
 
-ROS drops a section whose name matches no node, lets the last of two equal keys win, and reports a
-slip of the pen as a traceback with places in its C sources. A file meant for a node that commands
-torques is taken whole or not at all.
+ROS ignores a section whose name matches no node, uses the last of two equal keys, and reports a
+typing error as a traceback into its C sources. A file for a node that commands torques is used
+completely or not at all.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def require_file(argument: str, name: str) -> None:
 
 def require_section(path: Path, node_name: str) -> None:
     """
-    Refuse a file of which no section is for this node.
+    Refuse a file without a section for this node.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which node has which parameters, and the files and the page that tell it; without ROS."""
+"""The parameters of each node, and the generated files and page about them; without ROS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 
 from ..parameter_schema import ParameterSpec, specs
 
-LIVE = ('torque', 'motion')  # files of what may change while a node commands
+LIVE = ('torque', 'motion')  # files with the parameters that may change while a node commands
 _FILES = {
     'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
     'simulator': ('arm', 'simulator'),
@@ -29,7 +29,7 @@ def table(node: str) -> tuple[ParameterSpec, ...]:
 
 @functools.cache
 def live_table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return those of them that make up its Settings and may change while it commands."""
+    """Return the parameters of its Settings, which may change while it commands."""
     return tuple(spec for name in _FILES[node] if name in LIVE for spec in specs(name))
 
 

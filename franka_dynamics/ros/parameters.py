@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node's parameters: declared, judged and changed."""
+"""A node's parameters: declaration, checks and changes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             additional_constraints=constraints(spec),
             **ranges(spec),
         )
-        # rclpy takes an empty list for bytes; such a parameter is declared by its type alone.
+        # rclpy reads an empty list as bytes; such a parameter is declared by its type only.
         kind = Parameter.Type[spec.kind.upper()]
         default = spec.default if spec.default != [] else kind
         try:
@@ -64,11 +64,11 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
                 f'{spec.name} must be of type {spec.kind} (default {spec.default!r}): {error}.'
             ) from error
         if parameter.value is None:
-            # Without a value of any kind, `ros2 param dump` would print no parameter at all.
+            # Without a value `ros2 param dump` would print no parameter at all.
             node.set_parameters([Parameter(spec.name, kind, [])])
         else:
             check(spec, parameter.value)
-        # Only now: a value out of range is refused above in more words than rclpy's.
+        # The range is set last, because the check above has a better message than rclpy's.
         descriptor.type = kind.value
         node.set_descriptor(spec.name, descriptor)
     _refuse_unknown(node, table)
@@ -79,7 +79,7 @@ def ranges(spec: ParameterSpec) -> dict[str, list[Any]]:
     """
     Return a number's range as descriptors hold it, by which tools such as rqt show a slider.
 
-    A number that is bounded on one side alone has none: a descriptor cannot say so.
+    A number bounded on one side has no range, which a descriptor cannot express.
     """
     if spec.minimum is None or spec.maximum is None:
         return {}
@@ -119,7 +119,7 @@ def _with_likeness(name: str, known: Sequence[str]) -> str:
 
 _MOST_PER_REQUEST = 1000
 _LONGEST_REASON = 500
-_SERVICES = (  # of rclpy, which raises out of them for some requests
+_SERVICES = (  # rclpy's services, which raise exceptions for some requests
     ChangeState,
     DescribeParameters,
     GetParameters,
@@ -134,7 +134,7 @@ class LiveParameters:
     """
     Judges changes of a node's parameters as rclpy makes them, and applies them when asked.
 
-    Making what follows from them takes longer than a cycle: a request of many is applied once.
+    Applying values takes longer than a cycle, so a request with many parameters is applied once.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class LiveParameters:
 
 
 def _answered(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any, Any], Any]:
-    """Return a service's callback that answers in a short sentence where rclpy's raises."""
+    """Return a service callback that answers with a short sentence if rclpy's callback raises."""
 
     def answer(request: Any, response: Any) -> Any:
         entries = getattr(request, 'parameters', ())
@@ -230,7 +230,7 @@ def _answered(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any
             refusal = SetParametersResult(successful=False, reason=str(error))
             if isinstance(request, SetParametersAtomically.Request):
                 response.result = refusal
-            elif entries:  # those after the one at fault are not looked at
+            elif entries:  # parameters after the wrong one are not checked
                 response.results += [refusal] * (len(entries) - len(response.results))
         if isinstance(request, SetParametersAtomically.Request):
             response.result.reason = shortened(response.result.reason, _LONGEST_REASON)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Quality of service of every topic of ours."""
+"""Quality of service of all topics."""
 
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
@@ -8,19 +8,18 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 # Reliable, because a best-effort publisher never reaches a default subscriber; depth 1, because
 # an old torque is worth nothing.
 PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-# Best effort with depth 1 always hands over the freshest state and never turns a stall into a
-# queue.
+# Best effort with depth 1 always delivers the newest state, and a stall makes no queue.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-# Our own commands come back as well, a thousand a second: none of them must push out the one of
-# somebody else before it is looked at, fifty times a second.
+# The node's own commands are received too, a thousand per second. The queue is checked fifty times
+# a second and must be deep enough to keep another sender's message until then.
 WATCH_QOS = QoSProfile(depth=256, reliability=ReliabilityPolicy.BEST_EFFORT)
 # References must not be lost, and a few may come in a burst.
 REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-# Whoever comes later hears what became of the last references.
+# Late subscribers get the last reports on references.
 REFERENCE_STATE_QOS = QoSProfile(
     depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
-# As robot_state_publisher offers it: the last one is kept for who comes later.
+# As robot_state_publisher's publisher: late subscribers get the last message.
 DESCRIPTION_QOS = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The control cycle goes before all else, where the system permits real-time scheduling."""
+"""Real-time scheduling of the control cycle, if the system permits it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import ctypes
 import os
 import resource
 
-# As ros2_control's controller manager asks for; below the kernel's own threads.
+# The priority of ros2_control's controller manager; below the kernel's threads.
 PRIORITY = 50
-# No ROS parameter: it counts before there is a node.
+# An environment variable instead of a ROS parameter, because it is needed before a node exists.
 SWITCH = 'FRANKA_DYNAMICS_REALTIME'
 ON, OFF = 'on', 'off'
-# Fast DDS's own choice of transports, and files that may hold one.
+# Fast DDS's variables for the choice of transports.
 _TRANSPORTS, _UDP = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
 # Of mlockall, from <sys/mman.h>: what there is, what will be, and only what is really touched.
 _CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4
@@ -22,18 +22,18 @@ _PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
     """
-    Put this process under SCHED_FIFO; return an empty text, or why it was not done.
+    Put this process under SCHED_FIFO; return an empty string, or why that failed.
 
-    To be called before rclpy.init, so that the middleware's threads inherit it. Without it
+    To be called before rclpy.init, so that the middleware's threads inherit it. Without SCHED_FIFO
     everything works, but a busy machine delays cycles. The environment variable
-    FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`: a simulated arm can wait, and two of
-    them would leave nothing of a small machine to anybody else.
+    FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`: it is off for a simulated arm, which
+    can wait.
 
     Under SCHED_FIFO, Fast DDS is told to use UDP alone, unless the environment says otherwise.
-    Its shared memory has locks that are waited for by spinning: threads under SCHED_FIFO were
-    seen to spin on every core for minutes, while those that held the locks, ordinary processes
-    or just killed ones, got no time. Under ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST rmw_fastrtps
-    chooses the transports, shared memory among them, and this has no effect.
+    Threads busy-wait for the locks of its shared memory: under SCHED_FIFO they were seen to occupy
+    every core for minutes, so that the ordinary or killed processes that held the locks could not
+    run. Under ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST rmw_fastrtps chooses the transports, shared
+    memory among them, and this has no effect.
     """
     if os.environ.get(SWITCH, default) != ON:
         return ''

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that rclpy reads from their bytes, or that are refused in one sentence."""
+"""Messages read from serialized bytes, or refused with one sentence."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from std_msgs.msg import Float64MultiArray
 from .messages import doubles, JointReading
 from ..errors import FrankaDynamicsError, JointStateError, listed, shortened
 
-# Hundreds of joints with long names; beyond that somebody sends something else.
+# Enough for hundreds of joints with long names.
 MOST_STATE_BYTES = 1 << 16
 _MOST_NANOSECONDS = 10**9 - 1
 
 
 class UnreadableMessageError(FrankaDynamicsError, ValueError):
-    """Bytes that are no message of the expected type."""
+    """The bytes are no message of the expected type."""
 
 
 class OtherJointsError(JointStateError):
@@ -33,7 +33,7 @@ class OtherJointsError(JointStateError):
 
 def received(kind: type, data: bytes, most_bytes: int) -> Any:
     """
-    Return the message of a type that bytes stand for.
+    Return the message of a type from serialized bytes.
 
     Raises
     ------
@@ -74,7 +74,7 @@ class JointStateReader:
         Raises
         ------
         OtherJointsError
-            If it names none of the arm's joints.
+            If it has none of the arm's joints.
         JointStateError
             If the bytes are no such message, if one of the arm's joints is missing or doubled,
             or an array has another length than the names. Values are not judged here.
@@ -133,18 +133,18 @@ class JointStateReader:
 
 def _measured(effort: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     """
-    Return efforts, or None if all are exactly zero or none is a number: nobody measures them then.
+    Return efforts, or None if all are exactly zero or all are NaN, which means not measured.
 
     Drivers without torque sensors fill the field with zeros, Gazebo's among them, and
     joint_state_broadcaster with NaN where the hardware has no effort interface. An arm that is at
     rest under gravity never measures nothing at every joint.
     """
-    # Of plain numbers, because numpy warns of some patterns of NaN, which a message may hold.
+    # Plain Python numbers, because numpy warns about some NaN patterns that a message may hold.
     values = [] if effort is None else effort.tolist()
     return effort if any(values) and not all(map(math.isnan, values)) else None
 
 
 def command_bytes(torque: NDArray[np.float64]) -> bytes:
     """Return the serialized std_msgs/Float64MultiArray that carries a torque, shape (n,)."""
-    # As bytes, so that what comes back on the topic can be known by them.
+    # As bytes, to recognise the node's own messages on the topic.
     return bytes(serialize_message(Float64MultiArray(data=doubles(torque))))

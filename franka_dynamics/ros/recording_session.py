@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A running system recorded to a bag, and whether what comes is usable, while it comes.
+Record a running system to a bag, and check during recording whether it is usable.
 
 The bag is MCAP; messages are kept as the bytes they came in.
 """
@@ -27,7 +27,7 @@ from .received import JointStateReader
 from ..errors import JointStateError, MissingDependencyError
 from ..typing import Array
 
-# Deep enough that a busy moment of the disk loses nothing.
+# Deep enough that no message is lost while the disk is busy.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -60,7 +60,7 @@ class BagRecorder:
                 "Recording needs rosbags: pip install 'franka_dynamics[replay]'."
             ) from error
         types = get_typestore(Stores.ROS2_JAZZY)
-        # Messages so far, when the first came (clock [s]), and the newest, by topic.
+        # By topic: number of messages, time of the first (clock [s]), and the newest message.
         self.counts = dict.fromkeys(topics, 0)
         self.first: dict[str, float | None] = dict.fromkeys(topics)
         self.newest: dict[str, bytes] = {}
@@ -102,7 +102,7 @@ _SPIN_S, _LOOK_S = 0.05, 0.1
 
 @dataclass
 class Progress:
-    """What has been recorded so far, and what makes it unfit for use."""
+    """Progress of a recording, and problems that make it unusable."""
 
     seconds: float = 0.0
     span: float = 0.0  # between the first and the newest stamp [s]
@@ -118,7 +118,7 @@ class Progress:
 
 
 class _Watch:
-    """Looks at the newest joint state now and then; counting is left to the recorder."""
+    """Checks the newest joint state a few times per second; the recorder counts all."""
 
     def __init__(self, joint_names: Sequence[str], topic: str) -> None:
         self._reader = JointStateReader(joint_names)
@@ -196,7 +196,7 @@ def record(
     topic, command, node : str
         Topics of joint states and of commands, and the feedforward node's name.
     go_on : callable
-        Told the progress ten times a second; returns whether to go on.
+        Called with the progress ten times a second; returns whether to go on.
 
     """
     watch, progress = _Watch(joint_names, topic), Progress()
@@ -209,7 +209,7 @@ def record(
         f'{node}/reference': JointTrajectory,
     }
     with (
-        # A fifth of the usual executor's time for a message.
+        # It takes a fifth of the usual executor's time per message.
         guest_node('recorder', EventsExecutor) as (own, executor),
         BagRecorder(own, bag, topics) as recorder,
     ):

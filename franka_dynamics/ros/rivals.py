@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Who else publishes our commands? Told by messages, since a dead publisher stays listed."""
+"""Detection of other senders of commands by their messages; DDS lists dead ones too."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _LISTENING_STEP_S = 1e-3
 
 
 def publisher_names(node: Any, topic: str) -> list[str]:
-    """Return the nodes that DDS lists as publishers of a topic; one that died stays for 20 s."""
+    """Return the nodes that DDS lists as publishers of a topic; dead ones stay listed for 20 s."""
     found = node.get_publishers_info_by_topic(topic)
     return sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
 
 
 class CommandWatch:
     """
-    Finds others that publish on our command topic.
+    Finds other publishers on the command topic.
 
-    What comes back must be ours, in the order in which it was sent: anything else, an old command
-    repeated too, is a living competitor's. While DDS lists one publisher nothing is subscribed
-    and nothing is paid.
+    Messages received on the topic must be the node's own, in the order sent; any other message,
+    also a repeated old command, is another sender's. While DDS lists only one publisher there is
+    no subscription and no cost.
 
     Parameters
     ----------
     node : Node
-        Whose graph is asked.
+        Its ROS graph is queried.
     group : CallbackGroup
-        That no executor serves: the messages are taken here.
+        A group without an executor: messages are taken here.
     topic : str
         The command topic, by its full name.
 
@@ -56,11 +56,11 @@ class CommandWatch:
         return 1 if subscription is None else int(subscription.get_publisher_count())
 
     def sent(self, data: bytes) -> None:
-        """Remember a command of ours, before it is published."""
+        """Remember a command before it is published."""
         self._own.note(data)
 
     def check(self) -> str:
-        """Return who commands besides, or an empty text; to be called many times per second."""
+        """Return the other senders, or an empty string; to be called many times per second."""
         if self._node.count_publishers(self.topic) <= 1:
             self.close()
             return ''
@@ -78,7 +78,7 @@ class CommandWatch:
         )
 
     def listen(self, seconds: float) -> str:
-        """Return who commands within this time before our activation, or an empty text."""
+        """Return the senders heard within a time before activation, or an empty string."""
         began = time.monotonic()
         self._listen()
         heard = False

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm behind the topics that a real or a Gazebo arm has."""
+"""A simulated arm with the topics of a real arm or an arm in Gazebo."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
 
 _PEER = struct.Struct('3i')  # unix(7), SO_PEERCRED: process, user, group
-_MOST_LAG_S = 0.05  # further behind, the schedule is moved instead of caught up with
+_MOST_LAG_S = 0.05  # a delay beyond this shifts the schedule instead of being caught up
 _POLL_S = 0.05
-_MOST_WAITS = 10  # in vain in a row; then nobody commands, and time goes on
+_MOST_WAITS = 10  # waits without a command, after which the arm runs in real time
 
 
 class SimulatorNode(Node):
     """
     Publishes joint states at the simulation's rate and follows the torques of one sender.
 
-    When they cease it brakes the arm, and holds it where it does not carry itself.
+    When the torques cease it brakes the arm, and holds it unless it carries itself.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -83,7 +83,7 @@ class SimulatorNode(Node):
                 'publish_clock and use_sim_time are both set: this arm would wait for its own '
                 '/clock. Leave use_sim_time false here.'
             )
-        # Stamps advance with the physics, and where that falls behind the clock they do as well.
+        # Stamps advance with the physics and fall behind the clock with it.
         now = self.get_clock().now().nanoseconds * 1e-9
         self._epoch = 0.0 if parameters['publish_clock'] else now
         self._states = self.create_publisher(
@@ -175,7 +175,7 @@ class SimulatorNode(Node):
         else:
             deadline += self._timestep
             if time.perf_counter() - deadline > _MOST_LAG_S:
-                # A real arm would not hurry either; a burst of steps on one command is no physics.
+                # A burst of steps with one command would be unphysical.
                 deadline = time.perf_counter()
             while (left := deadline - time.perf_counter()) > 0.0:
                 executor.spin_once(timeout_sec=left)
@@ -238,7 +238,7 @@ class SimulatorNode(Node):
 
 
 def _settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings:
-    """Return the settings that parameter values stand for on an arm."""
+    """Return the simulation settings from parameter values."""
     force = values['push.force']
     if len(force) != 3 or not np.isfinite(force).all():
         raise SettingsError(f'push.force must be three finite numbers [N]; got {list(force)}.')
@@ -261,15 +261,15 @@ def _settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings
 
 def _claimed(topic: str) -> socket.socket:
     """
-    Return what keeps a command topic on this machine for one simulated arm while it is open.
+    Return a socket that reserves a command topic on this machine for one simulated arm.
 
-    Two arms behind one topic both take its torques, and their joint states mix. A name in Linux's
-    abstract namespace of sockets goes with the process that has it, however that ends.
+    Two arms on one topic would both use its torques, and their joint states would mix. A name in
+    Linux's abstract namespace of sockets goes with the process that has it, however that ends.
 
     Raises
     ------
     SettingsError
-        If another one has it; the message names the process.
+        If another simulated arm has it; the message names the process.
 
     """
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
@@ -301,7 +301,7 @@ def _open_log(path: str) -> StepLog | None:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the simulated arm until SIGINT or SIGTERM; 2 if a parameter is at fault."""
+    """Run the simulated arm until SIGINT or SIGTERM; return 2 if a parameter is wrong."""
     return run_node(SimulatorNode, SimulatorNode.run, args, realtime=OFF)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of several topics that belong to the very same joint state, handed over together."""
+"""Matching of messages on several topics that belong to the same joint state."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class StampMatcher:
     """
     Calls back once per stamp that all topics carried.
 
-    The node's terms bear the stamp of the joint state they were computed from, so that they can
-    be matched exactly. It does what message_filters.TimeSynchronizer does, where that is missing.
+    The node's terms have the stamp of the joint state they were computed from, so that they match
+    exactly. This class replaces message_filters.TimeSynchronizer where that is not installed.
 
     Parameters
     ----------
     node : Node
-        Who subscribes.
+        The subscribing node.
     topics : mapping
         Names of your choice to (message type, topic).
     callback : callable
@@ -45,10 +45,10 @@ class StampMatcher:
             node.create_subscription(kind, topic, partial(self.add, name), STATE_QOS)
 
     def add(self, name: str, message: Any) -> None:
-        """Take one message; what the subscriptions call."""
+        """Take one message; called by the subscriptions."""
         stamp = (message.header.stamp.sec, message.header.stamp.nanosec)
         if stamp <= self._latest:
-            # A clock that was set back begins anew; a stray late message is passed over.
+            # If the clock was set back, matching starts again; a single late message is ignored.
             if self._latest[0] - stamp[0] <= 1:
                 return
             self._pending.clear()

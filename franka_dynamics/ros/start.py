@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The nodes as commands, by their names or by `python -m franka_dynamics.ros.NAME`.
+Entry points of the nodes, also for `python -m franka_dynamics.ros.NAME`.
 
 What a node needs takes a second to import. A signal that comes meanwhile ends the process at
 once, with exit status 0: nothing has been commanded yet.

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes say of themselves, as data."""
+"""Diagnostic statuses as data."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a running system must be: who publishes what, how fast, by which clock, who carries it."""
+"""Checks of a running system: publishers, rates, clock, gravity compensation."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _JOINT_STATE = 'sensor_msgs/msg/JointState'
 _LEAST_RATE_HZ = 200.0  # below it the feedforward node commands nothing
 _OLD_S = 0.1
 _PATIENCE_S = 10.0
-# Deep, so that counting loses nothing to a slow reader.
+# Deep, so that a slow reader still counts every message.
 _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 @dataclass
 class _Heard:
-    """Joint states of one topic: how many, when, and how far their stamps are off the clock."""
+    """Joint states of one topic: number, times of arrival, ages of the stamps."""
 
     count: int = 0
     first: float = 0.0
@@ -55,12 +55,12 @@ class _Heard:
 
     @property
     def age(self) -> float:
-        """How far stamps are off this machine's clock in the median [s]."""
+        """Median difference of the stamps from this machine's clock [s]."""
         return sorted(self.ages)[len(self.ages) // 2] if self.ages else 0.0
 
     @property
     def off_the_clock(self) -> bool:
-        """Whether stamps are no present time of this machine's clock."""
+        """Whether the stamps are not this machine's present time."""
         return abs(self.age) > _OLD_S
 
     @property
@@ -72,7 +72,7 @@ class _Heard:
 
 def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     """
-    Yield what a running system looks like after listening for a while [s].
+    Listen for a while and yield a line for each check.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The terms as topics; one that nobody listens to is neither computed nor published."""
+"""Topics of the terms; a term without subscribers is neither computed nor published."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TermPublishers:
     Parameters
     ----------
     node : LifecycleNode
-        Whose `~/` the topics are in.
+        The topics are in its namespace `~/`.
     controller : FeedforwardController
         Whose cycles are published.
     frame : int or str
@@ -102,7 +102,7 @@ class TermPublishers:
         self._given_up: set[str] = set()  # topics whose terms could not be computed
 
     def refresh(self) -> None:
-        """Look who listens; called a few times per second, not per cycle."""
+        """Update which topics have subscribers; called a few times per second, not per cycle."""
         self._subscribed = [
             entry
             for entry in self._publishers
@@ -111,15 +111,15 @@ class TermPublishers:
 
     @property
     def has_listeners(self) -> bool:
-        """Whether anybody listens to any of them."""
+        """Whether any topic has a subscriber."""
         return bool(self._subscribed)
 
     def publish(self, cycle: Cycle, stamp: Time) -> None:
         """
-        Publish what is listened to, stamped as the joint state it belongs to.
+        Publish the subscribed terms with the stamp of their joint state.
 
-        A term that cannot be computed is given up with an error in the log: the arm needs the
-        command that was published before it.
+        A term that raises an error is logged and no longer computed; the command, published
+        before, is not affected.
         """
         for publisher, make in self._subscribed:
             try:

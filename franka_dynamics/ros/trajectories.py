@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a trajectory asks for, by a message or a file."""
+"""Trajectory requests from messages and files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Rows = dict[str, list[Array]]  # of each field, one a point
 
 def read_trajectory(data: bytes) -> JointTrajectory:
     """
-    Return the message that serialized bytes stand for.
+    Return the message from serialized bytes.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def read_trajectory(data: bytes) -> JointTrajectory:
 
 
 def reference_of(message: JointTrajectory) -> TrajectoryRequest:
-    """Return what a reference asks for: without points, to end; raises as `request_of`."""
+    """Return a reference's request; without points a request to stop. Raises as `request_of`."""
     if message.points:
         return request_of(message)
     names = tuple(message.joint_names)
@@ -60,7 +60,7 @@ def reference_of(message: JointTrajectory) -> TrajectoryRequest:
 
 def request_of(message: JointTrajectory) -> TrajectoryRequest:
     """
-    Return what a message asks for.
+    Return the request in a message.
 
     Raises
     ------

@@ -48,11 +48,11 @@ from ..typing import Array
 
 NODE_NAME = 'trajectory_action'
 ACTION = '~/follow_joint_trajectory'
-# One that is followed and some that take each other's place; each has a thread.
+# One goal that is followed and some that replace it; each has a thread.
 _MOST_GOALS = 4
-_THREADS = _MOST_GOALS + 3  # besides: states, the controller's answers, cancelling
+_THREADS = _MOST_GOALS + 3  # further threads: states, the controller's answers, cancelling
 _LOOK_S, _SPIN_S = 0.1, 0.1
-_LAST_WORDS_S = 0.5  # for the results of goals to be sent before the process ends
+_LAST_WORDS_S = 0.5  # [s] to send the results of goals before the process ends
 _TOLERANCES = (
     'path_tolerance',
     'component_path_tolerance',
@@ -91,7 +91,7 @@ class _RefusedError(Exception):
 
 
 class _Relay:
-    """One goal on its way: what happened to it elsewhere, in order, and its motion once filled."""
+    """One goal: events from controller and client in order, and its motion with torques."""
 
     def __init__(self) -> None:
         self.events: SimpleQueue[tuple[str, Any]] = SimpleQueue()
@@ -106,7 +106,8 @@ class TrajectoryActionNode(Node):
         parameters = declare(self, table('trajectory_action'))
         self._description = load_arm(parameters)
         self._description.require_physical('commanding torques')
-        ControlLaw(self._description, settings_from(parameters))  # refused now, not by a goal
+        # Checked here, so that errors appear at the start.
+        ControlLaw(self._description, settings_from(parameters))
         self._type = action_type()
         self._wait = parameters['wait']
         self._controller_action = parameters['controller_action']
