@@ -202,7 +202,7 @@ def happen(bench: Bench, event: str, target: str) -> float | None:
     elif event == 'two-nodes':
         bench.feedforward(target, 'second')
         bench.until(
-            lambda: re.search(r'\[second\]: (commanding|held off)', bench.log('second')),
+            lambda: re.search(r'\[second\]: (commanding|fault: )', bench.log('second')),
             'the second commands, or finds that it must not',
         )
         second = re.search(r'\[([\d.]+)\] \[second\]: commanding', bench.log('second'))

@@ -80,15 +80,8 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         from ..files import write_text
         from ..identification.bags import Bag
         from ..identification.identify import identify
-        from ..report.identification import (
-            headline,
-            identification_as_data,
-            tables,
-            verdict,
-            warning_lines,
-        )
+        from ..report.identification import identification_as_data
         from ..report.identification_page import identification_page
-        from ..report.replay import E_IN_WORDS
         from ..report.table import json_text
 
         self.require_new()
@@ -102,7 +95,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             result = identify(
                 bags,
                 start,
-                self._published(start),
+                published_sets(self, start),
                 self.part(IdentificationOptions),
                 tests=tests,
                 hands=self._hands(start),
@@ -120,11 +113,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             write_text(self.report, identification_page(result, motions))
         if self.json:
             write_text(self.json, json_text(identification_as_data(result)))
-        say(headline(result))
-        show(*tables(result))
-        say(E_IN_WORDS)
-        say_each(warning_lines(result), 'warning')
-        say_each(verdict(result))
+        show_identification(result)
         for what, path in (('written', self.json), ('page', self.report)):
             if path:
                 say(f'{what}: {path}')
@@ -138,10 +127,6 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         else:
             say('no arm file was written: name one with --output')
         return 0
-
-    def _published(self, start: ArmDescription) -> list[ArmDescription]:
-        hand = start.hand if self.hand == AS_LISTED else self.hand
-        return self.load_each(available_sets(self.arm), (hand,))
 
     def _hands(self, start: ArmDescription) -> list[ArmDescription]:
         """Return the sets without a hand, with each shipped hand and with the declared hand."""
@@ -164,6 +149,24 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             'The identified arm is not better than what is published, so no arm file was written; '
             '--write-anyway writes it nevertheless.'
         )
+
+
+def published_sets(options: ArmOptions, start: ArmDescription) -> list[ArmDescription]:
+    """Return the arm of each published set, with the hand of the starting set."""
+    hand = start.hand if options.hand == AS_LISTED else options.hand
+    return options.load_each(available_sets(options.arm), (hand,))
+
+
+def show_identification(result: Identification) -> None:
+    """Print the figures of an identification, its warnings and its verdict."""
+    from ..report.identification import headline, tables, verdict, warning_lines
+    from ..report.replay import E_IN_WORDS
+
+    say(headline(result))
+    show(*tables(result))
+    say(E_IN_WORDS)
+    say_each(warning_lines(result), 'warning')
+    say_each(verdict(result))
 
 
 @contextmanager

@@ -194,8 +194,13 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 
     def _rehearse(self, arm: ArmDescription, found: Excitation, folder: Path) -> int:
         """Play, record and identify; the answer is no unless the simulated arm is predicted."""
-        from .identify_arm import Identify
+        from .identify_arm import identified_arm_text, published_sets, show_identification
+        from ..files import write_text
+        from ..identification.bags import Bag
+        from ..identification.identify import identify
+        from ..identification.options import IdentificationOptions
         from ..recordings.recording import write_recording
+        from ..report.identification_page import identification_page
         from ..simulation.arm_simulation import SimulationSettings
         from ..simulation.play import play
 
@@ -218,20 +223,28 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
             f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
             "which is room for the shape of friction and the filter's ends"
         )
-        rehearsed = Identify(
-            bags=(str(folder / 'bag'),),
-            arm=self.arm,
-            inertial_set=self.inertial_set,
-            hand=self.hand,
-            output=folder / 'arm.yaml',
-            report=folder / 'report.html',
-            require=round(bound, 3),
-            # The hand that it was not told of is what it is to find.
-            anyway=True,
-            write_anyway=True,
-            force=True,
-        )
-        return rehearsed.run()
+        bare = replace(self, payload=None, arm_prefix='')  # as the simulated arm is
+        start = bare.load_arm()
+        bag = Bag(str(folder / 'bag'), start.joint_names)
+        with ProgressBar() as bar:
+            result = identify(
+                [bag],
+                start,
+                published_sets(bare, start),
+                # It is to find the hand that it was not told of.
+                IdentificationOptions(anyway=True),
+                progress=bar.follow('identifying'),
+            )
+        write_text(folder / 'arm.yaml', identified_arm_text(result))
+        page = identification_page(result, [bag.motion(result.model)])
+        write_text(folder / 'report.html', page)
+        show_identification(result)
+        say(f'arm file: {folder / "arm.yaml"}; page: {folder / "report.html"}')
+        error = result.arm_score.test.whole
+        if error <= bound:
+            return 0
+        say(f'E of what was left out is {error:.3f} N m, above {bound:.3f} N m.', style='red')
+        return 1
 
 
 def _listed(names: Sequence[str], chosen: Sequence[bool] | np.ndarray) -> str:

@@ -48,7 +48,7 @@ class _Question(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class State(_Question):
-    """Print a node's state, or change it."""
+    """Print a node's state, what it does and why, and what would change that; or change it."""
 
     transition: str | None = option(
         f'to another state: {", ".join(TRANSITIONS)}',
@@ -59,8 +59,12 @@ class State(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Return the state, or what a transition came to."""
-        return client.change_state(self.transition) if self.transition else client.state()
+        """Return the state and what the node reports, or what a transition came to."""
+        if self.transition:
+            return client.change_state(self.transition)
+        state = client.state()
+        report = client.report() if state == 'active' else ''
+        return f'{state}\n{report}' if report else state
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +79,10 @@ class Get(_Question):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Set(Get):
+class Set(_Question):
     """Set a parameter of a node."""
 
+    parameter: str = option('its name', 'PARAMETER', positional=True)
     value: str = option(
         'as YAML has it; of payload also as --payload takes it', 'VALUE', positional=True
     )

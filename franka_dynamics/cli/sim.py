@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
 _HELD = 'the brakes are open'  # as the simulator says it
-_GIVEN_UP = 'held off: '  # as the node says it
+_GIVEN_UP = 'fault: '  # as the node says it
 _WEAK_RATE = 300.0  # of the PD [1/s]; in lockstep torques are a millisecond late
 _STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if no factor is given
 

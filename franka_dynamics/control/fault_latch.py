@@ -72,6 +72,17 @@ class FaultLatch:
                 ClearedBy.ACKNOWLEDGEMENT,
             )
 
+    @property
+    def cleared_by(self) -> str:
+        """What clears the fault that is present, as an instruction."""
+        if self._until is ClearedBy.SETTINGS:
+            return f'change {", ".join(sorted(self._touched_by))}, or clear the fault'
+        return {
+            ClearedBy.ACKNOWLEDGEMENT: 'clear the fault once its cause is gone',
+            ClearedBy.ACTIVATION: 'deactivate and activate the node',
+            ClearedBy.CONFIGURATION: 'clean the node up and configure it again',
+        }[self._until]
+
     def settings_changed(self, changed: Iterable[str]) -> None:
         """Clear a fault that one of these settings is about."""
         if self._until is ClearedBy.SETTINGS and not self._touched_by.isdisjoint(changed):
@@ -83,12 +94,9 @@ class FaultLatch:
             self._stops.clear()
             return True, 'there was no fault'
         if self._until > ClearedBy.ACKNOWLEDGEMENT:
-            way = (
-                'deactivate and activate the node'
-                if self._until is ClearedBy.ACTIVATION
-                else 'clean the node up and configure it again'
+            return False, (
+                f'this fault is not cleared by acknowledging it; {self.cleared_by}: {self.reason}'
             )
-            return False, f'this fault is not cleared by acknowledging it; {way}: {self.reason}'
         self._clear()
         return True, 'cleared; the controller starts again once the states are trusted'
 

@@ -26,6 +26,7 @@ from .possible_motion import Condition
 from .reference import ReferencePoint, ReferenceSource, ReferenceState, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings
+from .status import COMMANDING, ControllerStatus
 from .streaming import is_streamed
 from .supervision import Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
@@ -387,6 +388,19 @@ class FeedforwardController:
     def conflict(self) -> str:
         """The fault that keeps this silent, or an empty text."""
         return self.faults.reason
+
+    def status(self) -> ControllerStatus:
+        """Return what this does, why, and what would let it command again."""
+        fault, supervisor = self.faults.reason, self.supervisor
+        if fault:
+            return ControllerStatus(self.mode, fault, self.faults.cleared_by, True)
+        if self.mode is Mode.RUNNING:
+            return ControllerStatus(self.mode, COMMANDING, '', False)
+        if self.waits_for and supervisor.condition is Condition.TRUSTED:
+            return ControllerStatus(self.mode, self.waits_for, 'what it says', False)
+        state = f'{supervisor.condition.value}: {supervisor.reason}'
+        wait = 'wait until the states are trusted' if self.enabled else 'activate the node'
+        return ControllerStatus(self.mode, self.stop_reason or state, wait, False)
 
     @property
     def stop_ends(self) -> str:

@@ -108,7 +108,7 @@ def leading_to(
             return None
         if late >= motion.end or found.duration <= late - begin + _JOINED:
             break
-        # A little later, because the motion goes on meanwhile.
+        # A little later: the motion goes on meanwhile, and stamps are rounded.
         early, late = late, begin + found.duration + _NEAR_S
         found = way(late)
     else:
@@ -209,7 +209,9 @@ def _profile(
 def _knots(present: Knots, profile: Any, target: ReferencePoint | None) -> Knots:
     """Return points of ruckig's motion to a target, or to rest, from where it begins."""
     count = max(1, int(np.ceil(profile.duration / _PROFILE_STEP_S)))
-    times = np.linspace(0.0, profile.duration, count + 1)[1:]
-    states = np.array([profile.at_time(float(time))[:3] for time in times])
+    # Rounded as stamps are, so that each state belongs to its time.
+    begin = float(present.times[0])
+    times = begin + np.linspace(0.0, profile.duration, count + 1)[1:]
+    states = np.array([profile.at_time(float(time))[:3] for time in times - begin])
     states[-1] = target or ReferencePoint.at_rest(states[-1, 0])
-    return present.then(Knots(float(present.times[0]) + times, states))
+    return present.then(Knots(times, states))

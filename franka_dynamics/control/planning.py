@@ -459,15 +459,11 @@ def _require_following(controller: FeedforwardController) -> None:
         With what keeps the torque away.
 
     """
-    condition = controller.supervisor.condition
-    if controller.mode is Mode.RUNNING or condition is Condition.TOO_SLOW:
+    status = controller.status()
+    too_slow = controller.supervisor.condition is Condition.TOO_SLOW
+    if status.mode is Mode.RUNNING or too_slow:
         return
-    why = (
-        controller.faults.reason
-        or controller.stop_reason
-        or f'{condition.value}: {controller.supervisor.reason}'
-    )
     raise ReferenceRefusedError(
-        f'No torque is being commanded ({controller.mode.value}; {why}), so that nothing would '
-        'follow the reference; send it again once commands go out.'
+        f'No torque is being commanded, so nothing would follow the reference ({status}). Send '
+        'it again once torques are commanded.'
     )

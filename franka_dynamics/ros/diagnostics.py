@@ -175,20 +175,12 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
         counters = controller.counters
-        conflict = controller.conflict  # which the cycle's thread may change meanwhile
-        if conflict:
-            level, message = ERROR, conflict
-        elif controller.mode is Mode.RUNNING:
-            level, message = (
-                (WARN, f'reference refused: {self._refused}')
-                if self._refused
-                else (WARN, warning)
-                if (warning := controller.gain_warning)
-                else (OK, 'torques are published')
-            )
-        else:
-            level = WARN
-            message = controller.stop_reason or 'waiting for a state to be trusted'
+        status = controller.status()
+        level, message = ERROR if status.faulty else WARN, status.reason
+        if status.mode is Mode.RUNNING and not status.faulty:
+            refused = f'reference refused: {self._refused}' if self._refused else ''
+            warning = refused or controller.gain_warning
+            level, message = (WARN, warning) if warning else (OK, status.reason)
         shares = {
             f'largest share of limit, {name} [%]': 100.0 * float(share)
             for name, share in zip(controller.description.joint_names, counters.largest_share)
@@ -198,7 +190,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             level,
             message,
             {
-                'mode': controller.mode.value,
+                'mode': status.mode.value,
+                'status': str(status),
                 'target': controller.settings.target,
                 'published': counters.commands,
                 'cut by torque limit': counters.cut_by_limit,

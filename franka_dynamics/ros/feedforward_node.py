@@ -63,7 +63,7 @@ class FeedforwardNode(LifecycleNode):
         self.calls = CycleCalls()
         self._cycle_group = MutuallyExclusiveCallbackGroup()
         self.cycle_part = NodePart(self, self._is_of_cycle)
-        # Of messages that the cycle takes itself.
+        # CommandWatch takes the messages of this group itself; no executor does.
         self.watch_group = MutuallyExclusiveCallbackGroup()
         self.service_part = NodePart(
             self,

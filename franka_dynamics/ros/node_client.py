@@ -36,6 +36,7 @@ _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
 _SLOWER, _BEGIN_S = 20.0, 10.0
 # A server that has not found a new client yet throws its answer away.
 _DISCOVERY_S = 0.3
+_REPORT_S = 2.0  # diagnostics come once per second
 # What ends a motion, as ~/reference_state tells it.
 _FINISHED = 'finished'
 _ENDED = (_FINISHED, 'refused', 'interrupted')
@@ -223,6 +224,20 @@ class NodeClient:
         """Return the lifecycle state."""
         label: str = self.ask(GetState, 'get_state', GetState.Request()).current_state.label
         return label
+
+    def report(self) -> str:
+        """Return what the node says of its command, why, and what would change it; or ''."""
+        told = ''
+
+        def take(message: DiagnosticArray) -> None:
+            nonlocal told
+            for one in read_statuses(message):
+                if f'/{one.node}' == self._name and one.subject == 'Command':
+                    told = one.values.get('status', '')
+
+        self.listen(DiagnosticArray, '/diagnostics', take)
+        self.until(lambda: bool(told), _REPORT_S)
+        return told
 
     def change_state(self, transition: str) -> str:
         """Ask for a transition by its name; return the state that it led to."""

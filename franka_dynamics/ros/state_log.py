@@ -96,7 +96,7 @@ class StateLog:
 
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         self._logger, self._controller = node.get_logger(), controller
-        self._mode, self._fault = controller.mode, controller.conflict
+        self._mode, self._fault = controller.mode, controller.faults.reason
         self._seen: tuple[Mode, str, Condition] | None = None
         self._commanded = False
 
@@ -108,22 +108,21 @@ class StateLog:
     def note(self) -> bool:
         """Say what has changed since the last call, and return whether; cheap, for every cycle."""
         controller = self._controller
-        condition = controller.supervisor.condition
-        if (controller.mode, controller.conflict, condition) == self._seen:
+        seen = controller.mode, controller.faults.reason, controller.supervisor.condition
+        if seen == self._seen:
             return False
-        self._seen = controller.mode, controller.conflict, condition
-        if controller.mode is not self._mode:
-            self._mode = controller.mode
+        self._seen = seen
+        status = controller.status()
+        if status.mode is not self._mode:
+            self._mode = status.mode
             self._tell_mode(controller)
-        if controller.conflict != self._fault:
-            self._fault = controller.conflict
-            if self._fault:
-                self._logger.error(f'held off: {self._fault}')
+        fault = status.reason if status.faulty else ''
+        if fault != self._fault:
+            self._fault = fault
+            if fault:
+                self._logger.error(f'fault: {status}')
             else:
-                self._logger.info(
-                    'no longer held off: what the fault was about has changed, or '
-                    'it was acknowledged'
-                )
+                self._logger.info('the fault was cleared')
         return True
 
     def _tell_mode(self, controller: FeedforwardController) -> None:
@@ -137,8 +136,7 @@ class StateLog:
         elif self._mode is Mode.SILENT:
             self._logger.info(f'silent: {controller.stop_ends}')
         else:
-            doing = 'braking' if self._mode is Mode.BRAKING else 'stopping'
-            self._logger.warning(f'{doing}: {controller.stop_reason}')
+            self._logger.warning(f'{self._mode.value}: {controller.stop_reason}')
 
 
 class ClockLog:

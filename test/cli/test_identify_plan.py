@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `excite` from its options to a trajectory that the node accepts, and a rehearsal."""
+"""`identify plan` from its options to a trajectory that the node accepts, and a rehearsal."""
 
 from contextlib import redirect_stdout
 from dataclasses import replace

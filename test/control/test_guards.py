@@ -209,7 +209,7 @@ def test_a_motion_planned_before_a_stop_is_not_followed_after_it():
     loop.controller.follow(planned)
     assert not loop.controller.reference.active
     # Whatever else would be at fault with one that comes now, this is told.
-    with pytest.raises(ReferenceRefusedError, match=r'No torque is being commanded .*test'):
+    with pytest.raises(ReferenceRefusedError, match=r'No torque is being commanded.*test'):
         follow_request(loop.controller, far_away(FER.home + 1.0, distance=0.1))
 
 

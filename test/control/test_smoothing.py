@@ -88,16 +88,37 @@ def test_points_that_end_in_motion_come_to_rest_within_limits():
 
 
 # The motion has been met after at most 0.16 s (measured).
-@pytest.mark.parametrize('offset', [0.01, 0.03, 0.06])
-def test_a_chunk_beside_the_present_is_joined_within_limits(offset):
+# Stamps of the system's clock are rounded to 0.2 us.
+@pytest.mark.parametrize('clock', [0.0, 1.76e9])
+@pytest.mark.parametrize('offset', [1e-4, 0.01, 0.03, 0.06])
+def test_a_chunk_beside_the_present_is_joined_within_limits(offset, clock):
     # The arm is elsewhere than the new chunk thinks: the nearest points cannot be met.
     times = np.arange(0.0, 1.5, 0.02)
     present = at(0.0)._replace(q=at(0.0).q + offset)
-    motion = upsample(times, swing(times)[0], 0.0, present, ARM)
+    motion = upsample(clock + times, swing(times)[0], clock, present, ARM)
     require_within_limits(motion)
-    np.testing.assert_allclose(motion.sample(0.0), present, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(motion.sample(clock), present, rtol=0.0, atol=1e-12)
     late = np.linspace(0.25, 1.3, 100)
-    np.testing.assert_allclose(sampled(motion, late)[0], swing(late)[0], rtol=0.0, atol=1e-4)
+    np.testing.assert_allclose(
+        sampled(motion, clock + late)[0], swing(late)[0], rtol=0.0, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize('clock', [0.0, 1.76e9])
+@pytest.mark.parametrize('offset', [1e-6, 1e-4, 0.01, 0.06])
+def test_a_motion_from_rest_is_joined_by_small_accelerations(offset, clock):
+    # An arm that is held beside the beginning of a motion that begins at rest.
+    times = np.arange(0.0, 4.0, 0.04)
+    q = ARM.home + 0.1 * (1.0 - np.cos(times))[:, None]
+    dq, ddq = (0.1 * f(times)[:, None] * np.ones(7) for f in (np.sin, np.cos))
+    motion = Trajectory(clock + times, q, dq, ddq)
+    current = ReferencePoint.at_rest(ARM.home + offset)
+    joined = join(clock, current, motion, ARM)
+    even = clock + np.arange(0.0, 0.5, 1e-3)
+    q, dq, ddq = sampled(joined, even)
+    means = 0.5 * (ddq[1:] + ddq[:-1])
+    np.testing.assert_allclose(np.diff(dq, axis=0), 1e-3 * means, rtol=0.0, atol=2e-4)
+    np.testing.assert_allclose(joined.sample(clock + 3.0).q, motion.sample(clock + 3.0).q)
 
 
 def test_an_arm_at_rest_joins_a_motion_that_has_just_begun():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.control.cycle_result import Durations, Mode
+from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.ros import diagnostics
@@ -49,23 +50,18 @@ def test_a_change_is_told_within_a_tenth_of_a_second(published):
 @pytest.mark.parametrize(
     'change',
     [
-        {'mode': Mode.STOPPING},
-        {'conflict': 'somebody else commands'},
-        {'supervisor': SimpleNamespace(condition=Condition.STALE, reason='silent')},
+        lambda controller: setattr(controller, 'mode', Mode.STOPPING),
+        lambda controller: controller.inhibit('another commands', ClearedBy.ACTIVATION),
+        lambda controller: controller.supervisor.reject(Condition.STALE, 'silent'),
     ],
 )
 def test_a_change_of_state_is_one_once(change):
-    controller = SimpleNamespace(
-        mode=Mode.RUNNING,
-        conflict='',
-        supervisor=SimpleNamespace(condition=Condition.TRUSTED, reason='fine'),
-        stop_reason='',
-    )
+    controller = Loop().run(0.3).controller
     logger = SimpleNamespace(**dict.fromkeys(('info', 'warning', 'error'), lambda _: None))
     log = StateLog(SimpleNamespace(get_logger=lambda: logger), controller)
     log.note()
     assert not log.note()
-    vars(controller).update(change)
+    change(controller)
     assert log.note()
     assert not log.note()
 

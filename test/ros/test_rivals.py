@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import REST_SPEED
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.rivals import OwnMessages
+from franka_dynamics.control.rivals import OwnMessages, PublisherCounts
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.rivals import CommandWatch
 
@@ -80,6 +80,21 @@ def test_what_comes_again_or_out_of_order_is_not_ours():
     own.note(b'a')
     assert own.answers(b'a')
     assert not own.answers(b'a')
+
+
+@pytest.mark.parametrize(
+    ('numbers', 'found'),
+    [
+        ([*range(1, 500)], False),
+        ([1, 2, 3, 50, 51, 52], False),  # lost on the way
+        ([*range(400, 500), *range(1, 1000)], False),  # killed and restarted at once
+        ([1, 2, 1, 3, 2, 4, 3, 5], True),  # started together
+        ([900, 901, 1, 902, 2], True),  # a later one beside it
+    ],
+)
+def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
+    counts = PublisherCounts()
+    assert any(counts.add(number) for number in numbers) == found
 
 
 def test_our_own_commands_do_not_push_out_a_rivals_one(probe):

@@ -81,7 +81,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     probe.until(lambda: told[-1][0] == 'refused', 'the refusal')
     assert 'No torque is being commanded' in told[-1][1] and told[-1][2] == 'x' * 64
     silent = 'silent: the stop sequence has ended at the torque that held the arm'
-    for line in ('reference 2 interrupted, ', 'held off: ', 'reference 3 refused: ', silent):
+    for line in ('reference 2 interrupted, ', 'fault: ', 'reference 3 refused: ', silent):
         probe.until(lambda line=line: line in node.text, line)
 
     def counted():

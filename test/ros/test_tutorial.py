@@ -165,7 +165,7 @@ def through(shell, page):
 def test_the_commands_of_getting_started_run(shell):
     said = through(shell, 'getting-started.md')
     assert said['node get target'].strip() == 'mujoco'
-    assert said['node state'].strip() == 'active'
+    assert said['node state'].splitlines() == ['active', 'running: torques are published']
     # The simulated arm is none of the sets: about what a real arm leaves, half a newton metre.
     assert 'N m with the arm file' in said['bag replay recording']
     assert (shell.folder / 'my_arm.yaml').is_file()

@@ -1,0 +1,85 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a controller says of itself: what it does, why, and what lets it command again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.fault_latch import ClearedBy
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.settings import Settings
+
+from .closed_loop import commands_at_rest, FER
+
+FCI = Settings(target='fci')
+
+
+@pytest.fixture
+def controller():
+    """Return a controller that commands an arm at rest."""
+    controller = FeedforwardController(FER, FCI)
+    controller.enable()
+    commands_at_rest(controller, 100)
+    return controller
+
+
+def test_a_commanding_controller_needs_nothing(controller):
+    assert str(controller.status()) == 'running: torques are published'
+
+
+def test_before_the_first_state_the_status_says_what_is_missing():
+    controller = FeedforwardController(FER, FCI)
+    assert str(controller.status()) == (
+        'silent: waiting: no joint state has arrived yet; to command again: activate the node'
+    )
+    controller.enable()
+    assert controller.status().cleared_by == 'wait until the states are trusted'
+
+
+def test_silence_is_the_reason_until_states_come_again(controller):
+    controller.check_silence(2.0)
+    status = controller.status()
+    assert status.mode is Mode.STOPPING
+    assert 'no new joint state for' in status.reason
+    assert (status.cleared_by, status.faulty) == ('wait until the states are trusted', False)
+    while controller.stop_step(1e-3) is not None:
+        pass
+    commands_at_rest(controller, 100, begin=3.0)
+    assert controller.status().mode is Mode.RUNNING
+
+
+@pytest.mark.parametrize(
+    ('until', 'way', 'clear'),
+    [
+        (
+            ClearedBy.SETTINGS,
+            'change payload, or clear the fault',
+            lambda c: c.apply(replace(FCI, payload=(1.0, *FCI.payload[1:]))),
+        ),
+        (
+            ClearedBy.ACKNOWLEDGEMENT,
+            'clear the fault once its cause is gone',
+            lambda c: c.clear_fault(),
+        ),
+        (ClearedBy.ACTIVATION, 'deactivate and activate the node', lambda c: c.enable()),
+    ],
+)
+def test_a_fault_names_what_clears_it_and_that_does(controller, until, way, clear):
+    controller.inhibit('too heavy', until, touched_by=frozenset({'payload'}))
+    status = controller.status()
+    assert (status.reason, status.cleared_by, status.faulty) == ('too heavy', way, True)
+    clear(controller)
+    assert not controller.status().faulty
+
+
+def test_a_refused_reference_is_refused_by_the_status(controller):
+    from franka_dynamics.control.planning import follow_request, TrajectoryRequest
+    from franka_dynamics.errors import ReferenceRefusedError
+
+    controller.inhibit('too heavy', ClearedBy.CONFIGURATION)
+    request = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
+    with pytest.raises(ReferenceRefusedError, match='too heavy; to command again: clean the nod'):
+        follow_request(controller, request)
