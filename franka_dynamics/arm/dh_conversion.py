@@ -47,7 +47,7 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
         else:
             flange = replace(flange, alpha=_half_turn_on(flange.alpha))
     else:
-        # The half turn before the joint ends the row before; the one behind ends this row.
+        # The half turn before the joint belongs to the previous row, the one after it to this row.
         joints[joint] = replace(moved, row=turned, limits=limits)
         if joint > 0:
             joints[joint - 1] = _twisted(joints[joint - 1])

@@ -3,8 +3,8 @@
 """
 All that follows from one set of live parameters: terms, gains, and the guards that watch them.
 
-Making one takes about a millisecond, which is too long between two joint states of a robot that
-is being controlled. So it is made beside the control loop, and the loop exchanges it whole.
+Creating one takes about a millisecond, too long for a cycle. So another thread creates it, and the
+control loop replaces the old one as a whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-_POINTS_AT_ONCE = 500  # so that a long trajectory leaves the interpreter to others in between
+# Points at a time, so that other threads run between the parts of a long trajectory.
+_POINTS_AT_ONCE = 500
 
 
 class ControlLaw:
@@ -47,7 +48,7 @@ class ControlLaw:
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
-        # How fast kd takes a velocity away at home [1/s].
+        # Decay rate of velocity by kd at home [1/s].
         self.damping_rate = (
             damping_rate(
                 self.terms.true.mass_matrix(home_pose(description))
@@ -64,7 +65,7 @@ class ControlLaw:
         self._effort = description.limit('effort')
 
     def gravity(self, q: Array, gravity: Array) -> Array:
-        """Return the part of g(q) = `gravity` that is ours to command, shape (n,) [N m]."""
+        """Return the part of g(q) = `gravity` that the node must command, shape (n,) [N m]."""
         return (
             self.terms.gravity_left_to_us(q, gravity)
             if self.settings.terms.gravity
@@ -80,14 +81,14 @@ class ControlLaw:
         inertia: Array,
     ) -> Array:
         """
-        Return what `scale` applies to: Coriolis, inertia and friction, shape (n,) [N m].
+        Return the torque that `scale` multiplies: Coriolis, inertia, friction, shape (n,) [N m].
 
         Parameters
         ----------
         q, dq : ndarray, shape (n,)
             The measured state.
         reference : ReferencePoint or None
-            What is desired, if anything.
+            The desired state, if any.
         coriolis, inertia : ndarray, shape (n,)
             C(q, dq) dq and M(q) ddq of the reference, at the measured state.
 
@@ -106,7 +107,7 @@ class ControlLaw:
                 self.terms.inertia(reference.q, reference.ddq) if desired_state else inertia
             )
         if switches.friction and reference is not None:
-            # At the desired velocity: from the measured one, friction would be driven by noise.
+            # At the desired velocity, because the measured one is noisy.
             total = total + self.terms.friction(reference.dq)
         return total if settings.scale == 1.0 else settings.scale * total
 
@@ -143,7 +144,8 @@ class ControlLaw:
         efforts = np.vstack(
             [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]
         )
-        if self.settings.terms.friction:  # which depends on the way, and so takes it whole
+        # Friction depends on displacement, so the whole motion is needed.
+        if self.settings.terms.friction:
             velocities = (
                 np.zeros_like(trajectory.positions)
                 if trajectory.velocities is None
@@ -161,7 +163,7 @@ class ControlLaw:
             for values in (trajectory.velocities, trajectory.accelerations)
         )
         settings, switches, terms = self.settings, self.settings.terms, self.terms
-        # The independent model: it takes all points at once, and agrees to rounding.
+        # The independent model, which computes all points at once and agrees up to rounding.
         weightless = NewtonEulerModel(terms.loaded, (0.0, 0.0, 0.0))
         efforts = np.zeros_like(q)
         if switches.coriolis:
@@ -177,7 +179,7 @@ class ControlLaw:
 
     def astray(self, q: Array, desired: Array) -> str:
         """
-        Return an empty text, or a sentence about what is too far from where it should be.
+        Return an empty string, or a sentence about a joint or flange too far from its reference.
 
         Parameters
         ----------
@@ -188,7 +190,7 @@ class ControlLaw:
         for name, measured, wish, bound in zip(
             self.description.joint_names, q.tolist(), desired.tolist(), self._most_error
         ):
-            # Written so that a NaN is astray, where nothing is bounded too.
+            # Written so that NaN counts as too far, even without a bound.
             if not abs(measured - wish) <= bound:
                 return (
                     f'{name} is {abs(measured - wish):.3g} rad from where it '

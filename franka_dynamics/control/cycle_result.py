@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller is doing, what one joint state gave, and what is counted and timed."""
+"""The controller's mode, the result of one cycle, counters and durations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..typing import Array
 
 
 class Mode(str, Enum):
-    """What the controller is doing with its command."""
+    """Modes of the controller."""
 
     SILENT = 'silent'  # nothing is published
     RUNNING = 'running'
@@ -26,10 +26,10 @@ class Mode(str, Enum):
 
 class Cycle(NamedTuple):
     """
-    What one joint state gave; arrays of shape (n,) in joint order [N m].
+    The result of one joint state; arrays of shape (n,) in joint order [N m].
 
-    `limited` is None where no torque may be published from this state. `previous` is what was
-    last commanded before it.
+    `limited` is None if no torque may be published from this state. `previous` is the last command
+    before it.
     """
 
     observation: Observation
@@ -51,7 +51,7 @@ class Cycle(NamedTuple):
 
 @dataclass
 class Counters:
-    """What happened since the node became active."""
+    """Counts since the node became active."""
 
     commands: int = 0
     cut_by_limit: int = 0
@@ -78,7 +78,7 @@ class Durations:
     Parameters
     ----------
     size : int
-        How many are kept.
+        Number of durations kept.
 
     """
 
@@ -92,6 +92,6 @@ class Durations:
         self._count += 1
 
     def percentile(self, percent: float) -> float:
-        """Return a percentile of those kept [s]; NaN if there are none."""
+        """Return a percentile of the durations [s]; NaN if there are none."""
         kept = self._ring[: min(self._count, len(self._ring))]
         return float(np.percentile(kept, percent)) if len(kept) else float('nan')

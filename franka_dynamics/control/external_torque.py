@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What acts on the arm from outside, from measured torque and the model.
+External joint torque, from measured torque and the model.
 
-Two estimates of the same torque, in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied
-to the arm). The plain residual is immediate and as noisy as the differentiated velocity; the
-momentum observer needs no acceleration and is smooth, but lags by 12 ms.
+Two estimates of the same torque, in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied to
+the arm). The plain residual has no delay but the noise of a differentiated velocity; the momentum
+observer needs no acceleration and is smooth, but lags by 12 ms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
 
-# Of the observer [rad/s]: 22 ms to 92 % of a step.
+# Bandwidth of the observer [rad/s]; it reaches 92 % of a step after 22 ms.
 BANDWIDTH, DAMPING = 120.0, 0.71
 EFFORT_FRICTION = ('auto', 'included', 'excluded')
 
@@ -32,8 +32,8 @@ def friction_in_effort(
     """
     Return the friction model that measured efforts contain, or None if they contain none.
 
-    `choice` is one of EFFORT_FRICTION. On a real arm the joint torque sensors see the friction
-    that the arm file holds; plain simulators have none of it, so `auto` goes by the target.
+    `choice` is one of EFFORT_FRICTION. On a real arm the joint torque sensors measure the friction
+    of the arm file, in plain simulators they do not; `auto` decides by the target.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class MomentumObserver:
     """
     External joint torque from the generalised momentum p = M dq, without accelerations.
 
-    The torque that the momentum lacks (De Luca, Albu-Schaeffer, Haddadin, Hirzinger 2006,
+    The torque missing in the momentum balance (De Luca, Albu-Schaeffer, Haddadin, Hirzinger 2006,
     "Collision Detection and Safe Reaction with the DLR-III Lightweight Manipulator Arm", eq. 13),
     filtered by w^2 / (s^2 + 2 d w s + w^2). With a damping d of 0.71 that is the stationary
     Kalman filter of a momentum that is measured with white noise and a torque that walks at
@@ -126,11 +126,11 @@ class MomentumObserver:
             self._friction.restart()
 
     def forget_torque(self) -> None:
-        """Begin anew from no external torque."""
+        """Start again from zero external torque."""
         self._external, self._slope = 0.0 * self._external, 0.0 * self._slope
 
     def go_on_from(self, other: MomentumObserver) -> None:
-        """Begin with another observer's estimate: its model has changed, the arm has not."""
+        """Start with another observer's estimate, after a change of the model."""
         self._external, self._slope = other._external, other._slope
         self._changed = True
 
@@ -156,7 +156,7 @@ class MomentumObserver:
         model, data = self._model.model, self._model.data
         if gravity is None:
             gravity = pin.computeGeneralizedGravity(model, data, q).copy()
-        # M dq by one recursion instead of M: the torque that would accelerate the arm by dq.
+        # M dq by one recursion, as the torque for an acceleration of dq, without computing M.
         momentum = pin.rnea(model, data, q, self._still, dq) - gravity
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity)
         if self._friction is not None:
@@ -168,7 +168,8 @@ class MomentumObserver:
             return self._external
         elapsed = -1.0 if last is None else stamp - last[0]
         if last is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
-            # As if the arm did not accelerate: exact at rest, forgotten in 20 ms in motion.
+            # The initial value assumes no acceleration: exact at rest; in motion the error decays
+            # within 20 ms.
             self._external, self._slope = rate, np.zeros_like(rate)
             return self._external
         # The filter is stepped implicitly, so it is stable for any step.

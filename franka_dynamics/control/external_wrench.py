@@ -26,20 +26,21 @@ from ..typing import Array
 # [N m]: the momentum observer on the recordings of two real FERs moving at up to 85 % and 55 %
 # of their velocity limits. Weaker joints err less, by the cube root.
 TORQUE_DEVIATION = 0.5
-# A moment of 1 N m counts as much as the force that makes it at this distance [m], which is
-# about that of a Franka's flange from its last three axes.
+# Length that makes moments comparable to forces [m]: about the distance of a Franka's flange from
+# its last three axes.
 LENGTH = 0.2
-# A direction in which one deviation of the joint torques is more than this force [N] (or this
-# force at LENGTH) is singular; there the estimate is damped.
+# A direction is singular, and its estimate damped, if one standard deviation of the joint torques
+# corresponds to more than this force [N], or this force times LENGTH.
 SINGULAR_FORCE = 20.0
-_FARTHEST = 10.0  # [m] that a tool centre point may be from its frame
-_LEAST_SIZE = 1e-6  # [1/N]: a deviation of a million newtons stands for what is not seen at all
+_FARTHEST = 10.0  # largest distance of a tool centre point from its frame [m]
+# [1/N]; a deviation of a million newtons means that the direction is not observable.
+_LEAST_SIZE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class ExternalWrench:
     """
-    A wrench (force, moment) and how far it is known.
+    A wrench (force, moment) with its covariance.
 
     Attributes
     ----------
@@ -47,13 +48,13 @@ class ExternalWrench:
         Force [N] and moment about the frame's origin [N m], axes of the base, exerted by the arm
         on its surroundings (libfranka's sign).
     covariance : ndarray, shape (6, 6)
-        Of the undamped least squares, so that a direction in which nothing is known has a large
-        variance, not a small one because the estimate is damped there.
+        Covariance of the undamped least squares, so that an unobservable direction has a large
+        variance although its estimate is damped to a small value.
     unexplained : float
-        Norm of the joint torques [N m] that no wrench at this frame explains: those of a contact
-        elsewhere, or a model's error.
+        Norm of the joint torques that no wrench at this frame explains [N m], from a contact
+        elsewhere or errors of the model.
     worst : float
-        Standard deviation in the direction that is known least, as a force [N].
+        Largest standard deviation of any direction, as a force [N].
 
     """
 
@@ -64,11 +65,11 @@ class ExternalWrench:
 
     @property
     def singular(self) -> bool:
-        """Whether some direction is not seen by the joints, and damped therefore."""
+        """Whether some direction is singular and therefore damped."""
         return self.worst > SINGULAR_FORCE
 
     def sentence(self) -> str:
-        """Return in words how far it is known."""
+        """Return a sentence about the accuracy."""
         if self.singular:
             return 'singular pose: not every direction can be told, and the wrench is damped there'
         return f'every direction is known to {self.worst:.1f} N (one deviation)'
@@ -170,15 +171,15 @@ def wrenches_along(estimator: WrenchEstimator, q: Array, torque: Array) -> tuple
 
 
 def torque_deviation(description: ArmDescription) -> Array:
-    """Return the standard deviations of external joint torques at rest of contact (n,) [N m]."""
+    """Return the standard deviations of external joint torques without contact (n,) [N m]."""
     return TORQUE_DEVIATION * relative_deviation(description)
 
 
 def relative_deviation(description: ArmDescription) -> Array:
     """
-    Return how much each joint's torque errs beside the strongest joints' (n,).
+    Return the error of each joint's torque relative to the strongest joints (n,).
 
-    A joint whose torque limit is 1/k of theirs errs 1/cbrt(k) as much; 1 where no limit is known.
+    A joint with 1/k of their torque limit has 1/cbrt(k) of their error; 1 if no limit is known.
     """
     effort = description.limit('effort')
     known = effort[np.isfinite(effort)]

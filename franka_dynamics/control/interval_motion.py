@@ -3,10 +3,10 @@
 """
 States of a fast topic -> means over short intervals: time passed, position, velocity, effort.
 
-Drivers stamp states when they arrive, and some report the motors' velocity, which follows the
-links late and carries the gears' ripple. On a recording of a real FER at 1 kHz stamps jitter by
-0.2 ms about the robot's raster, and velocity is a hundred times as noisy from 15 to 60 Hz as
-what positions on that raster show. A momentum from such a velocity vibrates by newton metres.
+Drivers stamp states on arrival, and some report the motors' velocity, which lags the links' and
+contains the gears' ripple. On a recording of a real FER at 1 kHz stamps jitter by 0.2 ms about the
+robot's raster, and velocity is a hundred times as noisy from 15 to 60 Hz as what positions on that
+raster show. With such a velocity the momentum observer's torque vibrates by newton metres.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import numpy as np
 
 from ..typing import Array
 
-_REPEAT_WAY = 4e-5  # [rad] a moving arm cannot have stayed within this
-_RASTER_S = 1e-3  # in which a robot measures
-_SLOWEST_S = 6e-3  # between states: topics slower than 200 Hz are taken as they are stamped
-_LEAST_SPEED = 0.02  # [rad/s] of all joints together: the way of a slower arm tells no time
-_MOST_LATE_S = 0.02  # that a stamp may be off, where states were kept back on their way
+_REPEAT_WAY = 4e-5  # [rad]; a moving arm moves further than this between two states
+_RASTER_S = 1e-3  # [s], the robot's sampling period
+_SLOWEST_S = 6e-3  # [s] between states; for topics slower than 200 Hz the stamps are used
+# [rad/s] of all joints together; the displacement of a slower arm does not show the time.
+_LEAST_SPEED = 0.02
+_MOST_LATE_S = 0.02  # [s], largest error of a stamp, if states were delayed in transport
 
 
 class Interval(NamedTuple):
@@ -35,12 +36,12 @@ class Interval(NamedTuple):
 
 class IntervalMotion:
     """
-    Gathers states until an interval is full.
+    Collects states until an interval is complete.
 
-    On a fast topic velocity is the way over the time passed, and that is the whole number of
-    milliseconds in which the arm gets so far at the velocity that was measured; the stamps' time
-    where it hardly moves. On a slow one both are as measured. A state that repeats the one before
-    is left out.
+    On a fast topic the velocity is displacement over elapsed time. The elapsed time is the whole
+    number of milliseconds in which the arm makes this displacement at the measured velocity, or
+    the stamps' difference if the arm hardly moves. On a slow topic stamps and velocities are used
+    as measured. Repeated states are skipped.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class IntervalMotion:
     """
 
     def __init__(self, n: int, least: float) -> None:
-        # Stamps of a millisecond raster are rounded: half a raster is no reason to wait a whole.
+        # Half a sampling period of tolerance, because stamps are rounded.
         self._n, self._due = n, least - 2e-4
         self.restart()
 
@@ -68,7 +69,7 @@ class IntervalMotion:
         self._sums, self._states = np.zeros((2, self._n)), 0  # of velocities and efforts
 
     def add(self, stamp: float, q: Array, dq: Array, effort: Array) -> Interval | None:
-        """Take a state; return the means where it ends an interval."""
+        """Add a state; return the means if it completes an interval."""
         last, self._last = self._last, (stamp, q)
         self._count += 1
         if self._begin is None or last is None:
@@ -87,12 +88,12 @@ class IntervalMotion:
         if stamp - self._since < _SLOWEST_S * self._count:
             seconds = _time_passed(seconds, q - position, measured)
             if seconds == 0.0:
-                return None  # the state repeats an old one; a new one will come
+                return None  # a repeated state
             measured = (q - position) / seconds
         mean_effort = (self._sums[1] + 0.5 * (torque - effort)) / self._states
         self._begin = (stamp, q, dq, effort)
         self._clear()
-        # From the middle of the interval before to the middle of this one.
+        # From the middle of the previous interval to the middle of this one.
         before, self._last_effort = self._last_effort, mean_effort
         if before is not None:
             mean_effort = 0.5 * (before + mean_effort)
@@ -100,7 +101,7 @@ class IntervalMotion:
 
 
 def _time_passed(stamped: float, way: Array, measured: Array) -> float:
-    """Return the time in which the arm got so far [s]; the stamps' if that tells nothing."""
+    """Return the elapsed time by the arm's displacement [s], or else by the stamps."""
     square = float(measured @ measured)
     if square < _LEAST_SPEED**2:
         return stamped

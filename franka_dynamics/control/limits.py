@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What may be commanded after what: torque and rate limits, and no steps."""
+"""Torque and torque-rate limits, and smooth transitions between commands."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import CommandRefusedError
 from ..typing import Array
 
-# What FCI tolerates, and what no arm is driven faster than, whether its file states a rate or not.
+# FCI's limit; it holds for every arm, also one whose file has a larger rate or none.
 MOST_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
-# However far apart two stamps are, a receiver sees the change within one of its 1 ms cycles.
+# A receiver applies a change within one of its 1 ms cycles, even if two stamps are further apart.
 LONGEST_STEP_S = 1e-3
 
 
@@ -40,7 +40,7 @@ def finite_command(command: ArrayLike, names: Sequence[str]) -> NDArray[np.float
 
 
 class LimitedTorque(NamedTuple):
-    """A torque, shape (n,) [N m], and what it was before it was cut by limit and by rate."""
+    """A limited torque, shape (n,) [N m], and its values before the torque and the rate limit."""
 
     torque: NDArray[np.float64]
     within_limit: NDArray[np.float64]
@@ -71,7 +71,7 @@ class TorqueLimiter:
 
     def __init__(self, effort: NDArray[np.float64], effort_rate: NDArray[np.float64]) -> None:
         self._effort = np.array(effort, dtype=float)
-        # How fast it may change [N m/s].
+        # Largest rates of change [N m/s].
         self.rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
 
     def clipped(self, torque: Array) -> Array:
@@ -88,7 +88,7 @@ class TorqueLimiter:
         Parameters
         ----------
         desired : ndarray, shape (n,)
-            The torque one would like to command [N m]; finite.
+            The desired torque [N m]; finite.
         previous : ndarray, shape (n,), or None
             The last published torque; None when nothing was published yet, which leaves only
             the torque limit.
@@ -106,38 +106,38 @@ class TorqueLimiter:
 
 
 class CommandOutput(TorqueLimiter):
-    """Remembers the last command, limits the next, and fades out what would be a step."""
+    """Remembers the last command, limits the next one, and blends out steps."""
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:
         super().__init__(effort, effort_rate)
         self.last: Array | None = None  # the last command that was published
-        self.blend_requested = False  # whether to fade from `last` to what is desired next
-        self.stamp: float | None = None  # of the state that it answered [s]
-        self._blend: Array | None = None  # the difference when fading began
+        self.blend_requested = False  # whether to blend from `last` to the next desired torque
+        self.stamp: float | None = None  # stamp of its joint state [s]
+        self._blend: Array | None = None  # the difference at the start of blending
         self._since = 0.0
 
     def take(self, torque: Array, stamp: float) -> None:
-        """Remember what was commanded, shape (n,) [N m], in answer to a state of a stamp [s]."""
+        """Remember a command, shape (n,) [N m], and the stamp of its joint state [s]."""
         self.last, self.stamp = torque, stamp
 
     def glide(
         self, stamp: float, desired: Array, ramp_time: float, before: Array | None = None
     ) -> Array:
         """
-        Fade out the difference that a start or a change would be as a step.
+        Turn the step at a start or a change into a ramp.
 
         Parameters
         ----------
         stamp : float
             Of the state [s].
         desired : ndarray, shape (n,)
-            The torque that follows from the state by what holds now [N m].
+            The torque at this state with the present settings [N m].
         ramp_time : float
-            How long the fading takes [s].
+            Duration of the ramp [s].
         before : ndarray, shape (n,), or None
-            The torque that would follow from the same state by what held until now [N m], where
-            that has just changed. What was published is no measure of it: to begin there anew
-            with every change would leave nothing of the feedback.
+            The torque at the same state with the settings or reference before a change [N m], None
+            without a change. The ramp starts there and not at the last published torque, because
+            with frequent changes that would cancel the feedback.
 
         """
         passed = (stamp - self._since) / ramp_time if ramp_time else 1.0
@@ -155,18 +155,18 @@ class CommandOutput(TorqueLimiter):
         return desired + self._blend if ramp_time else desired
 
     def limited(self, stamp: float, desired: Array) -> LimitedTorque:
-        """Return what may be commanded at a stamp [s] of a desired torque, shape (n,) [N m]."""
+        """Return the desired torque after limits at a stamp [s], shape (n,) [N m]."""
         assert self.last is not None, 'only called once begun'
         elapsed = stamp - self.stamp if self.stamp is not None else 0.0
         return self.limit(desired, self.last, elapsed)
 
     def step(self, goal: Array, elapsed: float) -> Array:
-        """Command, and return, the next torque on the way to a goal, both (n,) [N m]."""
+        """Return, and remember as commanded, the next torque of the ramp to a goal, (n,) [N m]."""
         assert self.last is not None, 'only called once begun'
         self.last = self.limit(goal, self.last, elapsed).torque
         return self.last
 
 
 def all_finite(values: Array) -> bool:
-    """Return whether all are finite; a sum of plain numbers tells quickly, but may overflow."""
+    """Return whether all values are finite; a quick sum first, which may overflow."""
     return math.isfinite(sum(values.tolist())) or bool(np.isfinite(values).all())

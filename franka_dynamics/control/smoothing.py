@@ -3,9 +3,9 @@
 """
 Points of positions alone -> a smooth motion within an arm's limits.
 
-Joined by lines, points at 10 to 50 Hz have no acceleration, and nothing of the inertia torque is
-fed forward. A cubic spline through them has nearly the acceleration of the motion they were taken
-from. The points of a chunk are known ahead, so nothing is delayed.
+Straight lines between points at 10 to 50 Hz have no acceleration, hence no inertia torque to feed
+forward. A cubic spline through the points has nearly the acceleration of the original motion. The
+points of a chunk are known in advance, so that this needs no delay.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
 
-# A point this close behind the beginning [in shares of the next step] is taken as passed.
+# A point this soon after the start, relative to the next interval, is skipped.
 _PASSED = 0.5
-_ITERATIONS = 60  # of the spline's equations: 2^-60 of the error is left
+_ITERATIONS = 60  # iterations for the spline's equations, which leave 2^-60 of the error
 
 
 def upsample(
@@ -38,11 +38,11 @@ def upsample(
 
     Between the points it is the cubic spline through them, from the present velocity to rest; the
     first and the last segment are quintics, so that acceleration goes on from the present one and
-    ends at zero too. Points before `begin` are passed. Where the points end in motion, as those of
-    a policy do that sends more before they are over, rest at the last of them may be beyond the
-    limits; the arm is then braked past it. If the beginning is beyond the limits and the points
-    themselves are not, ruckig joins them. If nothing helps, the motion through all of them is
-    returned, for the limits' check to refuse it.
+    ends at zero too. Points before `begin` are skipped. If the points end in motion, as with a
+    policy that sends the next chunk before this one ends, stopping at the last point may exceed
+    the limits; the arm is then braked after it. If only the start exceeds the limits, ruckig joins
+    the motion. If nothing works, the motion through all points is returned, and the limits' check
+    refuses it.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def upsample(
     begin : float
         When `current` is desired [s].
     current : ReferencePoint
-        Position, velocity and acceleration that the motion begins with.
+        Position, velocity and acceleration at the start.
     description : ArmDescription
         Whose limits hold.
 
@@ -85,7 +85,7 @@ class _Spline(NamedTuple):
         self, description: ArmDescription, acceleration: Array | None = None
     ) -> Iterator[Trajectory]:
         """
-        Yield the motion that rests at the last point, and one that is braked behind it.
+        Yield the motion that stops at the last point, and one that is braked after it.
 
         The first point gets an acceleration, shape (n,), if one is given.
         """

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Positions that come one by one -> a smooth motion within an arm's limits.
+Single positions in a stream -> a smooth motion within an arm's limits.
 
 Velocity and acceleration at a point are those of a polynomial through it and two points on either
-side. The motion is therefore three periods and 8 ms behind (`delay`): two periods to wait for the
-points that follow, one because a segment needs both its ends. Every new point makes a new motion,
-which ends at rest in case no other point comes.
+side. The motion therefore lags by three periods and 8 ms (`delay`): two periods to wait for the
+next points, one because a segment needs both of its ends. Every new point makes a new motion,
+which ends at rest if no other point comes.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ from ..errors import ReferenceRefusedError
 from ..typing import Array
 
 _SIDE, _KEPT = 2, 7  # points of a stream on either side of one, and in all
-# Points arrive with jitter, but were taken evenly: how fast their times follow their arrivals.
+# Points arrive with jitter but were sampled evenly: gain with which their times follow the
+# arrivals.
 _FOLLOWED = 0.02
 _MOST_MISSING, _MOST_EARLY = 3, 3.0  # periods
-# A motion takes over this much later than the latest state, so that there is time to plan it.
+# Time after the latest state at which a new motion starts, for planning it [s].
 LEAD_S = 0.004
-_CATCH_UP_S = 1.0  # at most, with points that go on
+_CATCH_UP_S = 1.0  # [s], longest catching up with continuing points
 _DELAY_PERIODS, _DELAY_S = 3, 2.0 * LEAD_S
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamedMotion(Trajectory):
-    """A motion made of streamed points, with their times [s] and positions, shape (k, n)."""
+    """A motion made from streamed points, with their times [s] and positions, shape (k, n)."""
 
     point_times: Array
     points: Array
 
 
 def is_streamed(planned: Trajectory | ReferencePoint) -> bool:
-    """Return whether a reference is one of a stream, which follow on each other."""
+    """Return whether a reference is part of a stream."""
     return isinstance(planned, (ReferencePoint, StreamedMotion))
 
 
 def delay(period: float) -> float:
-    """Return how far the motion is behind points that come every `period` seconds [s]."""
+    """Return the delay of the motion behind points with this period [s]."""
     return _DELAY_PERIODS * period + _DELAY_S
 
 
@@ -60,29 +61,29 @@ def continue_stream(
     before: Trajectory | None,
 ) -> StreamedMotion:
     """
-    Return the motion that follows from one more point of a stream.
+    Return the new motion after one more point of a stream.
 
     Parameters
     ----------
     q : ndarray, shape (n,)
         The point [rad or m].
     stamp : float
-        When it was taken, or arrived [s].
+        Time of its sampling or arrival [s].
     begin : float
-        When the motion begins [s].
+        Start of the motion [s].
     current : ReferencePoint
-        What is desired then.
+        The desired state at that time.
     description : ArmDescription
         Whose limits hold.
     period : float
-        Between two points [s].
+        Time between two points [s].
     before : Trajectory or None
-        What is followed now; the stream goes on if it is the stream's.
+        The present motion; if it belongs to the stream, the stream continues.
 
     Raises
     ------
     ReferenceRefusedError
-        If the points come too soon, or no motion within the limits gets to the point.
+        If the points come too early, or no motion within the limits reaches the point.
 
     """
     times, points = np.array([stamp]), q[None, :]

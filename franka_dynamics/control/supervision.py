@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Is this state to be trusted with a torque? A small state machine over stamps and values."""
+"""Checks whether joint states can be trusted, by their stamps and values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..typing import Array
 @dataclass(frozen=True)
 class SupervisionLimits:
     """
-    When a state is no longer trusted.
+    Limits beyond which states are not trusted.
 
     `min_input_rate` [Hz], `state_timeout` [s] of silence, `max_state_age` [s] of a stamp behind
     the clock (0: not checked), `recovery_samples` good states in a row before torque is given,
-    `max_restarts` stops per minute after which it is given again without being asked.
+    `max_restarts` automatic restarts per minute.
     """
 
     min_input_rate: float = 200.0
@@ -32,7 +32,7 @@ class SupervisionLimits:
 
 class Observation(NamedTuple):
     """
-    What one joint state is good for.
+    The verdict on one joint state.
 
     `valid`: terms may be computed from it. `trusted`: a torque may be commanded from it.
     """
@@ -47,15 +47,15 @@ class Observation(NamedTuple):
         return self.valid and self.condition is Condition.TRUSTED
 
 
-# A leap of the stamps in either direction that no lost message explains.
+# A jump of the stamps in either direction [s] that lost messages do not explain.
 _CLOCK_LEAP_S = 1.0
-# This many messages out of order within the last ORDER_WINDOW are two publishers, not a network;
-# and this many without a single newer one between them are a clock that was set back a little.
+# This many messages out of order within the last ORDER_WINDOW indicate two publishers rather than
+# the network; if no newer message comes between them, the clock was set back.
 _MOST_OUT_OF_ORDER, _ALL_BEHIND = 3, 20
-# A stall of this process that is taken for no silence of the arm: more than a slice of work that
-# is bounded elsewhere ever takes, and little enough for an arm to coast in.
+# A stall of this process up to this duration [s] does not count as silence of the arm. It is
+# longer than any single piece of work, and short enough for an arm to coast.
 MOST_FORGIVEN_S = 0.05
-_RATE_WINDOW = 20  # messages whose median period is the topic's
+_RATE_WINDOW = 20  # number of messages for the topic's median period
 _SILENT_PERIODS = 3  # a slow topic is silent only after this many of its own periods
 
 
@@ -66,22 +66,22 @@ class StateSupervisor:
     Parameters
     ----------
     description : ArmDescription
-        Whose limits say what is physically possible.
+        The arm; its limits define what is physically possible.
     limits : SupervisionLimits
-        When a state is no longer trusted.
+        Limits beyond which states are not trusted.
 
     Attributes
     ----------
     ages_are_delays : bool
-        Whether states and clock are of one time, as where it is simulated: an age is then a delay
-        of the loop, and a torque is held the shorter, the older its state was, `state_timeout`
-        after a fresh one and not at all after one as old as `max_state_age`.
+        Whether stamps and clock are the same simulated time, so that an age is a delay of the
+        loop. The last torque is then held for less than `state_timeout` if its state was old: the
+        longer time follows a fresh state, none a state as old as `max_state_age`.
     stamp, position : float and ndarray, shape (n,), or None
-        Of the last state that came in order [s], [rad].
+        Stamp [s] and positions [rad] of the last state in order.
     motion : PossibleMotion
-        What the arm can do, and what the state before says of the next.
+        Limits of the possible change from one state to the next.
     slow_period : float
-        Longest period of a topic that is fast enough [s].
+        Longest period of a sufficiently fast topic [s].
 
     """
 
@@ -114,7 +114,7 @@ class StateSupervisor:
     @property
     def period(self) -> float:
         """Median stamp difference of the latest messages [s]; 0 while unknown."""
-        # The median, so that one gap is a gap and not a slow topic.
+        # The median, so that a single gap does not count as a slow topic.
         return sorted(self._periods)[len(self._periods) // 2] if self._periods else 0.0
 
     @property
@@ -176,23 +176,23 @@ class StateSupervisor:
 
     def ignore_next_gap(self) -> None:
         """
-        Take the next gap for our own: this process was busy, the arm was not silent.
+        Ignore the next gap, because this process was busy.
 
-        Of at most MOST_FORGIVEN_S; a longer one counts, whatever its cause.
+        A gap longer than MOST_FORGIVEN_S counts in any case.
         """
         self._forgiven = True
 
     def check_silence(self, now: float, simulated: float | None = None) -> Condition:
         """
-        Declare the state stale if nothing new came for too long.
+        Declare the states stale if no new one came for too long.
 
         Parameters
         ----------
         now : float
             Steady clock [s].
         simulated : float, optional
-            The ROS clock [s] where that is simulated: silence is then counted in its time, however
-            fast it runs, and while it stands nothing is silent.
+            The ROS clock [s] where that is simulated: silence is then measured in simulated time,
+            which does not pass while the clock stands.
 
         """
         silence, of_time = now - self._arrival, ''
@@ -230,7 +230,7 @@ class StateSupervisor:
             self._ages.append(self.age)
 
     def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
-        """Tell a reset clock from a second publisher from a stray late message."""
+        """Distinguish a reset clock, a second publisher and a single late message."""
         self._behind += 1
         if elapsed < -_CLOCK_LEAP_S or self._behind >= _ALL_BEHIND:
             self._first(stamp, q, arrival)
@@ -240,7 +240,7 @@ class StateSupervisor:
                 'simulation reset?',
             )
         self.out_of_order += 1
-        # Not while all have stayed behind: a simulation that was restarted looks like that.
+        # Not if all later messages are older too, as after a restart of a simulation.
         if self._behind < sum(self._order) >= _MOST_OUT_OF_ORDER:
             return self.reject(
                 Condition.INTERLEAVED,
@@ -253,7 +253,7 @@ class StateSupervisor:
 
     @property
     def patience(self) -> float:
-        """How long the torque of the last state may be held [s]."""
+        """Time for which the torque of the last state may be held [s]."""
         timeout, oldest = self.limits.state_timeout, self.limits.max_state_age
         if not (self.ages_are_delays and self._held_age > 0.0 < oldest):
             return timeout
@@ -263,7 +263,7 @@ class StateSupervisor:
         )
 
     def _because(self, patience: float, age: float) -> str:
-        """Say so where the age of the last state leaves less than the timeout."""
+        """Return a remark if the age of the last state shortens the timeout."""
         if patience == self.limits.state_timeout:
             return ''
         return f' ({1e3 * patience:.0f} ms are allowed after a state {1e3 * age:.0f} ms old)'
@@ -271,7 +271,7 @@ class StateSupervisor:
     def _judge(
         self, elapsed: float, age: float | None, patience: float, held_age: float
     ) -> Observation:
-        """Judge the stream as a whole, now that the state itself is possible."""
+        """Check the stream of states, after the state itself was found possible."""
         limits = self.limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
         slow = self.period > self.slow_period
@@ -313,7 +313,7 @@ class StateSupervisor:
         return Observation(self.condition, self.reason, valid=True)
 
     def reject(self, condition: Condition, reason: str, *, valid: bool = False) -> Observation:
-        """Record a state at fault, or a message that could not even be read as one of this arm."""
+        """Record a wrong state, or a message that could not be read."""
         self.condition, self.reason = condition, reason
         self.counts[condition] += 1
         self._good = 0

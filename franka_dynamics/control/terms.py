@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each torque term of one cycle: true gravity, payload, and friction safe to command ahead."""
+"""The torque terms of one cycle, with payload, and friction that is safe to command."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
-# Reference speeds [rad/s, m/s] below which nothing is commanded, and from which on all of it is:
-# a reference that only differs from rest by noise must not push.
+# Reference speeds [rad/s, m/s] below which no friction is commanded, and above which all of it is,
+# so that noise in a reference at rest causes no torque.
 REST_SPEED, FULL_SPEED = 0.005, 0.02
-# So many standard deviations of each coefficient are left to the arm.
+# Number of standard deviations by which each coefficient is reduced.
 DEVIATIONS_LEFT = 2.0
 
 
@@ -27,11 +27,11 @@ class FrictionFeedforward:
     """
     Friction to be commanded for a reference velocity.
 
-    What is commanded points where the reference moves and is at most what the arm's friction
-    takes: every coefficient is worth its value less twice its standard deviation (where the arm
-    file has them), and Maxwell-slip elements count with the least that their state may be. It is
-    zero at rest. So it never drives the arm by itself: too little friction compensation leaves an
-    error, too much makes a limit cycle. The elements follow the measured position.
+    The commanded torque has the direction of the reference velocity and is at most the arm's
+    friction: every coefficient is reduced by two standard deviations (if the arm file has them),
+    and Maxwell-slip elements of uncertain state count with their smallest torque. At rest it is
+    zero. So it never drives the arm by itself: too little compensation leaves an error, too much
+    makes a limit cycle. The elements follow the measured position.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class FrictionFeedforward:
             )
 
     def restart(self) -> None:
-        """Forget the motion so far: the arm may have been moved unseen."""
+        """Forget the motion so far, because the arm may have moved without being measured."""
         self._state.restart()
 
     def follow(self, stamp: float, q: Array) -> None:
@@ -62,7 +62,7 @@ class FrictionFeedforward:
         self._state.follow(stamp, q)
 
     def torque(self, dq: Array) -> Array:
-        """Return what to command at a reference velocity, shape (n,) [N m]."""
+        """Return the friction torque to command at a reference velocity, shape (n,) [N m]."""
         return self._certain(dq, self._state.slip_bounds)
 
     def torque_along(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -79,7 +79,7 @@ class FrictionFeedforward:
         if self._linear is None:
             least = along * self._model.torque(dq)
         else:
-            # In each coefficient and each element's state the torque is least at a corner.
+            # The torque is monotonic in each coefficient and state, so its minimum is at a corner.
             least = np.minimum(
                 *(
                     along[..., None, :] * self._coefficients * terms - self._left * np.abs(terms)
@@ -94,9 +94,9 @@ class TermModel:
     """
     The torque terms of a described arm under given settings.
 
-    Two arms are kept: the true one (payload, true gravity vector), and the one the receiver
-    compensates, when it compensates any: FCI's gravity is fixed at (0, 0, -9.81) in the base
-    frame, and it knows of no payload but the one it was told of.
+    There are two models: the true arm (payload, true gravity vector), and the arm whose gravity
+    the receiver compensates, if any. FCI assumes gravity (0, 0, -9.81) in the base frame and the
+    payload set in Desk or by setLoad.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class TermModel:
         Return the part of `gravity` = g(q) that the target does not add itself, shape (n,) [N m].
 
         Exactly zero for a target that compensates gravity, unless the base is inclined or the
-        payload is unknown to it.
+        target does not know the payload.
         """
         if not self.adds_gravity:
             return gravity
@@ -153,7 +153,7 @@ class TermModel:
         return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq)
 
     def follow(self, stamp: float, q: Array) -> None:
-        """Take the measured position q [rad] at a stamp [s]: friction depends on the way."""
+        """Take the measured position q [rad] at a stamp [s], for friction with memory."""
         if self._commands_friction and self._friction is not None:
             self._friction.follow(stamp, q)
 

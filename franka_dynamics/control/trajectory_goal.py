@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A goal for a trajectory controller -> the motion it asks for, with feedforward torques.
+A goal for a trajectory controller -> its motion with feedforward torques.
 
 The rules are those of references (`planning.plan`), the torques those of
 `ControlLaw.trajectory_efforts`. The error codes are those of control_msgs/FollowJointTrajectory.
@@ -53,11 +53,11 @@ def fill(
     current: ReferencePoint | None = None,
 ) -> FilledGoal:
     """
-    Return the motion that a goal asks for, with torques.
+    Return a goal's motion with torques.
 
-    Positions and velocities without accelerations get accelerations that are continuous, so that
-    M ddq is fed forward; positions alone become a spline. One point at time zero is taken where
-    the arm already is.
+    Positions and velocities without accelerations get accelerations that are continuous, so that M
+    ddq is fed forward; positions alone become a spline. One point at time zero is accepted if the
+    arm is already there.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ def fill(
     law : ControlLaw
         Whose arm, limits and terms count.
     stamp : float
-        Of the latest joint state [s].
+        Stamp of the latest joint state [s].
     q : ndarray, shape (n,)
-        Where the arm is.
+        Measured positions [rad or m].
     current : ReferencePoint, optional
-        What is desired when the goal starts, if a motion is under way; the arm at rest otherwise.
+        The desired state when the goal starts, if a motion is under way; else the arm at rest.
 
     Raises
     ------
@@ -91,9 +91,9 @@ def fill(
     return FilledGoal(*with_torques(planned, law.trajectory_efforts), start)
 
 
-# A rest is at least this much later than the end of the motion before it [s].
+# Shortest time between the end of the motion and the added point at rest [s].
 _SHORTEST_REST_S = 0.001
-_NO_ACCELERATION = 1e-6  # rad/s^2: what rounding leaves of zero
+_NO_ACCELERATION = 1e-6  # rad/s^2, tolerance for zero
 
 
 def with_torques(
@@ -102,9 +102,9 @@ def with_torques(
     """
     Return a motion for joint_trajectory_controller, and the torque at each point, (k, n) [N m].
 
-    That controller repeats the last point for as long as nothing else comes, its effort included.
-    A motion that ends in a deceleration, as MoveIt's plans do, would leave the arm pushed by
-    M ddq for ever; it gets one more point, at rest where it ends, so much later as the change of
+    The controller repeats the last point, effort included, until another goal comes. A motion that
+    ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on the arm for
+    ever; it gets one more point at rest at the same position, after the time that the change of
     torque takes at MOST_RATE.
 
     Parameters
@@ -136,9 +136,9 @@ def _rest_here(
     point: ReferencePoint, description: ArmDescription, stamp: float, q: Array
 ) -> Trajectory:
     """
-    Return the motion of a goal that is one point at time zero: to stay where the arm is.
+    Return the motion of a goal with one point at time zero: the arm stays where it is.
 
-    MoveIt's time parametrisation makes such a plan where start and goal are the same.
+    MoveIt's time parametrisation makes such a plan if start and goal are equal.
     """
     away = np.abs(point.q - q)
     joint = int(away.argmax())

@@ -203,12 +203,13 @@ def torque_regressor(
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
     """Fill the bodies' columns of one block: `out` is (N, n, >= 10 n) and zero."""
     count = len(q)
-    # Behind a row that is a twist in the parent: the same twist in the body.
+    # Transposed Ad^-1: a row vector of a twist in the parent's frame times it is the twist in the
+    # body's frame.
     seen = np.swapaxes(adjoint_inverse(tree.transforms(q)), -1, -2)
-    # A base that accelerates upwards feels like gravity.
+    # Gravity enters as an upward acceleration of the base.
     up = np.broadcast_to(np.concatenate((-gravity, np.zeros(3))), (count, 1, 6))
-    # Of each body, in its frame: the joints that move it and their unit twists, its own twist
-    # and acceleration; of the base last, where BASE finds it.
+    # For each body, in its frame: the joints that move it and their unit twists, its twist and its
+    # acceleration. The base comes last, at index BASE = -1.
     joints: list[list[int]] = [[] for _ in range(tree.n + 1)]
     carried = [np.zeros((count, 0, 6))] * (tree.n + 1)
     velocity = [np.zeros((count, 1, 6))] * (tree.n + 1)
@@ -227,7 +228,7 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
             + bracket(velocity[i], rate)
         )
         wrench = wrench_matrix(velocity[i][:, 0], acceleration[i][:, 0])
-        # A joint that moves body i feels the body's wrench by virtual work.
+        # By virtual work each joint that moves body i carries the body's wrench.
         out[:, joints[i], PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrench
 
 
