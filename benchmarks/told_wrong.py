@@ -171,7 +171,7 @@ def run(arm: ArmDescription, case: Case, effort: bool, gains: str) -> Row:
         float(speed[-1].max()),
         command is None,
         controller.mode.value,
-        (controller.conflict or controller.stop_reason or _waits_for(controller))[:160],
+        (controller.fault or controller.stop_reason or _waits_for(controller))[:160],
     )
 
 

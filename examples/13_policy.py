@@ -88,8 +88,8 @@ def follow(arm, way):
             )
             controller.update_monitors(cycle)
             torque = cycle.command
-            if controller.conflict:
-                raise SystemExit(f'{way}: the controller stopped: {controller.conflict}')
+            if controller.fault:
+                raise SystemExit(f'{way}: the controller stopped: {controller.fault}')
         simulated.step(torque)
         rows.append(
             (count * STEP_S, simulated.position, np.zeros(arm.n) if torque is None else torque)

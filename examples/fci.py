@@ -82,8 +82,8 @@ class TorqueLoop:
         """Read states, command nothing; return stamp [s] and position (n,) once all agree."""
         controller = self._controller
         while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
-            if self._stop or controller.conflict:
-                raise SystemExit(f'nothing was commanded: {self._stop or controller.conflict}')
+            if self._stop or controller.fault:
+                raise SystemExit(f'nothing was commanded: {self._stop or controller.fault}')
             self._take(self._robot.read_once())
         stamp, q, _ = controller.latest
         return stamp, q

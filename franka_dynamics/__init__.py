@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .codegen.equations import Equations as Equations
     from .codegen.equations import Parameters as Parameters
     from .codegen.equations import Quantity as Quantity
-    from .control.cycle_result import Cycle as Cycle
+    from .control.cycle_result import CycleResult as CycleResult
     from .control.feedforward import FeedforwardController as FeedforwardController
     from .control.reference import Trajectory as Trajectory
     from .control.settings import Settings as Settings

@@ -24,7 +24,7 @@ class Mode(str, Enum):
     STOPPING = 'stopping'  # the stop sequence is being published
 
 
-class Cycle(NamedTuple):
+class CycleResult(NamedTuple):
     """
     The result of one joint state; arrays of shape (n,) in joint order [N m].
 

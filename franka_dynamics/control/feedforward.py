@@ -17,7 +17,7 @@ import numpy as np
 
 from .braking import Braking, REST_SPEED, resting_torque
 from .control_law import ControlLaw
-from .cycle_result import Counters, Cycle, Mode
+from .cycle_result import Counters, CycleResult, Mode
 from .fault_latch import ClearedBy, FaultLatch
 from .guard import FirstTorque, Guard, GuardLimits
 from .limits import all_finite, CommandOutput, LimitedTorque
@@ -236,7 +236,7 @@ class FeedforwardController:
     @property
     def ready(self) -> bool:
         """Whether a trusted state would be answered with a torque, were this enabled."""
-        return not self.conflict and (
+        return not self.fault and (
             self.output.last is not None or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
 
@@ -249,7 +249,7 @@ class FeedforwardController:
         *,
         effort: Array | None = None,
         age: float | None = None,
-    ) -> Cycle:
+    ) -> CycleResult:
         """
         Take one joint state; return its terms and, where it may be published, the command.
 
@@ -261,7 +261,7 @@ class FeedforwardController:
             effort = None  # hardware without an effort interface is read so
         if effort is not None and not all_finite(effort):
             joint = int(np.flatnonzero(~np.isfinite(effort))[0])
-            return Cycle(
+            return CycleResult(
                 self.reject(
                     Condition.NOT_FINITE,
                     f'{self.description.joint_names[joint]} has a measured '
@@ -274,7 +274,7 @@ class FeedforwardController:
         observation = self.supervisor.observe(stamp, q, dq, arrival, age)
         if not observation.valid:
             self._follow_up(observation)
-            return Cycle(observation, stamp, q, dq, effort)
+            return CycleResult(observation, stamp, q, dq, effort)
         self._latest = (stamp, q, dq)
         terms = self._law.terms
         terms.follow(stamp, q)
@@ -291,17 +291,17 @@ class FeedforwardController:
             if reference is not None and self.mode is Mode.RUNNING:
                 deviation = self._law.astray(q, reference.q)
                 if deviation:
-                    self.inhibit(deviation, ClearedBy.ACKNOWLEDGEMENT)
+                    self.latch_fault(deviation, ClearedBy.ACKNOWLEDGEMENT)
             if self.mode is Mode.RUNNING:
                 wrong = self.guard.judge(None if reference is None else reference.dq)
                 if wrong:
-                    self.inhibit(wrong, ClearedBy.ACKNOWLEDGEMENT)
+                    self.latch_fault(wrong, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
-        return Cycle(
+        return CycleResult(
             observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous, limited
         )
 
-    def update_monitors(self, cycle: Cycle) -> None:
+    def update_monitors(self, cycle: CycleResult) -> None:
         """
         Learn from a cycle what only the next one needs; to be called once its command is out.
 
@@ -323,7 +323,7 @@ class FeedforwardController:
         failure = self.crosscheck.run()
         if failure:
             with lock:
-                self.inhibit(failure, ClearedBy.CONFIGURATION)
+                self.latch_fault(failure, ClearedBy.CONFIGURATION)
 
     def _watch_swings(self, stamp: float) -> None:
         if self._feedback is None:
@@ -331,7 +331,7 @@ class FeedforwardController:
         joint = self._swings.add(stamp, self._feedback)
         self._feedback = None
         if joint is not None:
-            self.inhibit(
+            self.latch_fault(
                 f'{self.description.joint_names[joint]} swings without end under kp and kd; make '
                 'them smaller, or the way to the arm quicker',
                 ClearedBy.ACKNOWLEDGEMENT,
@@ -385,7 +385,7 @@ class FeedforwardController:
     # Whether torques are commanded, and how they are taken back ----------------------------
 
     @property
-    def conflict(self) -> str:
+    def fault(self) -> str:
         """The fault that keeps this silent, or an empty text."""
         return self.faults.reason
 
@@ -471,7 +471,7 @@ class FeedforwardController:
             self.stop_reason += f'; not braked to rest: {reason}'
             self._begin_stop_sequence()
 
-    def inhibit(
+    def latch_fault(
         self,
         reason: str,
         until: ClearedBy,
@@ -574,7 +574,7 @@ class FeedforwardController:
             if not (self.mode is Mode.BRAKING and condition is Condition.TOO_SLOW):
                 self._state_fault(condition, f'{condition.value}: {observation.reason}')
             return self.mode is Mode.BRAKING and observation.valid
-        if self.enabled and not self.conflict:
+        if self.enabled and not self.fault:
             if self.holding:
                 self._begin(self._latest)
             elif self.mode is Mode.SILENT:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cycle_result import Cycle
+from .cycle_result import CycleResult
 from .terms import TermModel
 from ..dynamics.newton_euler import NewtonEulerModel
 
@@ -32,13 +32,13 @@ class RunningCrosscheck:
         self._tolerance = tolerance
         self._period = period
         self._offered_at = -np.inf
-        self._offered: tuple[Cycle, TermModel] | None = None
+        self._offered: tuple[CycleResult, TermModel] | None = None
         self._checked_terms: TermModel | None = None
         self.at_configure = at_configure
         self.largest = 0.0
         self.checks = 0
 
-    def offer(self, cycle: Cycle, terms: TermModel) -> None:
+    def offer(self, cycle: CycleResult, terms: TermModel) -> None:
         """Take a cycle's state and terms to be compared, if a check is due."""
         if self._period > 0.0 and abs(cycle.stamp - self._offered_at) >= self._period:
             self._offered_at = cycle.stamp

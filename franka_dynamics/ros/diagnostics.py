@@ -244,9 +244,9 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _models(self) -> DiagnosticStatus:
         check = self._controller.crosscheck
-        conflict = self._controller.conflict
-        level = ERROR if conflict.startswith('cross-check') else OK
-        message = 'the two models agree' if level is OK else conflict
+        fault = self._controller.fault
+        level = ERROR if fault.startswith('cross-check') else OK
+        message = 'the two models agree' if level is OK else fault
         return self.status(
             'Cross-check',
             level,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..control.cycle_result import Cycle
+from ..control.cycle_result import CycleResult
 from ..control.external_torque import friction_in_effort, TorqueResidual
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import FeedforwardController
@@ -73,7 +73,7 @@ class ExternalWatch:
         # At the latest state: the torque is late, the Jacobian need not be.
         return None if torque is None else self._estimator.estimate(q, torque)
 
-    def residual(self, cycle: Cycle) -> Array | None:
+    def residual(self, cycle: CycleResult) -> Array | None:
         """Return the plain residual, shape (n,) [N m], where there is an acceleration."""
         if cycle.effort is None:
             return None

@@ -21,7 +21,7 @@ from .rivals import CommandWatch, publisher_names
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from .trajectories import read_trajectory, reference_of
-from ..control.cycle_result import Cycle, Durations, Mode
+from ..control.cycle_result import CycleResult, Durations, Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
@@ -204,10 +204,10 @@ class FeedforwardCycle:
 
     def _stop_for_another(self, reason: str, topic: str) -> None:
         """Stop because another node publishes on one of the topics, and name the candidates."""
-        if not self.controller.conflict:
+        if not self.controller.fault:
             names = ', '.join(publisher_names(self._node, topic))
             with self._lock:
-                self.controller.inhibit(
+                self.controller.latch_fault(
                     f'{reason} (publishers listed: {names})', ClearedBy.ACTIVATION
                 )
 
@@ -230,14 +230,14 @@ class FeedforwardCycle:
             else time.time()
         )
 
-    def _after_cycle(self, cycle: Cycle, reading: JointReading) -> None:
+    def _after_cycle(self, cycle: CycleResult, reading: JointReading) -> None:
         """Do the work that can wait until the command is published."""
         with self._lock:
             self.controller.update_monitors(cycle)
         self._publish_terms(cycle, reading)
         self.note_state()
 
-    def _publish_terms(self, cycle: Cycle, reading: JointReading) -> None:
+    def _publish_terms(self, cycle: CycleResult, reading: JointReading) -> None:
         if cycle.command is not None and self._feedforward_publisher.get_subscription_count() > 0:
             self._feedforward_publisher.publish(
                 effort_message(

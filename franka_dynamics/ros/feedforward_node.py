@@ -270,7 +270,7 @@ class FeedforwardNode(LifecycleNode):
             answer.success, answer.message = False, 'the node is not configured'
             return answer
         with self._lock:
-            fault = self.controller.conflict
+            fault = self.controller.fault
             answer.success, answer.message = self.controller.clear_fault()
         if fault:
             self.get_logger().info(f'~/clear_fault: {answer.message}')
@@ -280,7 +280,7 @@ class FeedforwardNode(LifecycleNode):
         """Stop an arm whose description is no longer the one the model was made from."""
         if self._model is not None and message.data != self._model.urdf:
             with self._lock:
-                self.controller.inhibit(
+                self.controller.latch_fault(
                     'robot_description has changed since this node was configured from it; clean '
                     'it up and configure it again',
                     ClearedBy.CONFIGURATION,

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from .external_watch import ExternalWatch
 from .messages import effort_message
 from .qos import PUBLISHER_QOS
-from ..control.cycle_result import Cycle
+from ..control.cycle_result import CycleResult
 from ..control.feedforward import FeedforwardController
 from ..dynamics.model import frame_index
 from ..errors import shortened
@@ -68,7 +68,7 @@ class TermPublishers:
         self._square = [f'{row}/{column}' for row in self._names for column in self._names]
         self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         self._wrench_names = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
-        terms: dict[str, tuple[type, Callable[[Cycle, Time], Any]]] = {
+        terms: dict[str, tuple[type, Callable[[CycleResult, Time], Any]]] = {
             'gravity': (JointState, lambda cycle, stamp: self._effort(stamp, cycle.gravity)),
             'coriolis': (JointState, lambda cycle, stamp: self._effort(stamp, cycle.coriolis)),
             'inertia_torque': (
@@ -98,7 +98,7 @@ class TermPublishers:
             for name, (kind, make) in terms.items()
         ]
         self._node = node
-        self._subscribed: list[tuple[Any, Callable[[Cycle, Time], Any]]] = []
+        self._subscribed: list[tuple[Any, Callable[[CycleResult, Time], Any]]] = []
         self._given_up: set[str] = set()  # topics whose terms could not be computed
 
     def refresh(self) -> None:
@@ -114,7 +114,7 @@ class TermPublishers:
         """Whether any topic has a subscriber."""
         return bool(self._subscribed)
 
-    def publish(self, cycle: Cycle, stamp: Time) -> None:
+    def publish(self, cycle: CycleResult, stamp: Time) -> None:
         """
         Publish the subscribed terms with the stamp of their joint state.
 
@@ -146,7 +146,7 @@ class TermPublishers:
             None if torque is None else effort_message(stamp, self._names, torque, self.base_frame)
         )
 
-    def _wrench(self, cycle: Cycle, stamp: Time) -> WrenchStamped | None:
+    def _wrench(self, cycle: CycleResult, stamp: Time) -> WrenchStamped | None:
         estimate = self._external.wrench(cycle.q)
         if estimate is None:
             return None
@@ -157,30 +157,30 @@ class TermPublishers:
         torque.x, torque.y, torque.z = estimate.wrench[3:].tolist()
         return message
 
-    def _wrench_covariance(self, cycle: Cycle, stamp: Time) -> JointState | None:
+    def _wrench_covariance(self, cycle: CycleResult, stamp: Time) -> JointState | None:
         estimate = self._external.wrench(cycle.q)
         if estimate is None:
             return None
         return effort_message(stamp, self._wrench_names, estimate.covariance, self.base_frame)
 
-    def _mass_matrix(self, cycle: Cycle, stamp: Time) -> JointState:
+    def _mass_matrix(self, cycle: CycleResult, stamp: Time) -> JointState:
         return effort_message(
             stamp, self._square, self._controller.terms.true.mass_matrix(cycle.q)
         )
 
-    def _coriolis_matrix(self, cycle: Cycle, stamp: Time) -> JointState:
+    def _coriolis_matrix(self, cycle: CycleResult, stamp: Time) -> JointState:
         return effort_message(
             stamp, self._square, self._controller.terms.true.coriolis_matrix(cycle.q, cycle.dq)
         )
 
-    def _jacobian(self, cycle: Cycle, stamp: Time) -> JointState:
+    def _jacobian(self, cycle: CycleResult, stamp: Time) -> JointState:
         return effort_message(
             stamp,
             self._twist,
             self._controller.terms.true.jacobian(cycle.q, self._frame, self._reference_frame),
         )
 
-    def _pose(self, cycle: Cycle, stamp: Time) -> PoseStamped:
+    def _pose(self, cycle: CycleResult, stamp: Time) -> PoseStamped:
         pose = self._controller.terms.true.frames(cycle.q)[self._frame_index]
         values = pin.SE3ToXYZQUAT(pin.SE3(pose))
         message = PoseStamped()

@@ -86,7 +86,7 @@ def test_gravity_added_twice_ends_in_a_stop_before_the_arm_rises():
     for _ in range(1000):
         loop.run(1e-3)
         fastest = max(fastest, float(np.abs(loop.arm.data.qvel).max()))
-    assert 'fer_joint' in loop.controller.conflict
+    assert 'fer_joint' in loop.controller.fault
     assert loop.controller.holding
     np.testing.assert_allclose(loop.command, np.zeros(7), rtol=0, atol=0.1)
     # Twice the weight for the 20 ms of a verdict, at up to 100 rad/s^2 of the light wrist.
@@ -121,9 +121,9 @@ def test_gains_back_on_after_hand_guiding_do_not_spring_back():
 def test_a_conflict_is_cleared_only_by_what_it_is_about(until, by_settings, by_activation):
     def conflict_after(change):
         controller = FeedforwardController(FER, MUJOCO)
-        controller.inhibit('a reason', until, touched_by=frozenset({'terms.gravity'}))
+        controller.latch_fault('a reason', until, touched_by=frozenset({'terms.gravity'}))
         change(controller)
-        return controller.conflict
+        return controller.fault
 
     touched = replace(MUJOCO, terms=Terms(gravity=False))
     assert (conflict_after(lambda c: c.apply(touched)) == '') == by_settings

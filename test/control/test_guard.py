@@ -73,7 +73,7 @@ def test_what_is_told_wrong_while_commanding_is_braked_and_held(arm, gains, wron
     assert loop.controller.mode is Mode.RUNNING
     loop.controller.apply(replace(settings, **wrong))
     loop.run(1.0)
-    assert 'more than its motion needs' in loop.controller.conflict
+    assert 'more than its motion needs' in loop.controller.fault
     assert loop.controller.holding
     assert loop.fastest < MEASURED_MOST
     assert np.abs(loop.arm.data.qvel).max() < 0.02
@@ -145,7 +145,7 @@ def test_an_effort_that_is_no_measurement_stops_nothing(effort, monkeypatch):
     moving(loop)
     loop.run(1.5)
     assert loop.controller.mode is Mode.RUNNING
-    assert loop.controller.conflict == ''
+    assert loop.controller.fault == ''
     assert not loop.controller.guard.measured
 
 
@@ -174,7 +174,7 @@ def picked_up(mass, told, grasped, lifted=True):
 @pytest.mark.parametrize('mass', [1.0, 2.0])
 def test_a_load_that_is_told_before_it_is_taken_stops_nothing(mass):
     loop = picked_up(mass, told=1.0, grasped=1.3)
-    assert loop.controller.conflict == ''
+    assert loop.controller.fault == ''
     assert loop.controller.mode is Mode.RUNNING
     assert loop.fastest < 0.6
 
@@ -191,7 +191,7 @@ def test_a_load_that_is_told_of_and_not_taken_within_the_time_stops_the_arm():
     loop = Loop(settings, friction=True, controller={'guard': limits}).run(1.2)
     loop.controller.apply(replace(settings, payload=payload(2.0)))
     loop.run(0.45)
-    assert loop.controller.conflict == ''
+    assert loop.controller.fault == ''
     loop.run(0.5)
     assert loop.controller.holding
     assert loop.fastest < MEASURED_MOST

@@ -149,7 +149,7 @@ def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     follow_request(loop.controller, far_away(FER.home))
     loop.run(2.0)
-    assert 'fer_joint2 is 0.2' in loop.controller.conflict
+    assert 'fer_joint2 is 0.2' in loop.controller.fault
     assert loop.controller.holding
     # 20 N m/rad over 0.2 rad, 6 N m s/rad against 1.5 rad/s and M ddq, instead of 87 N m.
     assert np.abs(loop.published - GRAVITY).max() < 20.0
@@ -168,7 +168,7 @@ def test_the_flange_may_be_watched_as_well():
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     follow_request(loop.controller, far_away(FER.home))
     loop.run(1.0)
-    assert 'the flange is 0.02' in loop.controller.conflict
+    assert 'the flange is 0.02' in loop.controller.fault
 
 
 GOAL = FER.home + [0, 1.0, 0, 0, 0, 0, 0]
@@ -246,7 +246,7 @@ def test_a_fault_of_the_sensors_is_latched_until_acknowledged(q, condition):
     controller = running()
     feed(controller, 0.03, 1, q)
     feed(controller, 0.04, 200)
-    assert controller.conflict.startswith(condition.value)
+    assert controller.fault.startswith(condition.value)
     assert controller.mode is Mode.SILENT
     assert controller.clear_fault()[0]
     feed(controller, 0.5, 100)
@@ -260,7 +260,7 @@ def test_a_stream_that_breaks_again_and_again_is_latched():
         assert controller.mode is Mode.RUNNING
         assert controller.faults.restarts == k
     feed(controller, 5.0, 200)
-    assert 'stopped 4 times within 60 s, the last time because stale' in controller.conflict
+    assert 'stopped 4 times within 60 s, the last time because stale' in controller.fault
     feed(controller, 5.2, 500)
     assert controller.mode is Mode.SILENT
 
@@ -306,7 +306,7 @@ def test_velocity_without_motion_is_found_while_torque_is_small():
         cycle = controller.cycle(10.3 + 1e-3 * k, FER.home, np.full(7, 4.3), 0.3 + 1e-3 * k)
         if cycle.command is not None:
             largest = max(largest, float(np.abs(cycle.command).max()))
-    assert controller.conflict
+    assert controller.fault
     # Ten states at 1000 N m/s; 21.5 N m were commanded for ever without this.
     assert largest <= 11.0
 
@@ -316,7 +316,7 @@ def test_states_of_two_arms_that_alternate_are_told_apart():
     for k in range(40):
         q = FER.home + (4.5e-3 if k % 2 else -4.5e-3)
         controller.cycle(10.03 + 1e-3 * k, q, np.zeros(7), 0.03 + 1e-3 * k)
-    assert 'more than one publisher seems to send' in controller.conflict
+    assert 'more than one publisher seems to send' in controller.fault
 
 
 # Braking. -------------------------------------------------------------------------------------

@@ -87,14 +87,14 @@ def test_what_swings_without_end_is_stopped_before_it_runs_away(kp, kd, delay, m
 
     loop.arm.step = late
     loop.run(1.0, watch)
-    assert loop.controller.conflict
+    assert loop.controller.fault
     assert 'not braked to rest' not in loop.controller.stop_reason
     assert fastest < most
 
 
 def test_gentle_gains_and_a_push_are_no_swing():
     loop = Loop(replace(MUJOCO, kp=KP, kd=KD), push=Push((10.0, 0.0, 0.0), 0.3, 0.05)).run(2.0)
-    assert not loop.controller.conflict
+    assert not loop.controller.fault
     assert loop.controller.mode is Mode.RUNNING
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.cycle_result import Cycle
+from franka_dynamics.control.cycle_result import CycleResult
 from franka_dynamics.control.running_crosscheck import RunningCrosscheck
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
@@ -25,7 +25,9 @@ def check_at(check, terms, k, error=0.0):
     rng = np.random.default_rng(k)
     dq = rng.uniform(-1, 1, 7)
     gravity = terms.gravity(FER.home) + error
-    cycle = Cycle(None, 10.0 + 1e-3 * k, FER.home, dq, None, gravity, terms.coriolis(FER.home, dq))
+    cycle = CycleResult(
+        None, 10.0 + 1e-3 * k, FER.home, dq, None, gravity, terms.coriolis(FER.home, dq)
+    )
     check.offer(cycle, terms)
     return check.run()
 

@@ -68,7 +68,7 @@ def test_silence_is_the_reason_until_states_come_again(controller):
     ],
 )
 def test_a_fault_names_what_clears_it_and_that_does(controller, until, way, clear):
-    controller.inhibit('too heavy', until, touched_by=frozenset({'payload'}))
+    controller.latch_fault('too heavy', until, touched_by=frozenset({'payload'}))
     status = controller.status()
     assert (status.reason, status.cleared_by, status.faulty) == ('too heavy', way, True)
     clear(controller)
@@ -79,7 +79,7 @@ def test_a_refused_reference_is_refused_by_the_status(controller):
     from franka_dynamics.control.planning import follow_request, TrajectoryRequest
     from franka_dynamics.errors import ReferenceRefusedError
 
-    controller.inhibit('too heavy', ClearedBy.CONFIGURATION)
+    controller.latch_fault('too heavy', ClearedBy.CONFIGURATION)
     request = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
     with pytest.raises(ReferenceRefusedError, match='too heavy; to command again: clean the nod'):
         follow_request(controller, request)

@@ -165,14 +165,14 @@ def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(mon
         node.trigger_activate()
         node.command()
         node.run_beside()
-        assert node.controller.conflict.startswith('cross-check: the running model')
+        assert node.controller.fault.startswith('cross-check: the running model')
         assert node.controller.mode is Mode.STOPPING
         assert not node.controller.clear_fault()[0]
         node.trigger_deactivate()
         assert_stopped_in_steps(node.published)
         node.trigger_cleanup()
         node.trigger_configure()
-        assert not node.controller.conflict
+        assert not node.controller.fault
     finally:
         node.destroy_node()
         context.try_shutdown()

@@ -51,7 +51,7 @@ def test_a_change_is_told_within_a_tenth_of_a_second(published):
     'change',
     [
         lambda controller: setattr(controller, 'mode', Mode.STOPPING),
-        lambda controller: controller.inhibit('another commands', ClearedBy.ACTIVATION),
+        lambda controller: controller.latch_fault('another commands', ClearedBy.ACTIVATION),
         lambda controller: controller.supervisor.reject(Condition.STALE, 'silent'),
     ],
 )
