@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +40,7 @@ from ..dynamics.regressor import (
 )
 from ..errors import BaseParameterError
 from ..typing import Array
+from ..urdf.source import described
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for these three hold for every direction of gravity: an arm mounted at any tilt.
@@ -294,7 +296,7 @@ class BaseParameters:
 
 
 def base_parameters(
-    description: ArmDescription | BodyTree,
+    description: ArmDescription | BodyTree | str | Path,
     gravity: ArrayLike = GRAVITY,
     *,
     rotor_inertia: bool | None = None,
@@ -304,9 +306,9 @@ def base_parameters(
 
     Parameters
     ----------
-    description : ArmDescription or BodyTree
-        A serial arm of revolute and prismatic joints, in either DH convention, its base as it is;
-        or a tree, such as a torso with two arms. The parameters stay in the description's own
+    description : ArmDescription, BodyTree, str or Path
+        A serial arm of revolute and prismatic joints, in either DH convention, its base as it is,
+        or its name or file; or a tree, such as a torso with two arms. The parameters stay in the description's own
         link frames; in the standard convention, whose joints do not turn about their link's own
         z, others of them go than the paper's.
     gravity : array_like, shape (3,) or (k, 3)
@@ -326,6 +328,8 @@ def base_parameters(
         If gravity has another shape or is not finite.
 
     """
+    if not isinstance(description, BodyTree):
+        description = described(description)
     vectors = gravity_vectors(gravity)
     vectors.setflags(write=False)
     rotors = parameter_vector(description, rotor_inertia=True)[PER_LINK * description.n :]

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ from ..dynamics.regressor import PER_LINK
 from ..errors import BaseParameterError
 from ..spatial import cos_sin
 from ..typing import Array
+from ..urdf.source import described
 
 # Random states of the joints before; motions of a joint at each; positions and rates up to this.
 _STATES, _MOTIONS, _REACH = 20, 2, 2.0
@@ -118,7 +120,10 @@ class Idle(NamedTuple):
 
 
 def direct_base_parameters(
-    arm: ArmDescription, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
+    arm: ArmDescription | str | Path,
+    gravity: ArrayLike = GRAVITY,
+    *,
+    rotor_inertia: bool | None = None,
 ) -> BaseParameters:
     """
     Return the base parameters of an arm by the direct method.
@@ -128,8 +133,8 @@ def direct_base_parameters(
 
     Parameters
     ----------
-    arm : ArmDescription
-        In modified rows, which are the paper's.
+    arm : ArmDescription, str or Path
+        In modified rows, which are the paper's; or its shipped name, or its file's.
     gravity : array_like, shape (3,) or (k, 3)
         As in `base_parameters`.
     rotor_inertia : bool, optional
@@ -146,6 +151,7 @@ def direct_base_parameters(
         If the arm has standard rows, or gravity has another shape or is not finite.
 
     """
+    arm = described(arm)
     steps, gap = idle_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     columns, found = cascade(arm, rows_of(arm), steps)
     matrix = found.astype(float)

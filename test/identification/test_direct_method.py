@@ -192,3 +192,8 @@ def test_lengths_in_millimetres_keep_the_base_parameters():
     )
     small = direct_base_parameters(replace(arm, joints=joints))
     assert small.columns == direct_base_parameters(arm).columns
+
+
+def test_a_name_is_taken_for_the_arm():
+    for determine in (base_parameters, direct_base_parameters):
+        np.testing.assert_array_equal(determine('fer').values(), determine(load('fer')).values())
