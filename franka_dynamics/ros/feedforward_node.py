@@ -20,8 +20,8 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from .configured_arm import ConfiguredArm
 from .controller_unloading import require_messages, unload
-from .feedforward_cycle import FeedforwardCycle
 from .messages import with_number
 from .model_source import make_controller, resolve_model, ResolvedModel
 from .node_process import run_lifecycle_node
@@ -81,26 +81,26 @@ class FeedforwardNode(LifecycleNode):
         )
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._model: ResolvedModel | None = None
-        self._cycle: FeedforwardCycle | None = None
+        self._arm: ConfiguredArm | None = None
         self._configured_with: dict[str, Any] = {}
         self._subscriptions_of_activation: list[Any] = []
 
     @property
-    def cycle(self) -> FeedforwardCycle:
+    def arm(self) -> ConfiguredArm:
         """What serves the arm; there is one from configure to cleanup."""
-        assert self._cycle is not None, 'only called between configure and cleanup'
-        return self._cycle
+        assert self._arm is not None, 'only called between configure and cleanup'
+        return self._arm
 
     @property
     def controller(self) -> FeedforwardController:
         """The controller; there is one from configure to cleanup."""
-        return self.cycle.controller
+        return self.arm.controller
 
     def _is_of_cycle(self, entity: Any) -> bool:
         return entity.callback_group is self._cycle_group
 
     def _is_enabled(self) -> bool:
-        return self._cycle is not None and self.controller.enabled
+        return self._arm is not None and self.controller.enabled
 
     # Lifecycle ---------------------------------------------------------------------------------
 
@@ -124,20 +124,20 @@ class FeedforwardNode(LifecycleNode):
             require_messages()
         model = self._model = resolve_model(self, parameters, self.should_stop)
         controller = make_controller(self, parameters, model)
-        cycle = FeedforwardCycle(self, controller, parameters, self._lock)
+        arm = ConfiguredArm(self, controller, parameters, self._lock)
         self._configured_with = values(self, specs(NODE_NAME))
         # Set last: other callbacks take it as the sign that configuration is complete.
-        self._cycle = cycle
+        self._arm = arm
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Refuse if somebody else commands; otherwise listen to the arm."""
         # None after a configuration that was refused here before.
-        if self._cycle is None or self._configured_with != values(self, specs(NODE_NAME)):
+        if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
         seconds = self.get_parameter('listen_before_activation').value
-        self.refusal = self.cycle.command_watch.listen(seconds)
+        self.refusal = self.arm.command_watch.listen(seconds)
         if self.refusal:
             self.get_logger().error(f'not activated: {self.refusal}')
             return TransitionCallbackReturn.FAILURE
@@ -153,7 +153,7 @@ class FeedforwardNode(LifecycleNode):
             self.create_subscription(
                 JointState,
                 'joint_states',
-                with_number(self.cycle.on_joint_state),
+                with_number(self.arm.on_joint_state),
                 STATE_QOS,
                 raw=True,
                 callback_group=self._cycle_group,
@@ -162,7 +162,7 @@ class FeedforwardNode(LifecycleNode):
             self.create_subscription(
                 JointTrajectory,
                 '~/reference',
-                self.cycle.on_reference,
+                self.arm.on_reference,
                 REFERENCE_QOS,
                 raw=True,
             ),
@@ -176,7 +176,7 @@ class FeedforwardNode(LifecycleNode):
                     DESCRIPTION_QOS,
                 )
             )
-        self.cycle.begin(self._subscriptions_of_activation[0].topic_name)
+        self.arm.begin(self._subscriptions_of_activation[0].topic_name)
         self.wake()
 
     def wake(self) -> None:
@@ -228,45 +228,45 @@ class FeedforwardNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def _end_activation(self, reason: str) -> None:
-        if self._cycle is None:
+        if self._arm is None:
             return
         with self._lock:
             self.controller.disable(reason, brake=self.spin_cycles is not None)
-        self.cycle.note_state()
+        self.arm.note_state()
         give_up = time.monotonic() + _LONGEST_BRAKING_S
         while self.controller.mode is Mode.BRAKING and time.monotonic() < give_up:
             if self.spin_cycles is not None:
                 self.spin_cycles(LONGEST_STEP_S)
                 self.run_beside()
         self.calls.call(self._close_activation)
-        self.cycle.wait_until_delivered(_DELIVERY_TIMEOUT)
+        self.arm.wait_until_delivered(_DELIVERY_TIMEOUT)
 
     def _close_activation(self) -> None:
         for subscription in self._subscriptions_of_activation:
             self.destroy_subscription(subscription)
         self._subscriptions_of_activation = []
         self.wake()
-        self.cycle.finish()
+        self.arm.finish()
 
     def _release(self) -> None:
-        if self._cycle is not None:
-            self._cycle.destroy()
-            self._cycle = None
+        if self._arm is not None:
+            self._arm.destroy()
+            self._arm = None
 
     def run_due(self) -> float:
         """Do what is due by the steady clock; return for how long nothing will be [s]."""
-        return self.cycle.run_due() if self._subscriptions_of_activation else _IDLE_S
+        return self.arm.run_due() if self._subscriptions_of_activation else _IDLE_S
 
     def run_beside(self) -> float:
         """Do what takes longer than a cycle may, on the other thread; return as `run_due`."""
         self._live.apply(self._apply_settings)
-        return self.cycle.run_beside() if self._subscriptions_of_activation else _IDLE_S
+        return self.arm.run_beside() if self._subscriptions_of_activation else _IDLE_S
 
     # Services, parameters ----------------------------------------------------------------------
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; what an acknowledgement does not clear stays."""
-        if self._cycle is None:
+        if self._arm is None:
             answer.success, answer.message = False, 'the node is not configured'
             return answer
         with self._lock:
@@ -288,13 +288,13 @@ class FeedforwardNode(LifecycleNode):
 
     def _require_usable(self, merged: dict[str, Any]) -> None:
         settings = settings_from(merged)
-        if self._cycle is not None:
+        if self._arm is not None:
             self.controller.require_usable(settings)
 
     def _apply_settings(self, live: dict[str, Any]) -> None:
-        if self._cycle is None:
+        if self._arm is None:
             return
-        self.cycle.read_clock()
+        self.arm.read_clock()
         law = self.controller.prepare(settings_from(live))
         with self._lock:
             # The interpreter was shared with this thread meanwhile.

@@ -48,13 +48,13 @@ class RecordingNode(FeedforwardNode):
     def on_configure(self, state):
         result = super().on_configure(state)
         if result is TransitionCallbackReturn.SUCCESS:
-            publish = self.cycle.publish_command
+            publish = self.arm.publish_command
 
             def record_and_publish(torque):
                 self.published.append(np.array(torque))
                 publish(torque)
 
-            self.cycle.publish_command = record_and_publish
+            self.arm.publish_command = record_and_publish
         return result
 
     def command(self):
@@ -62,7 +62,7 @@ class RecordingNode(FeedforwardNode):
             for k in range(300):
                 cycle = self.controller.cycle(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
                 if cycle.command is not None:
-                    self.cycle.publish_command(cycle.command)
+                    self.arm.publish_command(cycle.command)
                 self.controller.update_monitors(cycle)
         assert np.abs(self.published[-1]).max() > 1.0
 

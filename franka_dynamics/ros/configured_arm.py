@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The feedforward node's cycle: a joint state in, torques out, then the less urgent work."""
+"""One configured arm of the feedforward node: a joint state in, torques out, then the rest."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REFRESH_PERIOD_S = 0.02
 _MOST_MARK = 64  # characters of a reference's frame id that are reported
 
 
-class FeedforwardCycle:
+class ConfiguredArm:
     """
     Serves one configured arm, from the node's configuration to its release.
 
