@@ -308,9 +308,9 @@ def base_parameters(
     ----------
     description : ArmDescription, BodyTree, str or Path
         A serial arm of revolute and prismatic joints, in either DH convention, its base as it is,
-        or its name or file; or a tree, such as a torso with two arms. The parameters stay in the description's own
-        link frames; in the standard convention, whose joints do not turn about their link's own
-        z, others of them go than the paper's.
+        or its name or file; or a tree, such as a torso with two arms. The parameters stay in the
+        description's own link frames. In the standard convention, whose joints do not turn about
+        their link's own z, others than the paper's are eliminated.
     gravity : array_like, shape (3,) or (k, 3)
         Gravity in the space frame; several vectors ask for what suffices for all of them
         (ANY_GRAVITY: every direction), and NO_GRAVITY for none. Only the direction counts.
