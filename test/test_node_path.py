@@ -73,7 +73,7 @@ for step in range(3):
     message.header.stamp = node.get_clock().now().to_msg()
     message.position = list(map(float, node.controller.description.home))
     message.velocity = [0.0] * 7
-    node.cycle.on_joint_state(bytes(serialize_message(message)))
+    node.arm.on_joint_state(bytes(serialize_message(message)))
 assert node.trigger_shutdown() == TransitionCallbackReturn.SUCCESS
 node.destroy_node()
 rclpy.shutdown()
@@ -84,7 +84,7 @@ print('ran')
 # Every library that an extra or the command line brings.
 ABSENT = (
     'rich mujoco rosbags scipy matplotlib trimesh networkx igl sympy llvmlite cvxpy casadi jax '
-    'torch pandas meshcat viser PIL setuptools pkg_resources pytest distributed pylibfranka'
+    'torch pandas meshcat viser PIL setuptools pkg_resources pytest distributed pylibfranka ruckig'
 ).split()
 
 

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions from positions alone, against scipy's splines and the motion they were taken from."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.joining import begun_at, join
+from franka_dynamics.control.joining import begun_at, join, to_rest
 from franka_dynamics.control.planning import plan, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
 from franka_dynamics.control.smoothing import spline_derivatives, upsample
@@ -156,3 +158,9 @@ def test_points_too_far_apart_are_refused_with_the_limit():
     request = TrajectoryRequest(ARM.joint_names, np.array([0.0, 0.1, 0.2]), positions)
     with pytest.raises(ReferenceRefusedError, match='its limits there are'):
         plan(request, ARM, 5.0, ReferencePoint.at_rest(ARM.home))
+
+
+def test_without_ruckig_a_join_is_refused_with_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'ruckig', None)
+    with pytest.raises(ReferenceRefusedError, match='pip install ruckig'):
+        to_rest(0.0, at(0.0), ARM)
