@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -27,6 +28,7 @@ _SENTENCES = {
     ReceiverState.HOLDING: 'holding the arm until a command comes',
     ReceiverState.STOPPED: 'stopped',
 }
+_KEYS = 'time-outs', 'refused: other publisher', 'refused: wrong size or not finite'
 _USUAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
 
 
@@ -54,6 +56,7 @@ class CommandReceiver:
         self._arm = arm
         self.refused = 0
         self._told: ReceiverState | None = None
+        self._values, self._next = (0, 0, 0), 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = node.create_subscription(
             Float64MultiArray,
@@ -70,35 +73,33 @@ class CommandReceiver:
         return _SENTENCES[self._receiver.state]
 
     def note(self) -> bool:
-        """Publish and log a change of state; return whether there was one."""
-        state = self._receiver.state
-        if state is self._told:
+        """
+        Publish what has changed; return whether the state has.
+
+        Counts alone are published once per second.
+        """
+        receiver, now = self._receiver, time.monotonic()
+        values = receiver.timeouts, receiver.foreign, self.refused
+        changed = receiver.state is not self._told
+        if not changed and (values == self._values or now < self._next):
             return False
-        self._told = state
-        level, log = OK, self._node.get_logger()
-        # rclpy refuses different severities in calls from the same line.
-        if state in _USUAL:
-            log.info(self.sentence)
-        else:
-            level = WARN
-            log.warning(self.sentence)
+        self._told, self._values, self._next = receiver.state, values, now + _LOG_PERIOD_S
         self._publisher.publish(
             DiagnosticStatus(
-                level=level,
+                level=OK if receiver.state in _USUAL else WARN,
                 name=self._node.get_fully_qualified_name(),
                 message=self.sentence,
                 hardware_id=self._arm,
-                values=[
-                    KeyValue(key=key, value=str(value))
-                    for key, value in (
-                        ('time-outs', self._receiver.timeouts),
-                        ('refused: other publisher', self._receiver.foreign),
-                        ('refused: wrong size or not finite', self.refused),
-                    )
-                ],
+                values=[KeyValue(key=key, value=str(one)) for key, one in zip(_KEYS, values)],
             )
         )
-        return True
+        log = self._node.get_logger()
+        # rclpy refuses different severities in calls from the same line.
+        if changed and receiver.state in _USUAL:
+            log.info(self.sentence)
+        elif changed:
+            log.warning(self.sentence)
+        return changed
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
         try:

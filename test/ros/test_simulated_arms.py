@@ -5,7 +5,7 @@
 import signal
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -94,3 +94,32 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
     elapsed, simulated = np.subtract(told[-1], told[0])
     # After a pause of the machine, up to 0.05 s are caught up with.
     assert 1 < simulated / 1e-3 <= rate * (elapsed + 0.05) + 2
+
+
+def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
+    first, second = (probe.create_publisher(Float64MultiArray, COMMAND, 1) for _ in range(2))
+    statuses = probe.collect(DiagnosticStatus, 'simulator/status')
+    states = probe.collect(JointState, 'joint_states')
+    arm = start_arm(gravity_compensation=True, brake_release_after=60.0)
+
+    def sent(torque, publisher, done):
+        publisher.publish(Float64MultiArray(data=[torque] * 7))
+        return done()
+
+    probe.until(lambda: sent(1.0, first, lambda: 'following' in arm.text), 'the first followed')
+    before = len(states)
+    probe.until(lambda: sent(1.0, first, lambda: len(states) > before + 50), 'fifty steps')
+
+    def refused():
+        sent(1.0, first, lambda: None)
+        return sent(10.0, second, lambda: 'a second sender of torques on' in arm.text)
+
+    probe.until(refused, 'the second named')
+    assert 'publishers listed there: ' in arm.text
+    told = len(statuses)
+    probe.until(lambda: refused() and len(statuses) > told, 'its number on ~/status')
+    counts = {value.key: int(value.value) for value in statuses[-1].values}
+    assert counts['refused: other publisher'] > 0
+    # Behind closed brakes the sensors see the first one's torque and the arm's own compensation.
+    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    np.testing.assert_allclose(states[-1].effort, 1.0 + gravity, rtol=0, atol=1e-9)
