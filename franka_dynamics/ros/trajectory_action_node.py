@@ -53,13 +53,6 @@ _MOST_GOALS = 4
 _THREADS = _MOST_GOALS + 3  # further threads: states, the controller's answers, cancelling
 _LOOK_S, _SPIN_S = 0.1, 0.1
 _LAST_WORDS_S = 0.5  # [s] to send the results of goals before the process ends
-_TOLERANCES = (
-    'path_tolerance',
-    'component_path_tolerance',
-    'goal_tolerance',
-    'component_goal_tolerance',
-    'goal_time_tolerance',
-)
 
 
 def action_type() -> Any:
@@ -195,11 +188,9 @@ class TrajectoryActionNode(Node):
                 f'Nobody serves {self._controller_action}; load and activate the '
                 'joint_trajectory_controller, or set controller_action.'
             )
-        passed_on = self._type.Goal(trajectory=self._filled(goal.trajectory, relay))
-        for name in _TOLERANCES:
-            setattr(passed_on, name, getattr(goal, name))
+        goal.trajectory = self._filled(goal.trajectory, relay)
         sent = self._client.send_goal_async(
-            passed_on, lambda message: self._on_feedback(handle, message)
+            goal, lambda message: self._on_feedback(handle, message)
         )
         sent.add_done_callback(lambda future: relay.events.put(('answer', future.result())))
 
