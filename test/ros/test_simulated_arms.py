@@ -100,7 +100,8 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     first, second = (probe.create_publisher(Float64MultiArray, COMMAND, 1) for _ in range(2))
     statuses = probe.collect(DiagnosticStatus, 'simulator/status')
     states = probe.collect(JointState, 'joint_states')
-    arm = start_arm(gravity_compensation=True, brake_release_after=60.0)
+    # A busy machine that sends late is no silent sender.
+    arm = start_arm(gravity_compensation=True, brake_release_after=60.0, command_timeout=10.0)
 
     def sent(torque, publisher, done):
         publisher.publish(Float64MultiArray(data=[torque] * 7))
