@@ -101,7 +101,7 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     statuses = probe.collect(DiagnosticStatus, 'simulator/status')
     states = probe.collect(JointState, 'joint_states')
     # A busy machine that sends late is no silent sender.
-    arm = start_arm(gravity_compensation=True, brake_release_after=60.0, command_timeout=10.0)
+    arm = start_arm(gravity_compensation=True, brake_release_after=0.0, command_timeout=10.0)
 
     def sent(torque, publisher, done):
         publisher.publish(Float64MultiArray(data=[torque] * 7))
@@ -121,6 +121,8 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     probe.until(lambda: refused() and len(statuses) > told, 'its number on ~/status')
     counts = {value.key: int(value.value) for value in statuses[-1].values}
     assert counts['refused: other publisher'] > 0
-    # Behind closed brakes the sensors see the first one's torque and the arm's own compensation.
-    gravity = NewtonEulerModel(FER).gravity(FER.home)
-    np.testing.assert_allclose(states[-1].effort, 1.0 + gravity, rtol=0, atol=1e-9)
+    # Of 1 and 10 N m the sensors see the first one, beside the arm's own compensation of gravity
+    # one step before.
+    last = states[-1]
+    gravity = NewtonEulerModel(FER).gravity(np.array(last.position))
+    np.testing.assert_allclose(last.effort - gravity, 1.0, rtol=0, atol=0.5)
