@@ -56,6 +56,10 @@ class Compare(ArmOptions):
             'them with an effect on torque.',
             'pass' if found.passed else 'MISMATCH',
         )
+        say(
+            'Compared are the joints, rows, flange, rotors, links, limits, friction and gravity; '
+            'not home poses, rated loads, shapes, names and notes.'
+        )
         for one in found.differences[:_SHOWN]:
             say(f'- {one}', style='red' if one.has_effect else 'dim')
         if count > _SHOWN:

@@ -110,9 +110,8 @@ class External(MeasuredTorques, ArmOptions):
         say(
             f'{output}: {len(motion)} samples of {arm.name} ({arm.inertial_set}, hand {arm.hand}, '
             f'payload {self.payload or "none"}); external torque, root mean square '
-            f'{", ".join(f"{value:.2f}" for value in size)} N m, of which '
-            f'{", ".join(f"{value:.2f}" for value in estimator.deviation)} N m are seen where '
-            'nobody touches an arm'
+            f'{", ".join(f"{value:.2f}" for value in size)} N m; where nobody touches such an arm '
+            f'{", ".join(f"{value:.2f}" for value in estimator.deviation)} N m are expected'
         )
         return 0
 

@@ -64,6 +64,7 @@ class Replay(MeasuredTorques):
             guard_parameters,
             guard_sentence,
             plot_torques,
+            possible,
             replay_as_data,
         )
 
@@ -74,7 +75,9 @@ class Replay(MeasuredTorques):
             # All sets of an arm file share the file's friction.
             recording, motion, warnings = self.prepared(arms[0], bar)
             each = bar.track(arms, description='predicting')
-            fits = fit_all(each, motion, gravity=self.gravity)
+            tried = fit_all(each, motion, gravity=self.gravity)
+            mounted = judge_mounted(tried, motion, gravity=self.gravity)
+            fits = possible(tried, mounted)
             best = fits[0].arm
             guarded = replay_guard(
                 best,
@@ -85,16 +88,16 @@ class Replay(MeasuredTorques):
                 gravity=self.gravity,
                 progress=bar.follow('observing torques'),
             )
-        mounted = judge_mounted(fits, motion, gravity=self.gravity)
-        others = alike(fits, motion, mounted)
+        others = alike(fits, motion)
+        every = (*fits, *(one for one in tried if one not in fits))
         say_each(warnings, 'warning')  # before the verdict, which they may make meaningless
-        self._print(recording, motion, fits, others, mounted)
+        self._print(recording, motion, every, others, mounted)
         say(guard_sentence(guarded, recording.joint_names))
         if self.learn is not None:
             write_text(self.learn, guard_parameters(guarded, recording.source))
             say(f"this arm's bounds: {self.learn}; give them to the node by --params-file")
         if self.json:
-            data = replay_as_data(recording, motion, fits, others, warnings, mounted)
+            data = replay_as_data(recording, motion, every, others, warnings, mounted)
             data['guard'] = {
                 'share': guarded.share,
                 'residual': guarded.residual,
@@ -125,19 +128,20 @@ class Replay(MeasuredTorques):
         self,
         recording: Recording,
         motion: Motion,
-        fits: tuple[Fit, ...],
+        fits: Sequence[Fit],
         others: Sequence[Fit],
         mounted: MountedVerdict,
     ) -> None:
         from ..report.replay import E_IN_WORDS, joint_table, replay_table, verdict
 
         options = motion.options
-        say(verdict(fits[0], others), style='bold')
+        say(verdict(fits[0], others, mounted), style='bold')
         if mounted.sentence:
             say(mounted.sentence)
         named = (fits[0], *others)
         ordered = (*named, *(one for one in fits if one not in named))
-        shown = fits if self.all else ordered[: max(_SHOWN, len(named))]
+        likely = [one for one in ordered if mounted.allows(one.arm.hand)]
+        shown = fits if self.all else likely[:_SHOWN]
         odd = (
             f'{one.arm.inertial_set}: {sentence}'
             for one in shown

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import os
 from pathlib import Path
 import platform
-import resource
+import subprocess
 import sys
 from typing import NamedTuple
 
@@ -45,18 +45,31 @@ class Check(NamedTuple):
     text: str
 
 
+def _realtime_refusal() -> str:
+    """Return why a process of this user may not run under SCHED_FIFO; empty if it may."""
+    # In a process of its own: this one must not wait for anything under SCHED_FIFO.
+    asked = (
+        'import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param('
+        f'{_PRIORITY})); os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))'
+    )
+    found = subprocess.run([sys.executable, '-c', asked], capture_output=True, text=True)
+    return found.stderr.strip().rpartition('\n')[2] if found.returncode else ''
+
+
 def machine_checks(*, simulated: bool) -> Iterator[Check]:
     """Yield the checks that need no ROS; requirements for a simulated arm are lower."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
-    if os.geteuid() == 0 or soft in (-1, resource.RLIM_INFINITY) or soft >= _PRIORITY:
-        yield Check('real-time permission', GOOD, 'SCHED_FIFO is allowed')
+    refused = _realtime_refusal()
+    if not refused:
+        yield Check(
+            'real-time permission', GOOD, f'SCHED_FIFO {_PRIORITY} was given when asked for'
+        )
     else:
         yield Check(
             'real-time permission',
             NOTE if simulated else BAD,
-            f'priority {_PRIORITY} is not allowed (rtprio {soft}): add "@realtime - rtprio '
-            '99" and "@realtime - memlock unlimited" to /etc/security/limits.conf, you to '
-            'the group realtime, and log in anew',
+            f'SCHED_FIFO {_PRIORITY} was refused ({refused}): add "@realtime - rtprio 99" and '
+            '"@realtime - memlock unlimited" to /etc/security/limits.conf, you to the group '
+            'realtime, and log in anew; a container needs --cap-add=sys_nice',
         )
     realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
     yield Check(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,8 @@ from ..identification.options import IdentificationOptions
 from ..options import option
 
 if TYPE_CHECKING:
-    from ..identification.identify import Identification
+    from ..identification.results import Identification
 
-IDENTIFIED = 'identified'
 _CONNECT_S = 20.0
 
 
@@ -49,7 +48,8 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'best published set'
     )
     write_anyway: bool = option(
-        'write the file even if the arm is not better than the best published set',
+        'write the file even if the arm is not better than the best published set, or the '
+        'recordings are not sound',
         default=False,
         rare=True,
     )
@@ -78,8 +78,9 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     def run(self) -> int:
         """Print the figures and write the output files; exit 1 if the result is no better."""
         from ..files import write_text
-        from ..identification.bags import Bag
+        from ..identification.bags import Bag, labels_of
         from ..identification.identify import identify
+        from ..identification.results import IDENTIFIED
         from ..report.identification import identification_as_data
         from ..report.identification_page import identification_page
         from ..report.table import json_text
@@ -106,10 +107,15 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         refused = self._refusal(result)
         # Files are written before anything is printed, because `| head` ends this program.
         if self.output and not refused:
-            write_text(self.output, identified_arm_text(result, self.payload))
+            result.save(self.output, payload=self.payload, anyway=True)
         if self.report:
-            read = {note.bag for note in result.recorded.notes}
-            motions = (bag.motion(result.model) for bag in (*bags, *tests) if bag.path in read)
+            every = [*bags, *tests]
+            used = dict(result.recorded.bags)
+            motions = (
+                (name, bag.motion(result.model))
+                for name, bag in zip(labels_of(every), every)
+                if name in used
+            )
             write_text(self.report, identification_page(result, motions))
         if self.json:
             write_text(self.json, json_text(identification_as_data(result)))
@@ -143,8 +149,13 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
                 f'E on what was left out is above the required {self.require:g} N m; no '
                 'arm file was written.'
             )
-        if result.verdict.better or self.write_anyway:
+        if result.accepted or self.write_anyway:
             return ''
+        if result.verdict.better:
+            return (
+                'The recordings are not sound, as the warnings above say, so no arm file was '
+                'written; --anyway takes them nevertheless.'
+            )
         return (
             'The identified arm is not better than what is published, so no arm file was written; '
             '--write-anyway writes it nevertheless.'
@@ -188,44 +199,3 @@ def _executor(arguments: Identify) -> Iterator[Executor | None]:
         ) from error
     with client:
         yield client.get_executor(pure=False)
-
-
-def identified_arm_text(result: Identification, payload: str | None = None) -> str:
-    """
-    Return the identified arm as the text of an arm file, with its source.
-
-    A declared payload is removed again: the file describes the arm without it.
-    """
-    from ..arm import LinkInertia
-    from ..arm.arm_file_writer import arm_file_text
-    from ..arm.payload import read_payload
-
-    names = [name for name, _ in result.recorded.bags]
-    shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
-    source = f'identified by franka-dynamics from {shown}'
-    notes = (
-        f'E on what was left out {result.arm_score.test.whole:.4f} N m, without friction and '
-        f'offset {result.arm_score.test_rigid.whole:.4f} N m; '
-        f'{"" if result.verdict.better else "NOT "}better than the best published set; '
-        'fitted to all of the data; physically consistent; prior '
-        f'about {result.start.inertial_set} of precision {result.consistent.regularization:g}'
-    )
-    if result.options.scale_unknown:
-        notes += '; N m per A of motor current: ' + ', '.join(
-            f'{value:.4g}' for value in result.effort_scale
-        )
-    suspicions = [
-        f'{name}: {text}'
-        for name, note in zip(names, result.recorded.notes)
-        for text in note.suspicions
-    ]
-    warnings = [*result.contradictions, *result.remarks, *suspicions]
-    if warnings:
-        notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
-    arm = replace(result.arm, inertial_set=IDENTIFIED)
-    if payload is not None:
-        arm = arm.with_payload(LinkInertia.zero() - read_payload(payload))
-        notes += f'; recorded with the payload {payload}, which is not in these numbers'
-    return arm_file_text(
-        arm, title=f'{arm.name}, identified', source=source, notes=notes, friction_source=source
-    )

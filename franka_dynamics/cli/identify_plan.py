@@ -17,6 +17,7 @@ from ._options import file_option, folder_option, gravity_option, new_bag
 from ._recording_options import BagNames
 from ._say import ProgressBar, say, show
 from ..arm import ArmDescription, load
+from ..arm.payload import read_payload
 from ..errors import IdentificationError
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from ..options import option
@@ -194,7 +195,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 
     def _rehearse(self, arm: ArmDescription, found: Excitation, folder: Path) -> int:
         """Play, record and identify; the answer is no unless the simulated arm is predicted."""
-        from .identify_arm import identified_arm_text, published_sets, show_identification
+        from .identify_arm import published_sets, show_identification
         from ..files import write_text
         from ..identification.bags import Bag
         from ..identification.identify import identify
@@ -204,9 +205,12 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         from ..simulation.arm_simulation import SimulationSettings
         from ..simulation.play import play
 
-        truth = load(self.arm, self.inertial_set, hand=_HIDDEN_HAND)
+        truth = load(self.arm, self.inertial_set, hand=_HIDDEN_HAND, repair=self.repair)
+        if self.payload is not None:
+            truth = truth.with_payload(read_payload(self.payload))
         say(f'rehearsal: {_PERIODS} periods on the simulated arm with {_HIDDEN_HAND} ...')
         settings = SimulationSettings(
+            gravity=self.gravity,
             friction=truth.friction is not None,
             effort_noise=_EFFORT_NOISE,
             velocity_noise=_VELOCITY_NOISE,
@@ -223,20 +227,20 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
             f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
             "which is room for the shape of friction and the filter's ends"
         )
-        bare = replace(self, payload=None, arm_prefix='')  # as the simulated arm is
-        start = bare.load_arm()
+        simulated = replace(self, arm_prefix='')  # the names of the simulated arm's joints
+        start = simulated.load_arm()
         bag = Bag(str(folder / 'bag'), start.joint_names)
         with ProgressBar() as bar:
             result = identify(
                 [bag],
                 start,
-                published_sets(bare, start),
+                published_sets(simulated, start),
                 # It is to find the hand that it was not told of.
-                IdentificationOptions(anyway=True),
+                IdentificationOptions(gravity=self.gravity, anyway=True),
                 progress=bar.follow('identifying'),
             )
-        write_text(folder / 'arm.yaml', identified_arm_text(result))
-        page = identification_page(result, [bag.motion(result.model)])
+        result.save(folder / 'arm.yaml', payload=self.payload, anyway=True)
+        page = identification_page(result, [('bag', bag.motion(result.model))])
         write_text(folder / 'report.html', page)
         show_identification(result)
         say(f'arm file: {folder / "arm.yaml"}; page: {folder / "report.html"}')

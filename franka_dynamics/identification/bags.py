@@ -55,11 +55,6 @@ class Bag:
     signal: SignalOptions = field(default_factory=SignalOptions)
     at_once: int = 100_000
 
-    @property
-    def name(self) -> str:
-        """The bag's name, as tables and sentences have it."""
-        return Path(self.path).name
-
     def pieces(self) -> Iterator[tuple[Recording, float]]:
         """Read the bag, piece by piece: `read_pieces`."""
         return read_pieces(
@@ -70,6 +65,34 @@ class Bag:
         """Read the bag, or the first piece of a long one, and prepare it for a model."""
         recording, _ = next(self.pieces())
         return prepare(recording, self.signal, columns=model.friction.columns)
+
+
+def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
+    """
+    Return a name for each source that no other has, as tables and sentences have it.
+
+    A bag's is its folder's, with as many folders above it as tell it from the other bags.
+    """
+    parts = [Path(one.path).parts if isinstance(one, Bag) else () for one in sources]
+    labels: list[str] = []
+    for k, own in enumerate(parts):
+        others = [one for i, one in enumerate(parts) if i != k]
+        depth = next(
+            (d for d in range(1, len(own)) if all(own[-d:] != one[-d:] for one in others)),
+            len(own),
+        )
+        label = str(Path(*own[-depth:])) if own else f'recording {k + 1}'
+        labels.append(label if label not in labels else f'{label} ({k + 1})')
+    return labels
+
+
+def motion_of(source: Bag | Recording | Motion, model: TorqueModel) -> Motion:
+    """Return a source's motion as it is identified from; of a long bag its first piece."""
+    if isinstance(source, Motion):
+        return source
+    if isinstance(source, Recording):
+        return prepare(source, columns=model.friction.columns)
+    return source.motion(model)
 
 
 @dataclass(frozen=True)
@@ -178,7 +201,7 @@ class Summarise:
         wrong = faults(looked_at, self.arm, gravity=options.gravity, torque=options.torque)
         if wrong and not options.anyway:
             raise RecordingError(
-                f'{bag.name}: {wrong[0]}. Correct the recording, or take it --anyway.'
+                f'{Path(bag.path).name}: {wrong[0]}. Correct the recording, or take it --anyway.'
             )
         if not options.torque:
             return wrong

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .prior import Prior
+from .prior import Prior, PRIOR_PRECISION
 from .samples import Part, QRFactors, total
-from .solve import estimate, Noise, WEAKEST_PRIOR
+from .solve import estimate, Noise
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..arm.hand_file import NO_HAND
@@ -116,7 +116,7 @@ class _Fitted(NamedTuple):
 
 def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
     equations = samples.weighted(weights)
-    found = estimate(equations, prior, WEAKEST_PRIOR)
+    found = estimate(equations, prior, PRIOR_PRECISION)
     return _Fitted(samples.squares(found.theta), samples.samples, found.determined(equations))
 
 

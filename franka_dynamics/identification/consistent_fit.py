@@ -20,7 +20,6 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from .solve import Equations
@@ -49,6 +48,7 @@ _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     },
     {'equilibrate_enable': False},
 )
+_NO_FRICTION = 1e-6  # of the prior's deviation: the solver's zero
 _NO_SOLUTION = ('infeasible', 'unbounded')  # and what is nearly so
 
 
@@ -79,7 +79,6 @@ def fit_consistent(
     regularization: float,
     *,
     start: ArmDescription,
-    fitted: NDArray[np.bool_] | None = None,
     friction_deviations: Array | None = None,
 ) -> ConsistentFit:
     """
@@ -95,8 +94,6 @@ def fit_consistent(
         Of the prior; at least 0.01 is applied.
     start : ArmDescription
         The starting set, with the hand that is mounted.
-    fitted : ndarray of bool, shape (f,), optional
-        Which friction parameters are fitted; all by default.
     friction_deviations : ndarray, shape (f,), optional
         Standard deviations of friction, which the arm's friction model then holds.
 
@@ -114,16 +111,15 @@ def fit_consistent(
     applied = max(regularization, _LEAST_REGULARIZATION)
     triangle, effort = equations
     b, f = len(prior.model.base), len(prior.friction_deviations)
-    kept = np.arange(f) if fitted is None else np.flatnonzero(fitted)
     # From the reference, in units of the prior: all of the solver's numbers are of order one.
     root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
-    change, friction = cp.Variable(len(root)), cp.Variable(len(kept))
+    change, friction = cp.Variable(len(root)), cp.Variable(f)
     divergence, constraints = _links(cp, prior, root, change, start)
-    braking = np.flatnonzero(prior.model.friction.braking[kept])
+    braking = np.flatnonzero(prior.model.friction.braking)
     constraints.append(friction[braking] >= 0.0)
     left = (
         triangle[:, :b] @ prior.model.base.matrix @ root @ change
-        + triangle[:, b + kept] * prior.friction_deviations[kept] @ friction
+        + triangle[:, b:] * prior.friction_deviations @ friction
         - (effort - triangle[:, :b] @ prior.center[:b])
     )
     cost = cp.sum_squares(left) + cp.sum_squares(friction) + 2.0 * applied * divergence
@@ -135,9 +131,9 @@ def fit_consistent(
     # The solver's zero may be a small negative number, which no inertia or friction should hold.
     joints = (replace(one, rotor_inertia=max(one.rotor_inertia, 0.0)) for one in arm.joints)
     arm = replace(arm, joints=tuple(joints))
-    rubbing = np.zeros(f)
-    rubbing[kept] = friction.value * prior.friction_deviations[kept]
-    rubbing = np.where(prior.model.friction.braking, np.maximum(rubbing, 0.0), rubbing)
+    told = np.where(np.abs(friction.value) > _NO_FRICTION, friction.value, 0.0)
+    told[braking] = np.maximum(told[braking], 0.0)
+    rubbing = told * prior.friction_deviations
     deviations = np.zeros(f) if friction_deviations is None else friction_deviations
     return ConsistentFit(
         replace(arm, friction=prior.model.friction.model(rubbing, deviations)),

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .prior import Prior
+from .prior import Prior, PRIOR_PRECISION
 from .samples import QRFactors
-from .solve import solve, WEAKEST_PRIOR
+from .solve import solve
 from ..arm import ArmDescription
 from ..errors import IdentificationError, needing
 from ..typing import Array
@@ -36,6 +36,8 @@ _UNTOLD = 1.0
 # at the median of the others'.
 SCALE_NOT_SHOWN = 0.25
 _HELD = 1e-4
+# Scales by which a joint would have made more torque than this times its limit are wrong.
+_MOST_OF_LIMIT = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +138,39 @@ def find_effort_scale(
     return EffortScale(np.asarray(1.0 / per_torque), spread)
 
 
+def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[str, ...]:
+    """
+    Return one sentence for each reason not to believe scales that were found.
+
+    Parameters
+    ----------
+    found : EffortScale
+        The scales.
+    arm : ArmDescription
+        Its joints' names and torque limits.
+    strongest : ndarray, shape (n,)
+        The largest effort of each joint, as recorded.
+
+    """
+    names, said = arm.joint_names, []
+    signs = [name for name, scale in zip(names, found.scale) if scale < 0.0]
+    if 0 < len(signs) < len(names):
+        said.append(
+            f'the scales of {", ".join(signs)} have the other sign than those of other joints: '
+            'motors the other way round, or currents that show no torque'
+        )
+    torque, limit = np.abs(found.scale) * strongest, arm.limit('effort')
+    beyond = np.isfinite(limit) & (limit > 0.0) & (torque > _MOST_OF_LIMIT * limit)
+    said += [
+        f'{names[k]} would have made {torque[k]:.3g} at a limit of {limit[k]:g} N m (N)'
+        for k in np.flatnonzero(beyond)
+    ]
+    untold = [name for name, part in zip(names, found.deviation) if part > SCALE_NOT_SHOWN]
+    if 2 * len(untold) > len(names):
+        said.append(f'the motion does not show the scales of {", ".join(untold)}')
+    return tuple(said)
+
+
 def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Array:
     """
     Return by how much a set's rigid torques are multiplied to fit the efforts best, shape (n,).
@@ -223,6 +258,6 @@ def _residual(factors: QRFactors, prior: Prior, per_torque: Array, weights: Arra
     rows = prior.model.regressor(found[:, :, :b], found[:, :, b : b + k])
     rows = np.swapaxes((weights * per_torque)[:, None] * rows, 0, 1).reshape(-1, rows.shape[-1])
     effort = (weights[:, None] * factors.r_factors[:, :, -2]).ravel()
-    known, center = prior.rows(WEAKEST_PRIOR)
+    known, center = prior.rows(PRIOR_PRECISION)
     theta = solve([(rows, effort), (known, center)]).theta
     return np.concatenate([effort - rows @ theta, center - known @ theta])

@@ -5,10 +5,10 @@ From recorded motions to an arm that predicts its own torques: the whole procedu
 
 Recordings become summaries, one by one, in this process or wherever an executor runs them. Parts
 of them are left out in turn (bags, or stretches of one or two bags), or other recordings are named
-as unseen; each is predicted by a fit that repeats every choice without it (noise, the prior's
-precision, the slip elements, which friction is held), and so are the published sets with friction
-fitted alike. Then everything is fitted once more to all recordings: base parameters with friction,
-and the standard parameters of an arm that can be.
+as unseen; each is predicted by a fit that repeats every choice without it (noise, slip elements),
+and so are the published sets with friction fitted alike. Then everything is fitted once more to
+all recordings: base parameters with friction, and the standard parameters of an arm that
+can be.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .bags import Bag, BagNote, gathered, Summarise
+from .bags import Bag, gathered, labels_of, motion_of, Summarise
 from .checks import (
     about_hands,
     contradictions,
     require_motion,
     slow_joints,
 )
-from .consistent_fit import ConsistentFit, fit_consistent
-from .effort_scale import EffortScale, find_effort_scale, relative_scale
+from .consistent_fit import fit_consistent
+from .effort_scale import doubts, EffortScale, find_effort_scale, relative_scale
+from .explanations import contacts, diagnose, Explanation
 from .options import IdentificationOptions
-from .prior import Prior, prior_misfit, shown_precision, ShownPrecision
+from .prior import Prior, prior_misfit, PRIOR_PRECISION, shown_precision
+from .results import Fit, Identification, PublishedFit, Recorded
 from .samples import (
     filter_inflation,
     Part,
@@ -42,79 +44,29 @@ from .samples import (
     total,
 )
 from .solve import (
-    cross_validate,
-    CrossValidation,
-    determined_friction,
     Estimate,
     estimate,
     find_noise,
     friction_alone,
+    left_out_error,
     Noise,
-    REGULARIZATIONS,
-    WEAKEST_PRIOR,
     without_prior,
 )
 from .torque_model import TorqueModel
-from .verdict import errors_of, judge, PartScore, Score, Verdict
+from .verdict import judge, PartScore, Score
 from ..arm import ArmDescription
-from ..errors import IdentificationError
-from ..recordings.preprocessing import Motion, SignalOptions
+from ..errors import IdentificationError, RecordingError
+from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
+from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
 # A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
 NOT_SHOWN = 0.5
 # Other slip elements than the usual ones must predict better by more than this part.
 _CLEARLY = 0.01
+_MOST_READ_AGAIN = 5  # recordings in which contacts are looked for
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, eq=False)
-class PublishedFit:
-    """A published set with its friction; its rigid torques count `base_scale` times, (n,)."""
-
-    name: str
-    theta: Array
-    base_scale: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """
-    Everything that one set of samples yields.
-
-    Attributes
-    ----------
-    prior : Prior
-        The prior.
-    noise : Noise
-        Of the joints.
-    validation : CrossValidation or None
-        How the regularization was chosen; None if it was given.
-    base : Estimate
-        Base parameters and friction under the prior.
-    fitted : ndarray of bool, shape (f,)
-        Which friction parameters the samples determine; the others are zero.
-    consistent : ConsistentFit
-        The arm that can be.
-    published : tuple of PublishedFit
-        The starting set, then the published ones, with friction fitted alike.
-    scale : EffortScale
-        By which recorded efforts become torques [N m per unit].
-    precision : ShownPrecision
-        How good the samples show the starting set to be, at least; deviations rest on it.
-
-    """
-
-    prior: Prior
-    noise: Noise
-    validation: CrossValidation | None
-    base: Estimate
-    fitted: NDArray[np.bool_]
-    consistent: ConsistentFit
-    published: tuple[PublishedFit, ...]
-    scale: EffortScale
-    precision: ShownPrecision
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +76,7 @@ class _Trial:
     prior: Prior
     noise: Noise
     parts: list[QRFactors]
-    validation: CrossValidation
+    error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +89,7 @@ class Problem:
     options: IdentificationOptions
     inflation: Array
     strongest: Array
+    unit: Unit
 
     @property
     def choices(self) -> list[TorqueModel]:
@@ -171,15 +124,14 @@ class Problem:
         split = [self.of(model, part.factors, scale) for part in given]
         prior = self.prior(model, scale)
         noise = find_noise(total(split), prior, self.inflation)
-        asked = self.options.regularization
-        tried = REGULARIZATIONS if asked is None else (asked,)
-        return _Trial(prior, noise, split, cross_validate(split, noise, prior, tried))
+        error = left_out_error(split, noise, prior, self.options.regularization)
+        return _Trial(prior, noise, split, error)
 
     def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
         """Return the usual reaches unless others predict clearly better."""
         usual, *others = (self._trial(model, given, scale) for model in self.choices)
-        best = min((usual, *others), key=lambda one: one.validation.error)
-        return best if best.validation.error < (1.0 - _CLEARLY) * usual.validation.error else usual
+        best = min((usual, *others), key=lambda one: one.error)
+        return best if best.error < (1.0 - _CLEARLY) * usual.error else usual
 
     def __call__(self, given: Sequence[Part]) -> Fit:
         """Fit everything to some parts."""
@@ -188,19 +140,16 @@ class Problem:
         chosen = self._chosen(given, scale.scale)
         prior, noise, model = chosen.prior, chosen.noise, chosen.prior.model
         samples = total(chosen.parts)
-        validation, regularization = None, options.regularization
-        if regularization is None:
-            validation, regularization = chosen.validation, chosen.validation.chosen
+        regularization = options.regularization
         equations = samples.weighted(noise.weights)
         precision = shown_precision(equations, prior)
         misfit = prior_misfit(prior, regularization, precision)
-        fitted, base = determined_friction(equations, prior, regularization, misfit)
+        base = replace(estimate(equations, prior, regularization), misfit=misfit)
         consistent = fit_consistent(
             equations,
             prior,
             regularization,
             start=self.start,
-            fitted=fitted,
             friction_deviations=base.deviations[len(model.base) :],
         )
         published = []
@@ -213,125 +162,12 @@ class Problem:
         return Fit(
             prior,
             noise,
-            validation,
             base,
-            fitted,
             consistent,
             tuple(published),
             scale,
             precision,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """
-    The recordings behind an identification.
-
-    Attributes
-    ----------
-    bags : tuple of (str, float)
-        Residual root mean square of each bag under the result [N m], the unseen ones last.
-    unseen_bags : int
-        How many of the bags were unseen; 0 if parts were left out in turn.
-    signal : SignalOptions
-        How they were prepared.
-    notes : tuple of BagNote
-        What was read, of bags.
-    failures : tuple of str
-        One sentence for each bag that could not be used.
-
-    """
-
-    bags: tuple[tuple[str, float], ...]
-    unseen_bags: int
-    signal: SignalOptions
-    notes: tuple[BagNote, ...]
-    failures: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Identification:
-    """
-    All results of an identification; whatever is not a score is fitted to all recordings.
-
-    Attributes
-    ----------
-    model : TorqueModel
-        What was identified.
-    start : ArmDescription
-        The starting set.
-    options : IdentificationOptions
-        As asked for.
-    fit : Fit
-        What all recordings together yield.
-    unregularised : Estimate or None
-        Without any prior; None where the motion does not determine every parameter.
-    not_shown : tuple of str
-        Base parameters of which the motion says little or nothing.
-    scores : tuple of Score
-        Of the base parameters, the consistent arm, the published sets with friction fitted alike.
-    start_score : Score
-        The starting set's.
-    verdict : Verdict
-        Whether the arm is better than the best published set.
-    recorded : Recorded
-        What was read, and what the result leaves of it.
-    contradictions : tuple of str
-        Bags that cannot be of one arm in one state, one sentence each.
-    remarks : tuple of str
-        Sentences on what else a reader should know.
-
-    """
-
-    model: TorqueModel
-    start: ArmDescription
-    options: IdentificationOptions
-    fit: Fit
-    unregularised: Estimate | None
-    not_shown: tuple[str, ...]
-    scores: tuple[Score, ...]
-    start_score: Score
-    verdict: Verdict
-    recorded: Recorded
-    contradictions: tuple[str, ...]
-    remarks: tuple[str, ...]
-
-    @property
-    def base(self) -> Estimate:
-        """Base parameters and friction under the prior."""
-        return self.fit.base
-
-    @property
-    def consistent(self) -> ConsistentFit:
-        """The arm that can be, and what it amounts to."""
-        return self.fit.consistent
-
-    @property
-    def arm(self) -> ArmDescription:
-        """The result."""
-        return self.fit.consistent.arm
-
-    @property
-    def arm_score(self) -> Score:
-        """What the arm predicts."""
-        return self.scores[1]
-
-    @property
-    def published(self) -> tuple[Score, ...]:
-        """Scores of the published sets with friction fitted alike."""
-        return self.scores[2:]
-
-    @property
-    def effort_scale(self) -> Array:
-        """What one unit of effort is, shape (n,) [N m per unit]."""
-        return self.fit.scale.scale
-
-    @property
-    def friction_held(self) -> tuple[str, ...]:
-        """Friction parameters held at zero: smaller than their own standard deviation."""
-        names = self.model.friction.names
-        return tuple(name for name, fitted in zip(names, self.fit.fitted) if not fitted)
 
 
 def identify(
@@ -396,9 +232,7 @@ def identify(
     model = asked.torque_model(start)
     asked.known_scale(model.n)  # refused before anything is read
     sources = [*recordings, *tests]
-    labels = [
-        one.name if isinstance(one, Bag) else f'recording {k + 1}' for k, one in enumerate(sources)
-    ]
+    labels = labels_of(sources)
     results, unseen, failures = gathered(
         iter(mapped(Summarise(model, start, asked), sources, labels)),
         sources,
@@ -421,6 +255,7 @@ def identify(
         asked,
         np.full(model.n, filter_inflation(signal)),
         np.max([one.strongest for one in learnt], axis=0),
+        Unit.of(start),
     )
     problem = _with_measured_inflation(problem, learnt)
     own, unseen_parts = parts(learnt), parts(tested)
@@ -435,6 +270,20 @@ def identify(
     left_out = unseen_parts if tested else own
     scores = _scores(problem, final, fits, left_out, own + unseen_parts)
     arm, start_score = scores[1], scores.pop(2)
+    verdict = judge(arm, scores[2:], start_score)
+    diagnosis = diagnose(
+        arm.test.joints,
+        [problem.seen_by(final, part) for one in summaries for part in one.stretches],
+        final.prior,
+        asked.regularization,
+        final.noise,
+        final.base.theta,
+    )
+    if asked.scale_unknown:
+        doubted = doubts(final.scale, start, problem.strongest)
+        diagnosis = replace(diagnosis, scale_doubts=doubted)
+    if diagnosis.fault is None and not (verdict.better and diagnosis.sound):
+        diagnosis = replace(diagnosis, fault=_contact(sources, labels, final))
     wholes = [problem.seen_by(final, one.whole) for one in summaries]
     equations = total(one.factors for one in wholes).weighted(final.noise.weights)
     return Identification(
@@ -442,13 +291,14 @@ def identify(
         start,
         asked,
         final,
-        without_prior(equations, final.prior, final.fitted),
-        _not_shown(estimate(equations, final.prior, 1.0, final.fitted), final.prior),
+        without_prior(equations),
+        _not_shown(estimate(equations, final.prior, 1.0), final.prior),
         tuple(scores),
         start_score,
-        judge(arm, scores[2:], start_score),
+        verdict,
+        diagnosis,
         Recorded(
-            tuple((one.name, _root_mean_square(one, arm.theta)) for one in wholes),
+            tuple((one.name, _error(one, arm.theta, problem.unit)) for one in wholes),
             unseen,
             signal,
             tuple(one.note for one in results if one.note is not None),
@@ -459,6 +309,23 @@ def identify(
     )
 
 
+def _contact(
+    sources: Sequence[Bag | Recording | Motion], labels: Sequence[str], final: Fit
+) -> Explanation | None:
+    """Return the first recording's contacts that explain what is left of it, if any does."""
+    prior = final.prior
+    for source, label in zip(sources[:_MOST_READ_AGAIN], labels):
+        try:
+            motion = motion_of(source, prior.model)
+        except RecordingError:
+            continue  # said already
+        scaled = replace(motion, effort=motion.effort * final.scale.scale)
+        found = contacts(scaled, label, prior, final.consistent.regularization, final.noise)
+        if found is not None:
+            return found
+    return None
+
+
 def _not_shown(weakly: Estimate, prior: Prior) -> tuple[str, ...]:
     """Return which base parameters an estimate under a prior of precision one leaves open."""
     names = prior.model.base.names
@@ -466,8 +333,9 @@ def _not_shown(weakly: Estimate, prior: Prior) -> tuple[str, ...]:
     return tuple(name for name, left in zip(names, part) if left > NOT_SHOWN)
 
 
-def _root_mean_square(part: Part, theta: Array) -> float:
-    return float(np.sqrt(part.factors.squares(theta).sum() / part.factors.samples))
+def _error(part: Part, theta: Array, unit: Unit) -> float:
+    squares, samples = part.factors.squares(theta), part.factors.samples
+    return ResidualRms.of_squares(squares, samples, unit).whole
 
 
 def _about_hands(
@@ -498,7 +366,7 @@ def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> 
     windows = problem.of(model, total(one.windows for one in summaries), scale)
     prior = problem.prior(model, scale)
     noise = find_noise(factors, prior, problem.inflation)
-    theta = estimate(factors.weighted(noise.weights), prior, WEAKEST_PRIOR).theta
+    theta = estimate(factors.weighted(noise.weights), prior, PRIOR_PRECISION).theta
     measured = residual_inflation(factors.squares(theta), windows.squares(theta))
     return replace(problem, inflation=np.maximum(problem.inflation, measured))
 
@@ -530,11 +398,13 @@ def _scores(
             Score(
                 whole.name,
                 whole.theta,
-                errors_of(
-                    samples.squares(whole.theta, base_scale=whole.base_scale), samples.samples
+                ResidualRms.of_squares(
+                    samples.squares(whole.theta, base_scale=whole.base_scale),
+                    samples.samples,
+                    problem.unit,
                 ),
                 tuple(
-                    PartScore.of(part, fit.prior.model, one.theta, one.base_scale)
+                    PartScore.of(part, fit.prior.model, one.theta, one.base_scale, problem.unit)
                     for part, fit, one in zip(unseen, every, each)
                 ),
             )

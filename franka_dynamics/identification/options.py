@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .prior import PRIOR_PRECISION
 from .torque_model import (
     DRIVE_FRICTION_PART,
     FRICTION_PART,
@@ -41,8 +42,8 @@ class IdentificationOptions:
         'maxwell_slip' or 'viscous_coulomb': what the arm is given.
     rotor_inertia : bool
         Whether each joint's rotor inertia is identified too; of motor currents it always is.
-    regularization : float, optional
-        Of the prior on inertias; chosen by cross-validation if not given.
+    regularization : float
+        Precision of the prior on inertias: P if masses count as known to a part 1 / sqrt(P).
     effort_unit : str
         'Nm', or 'A' where efforts are motor currents.
     effort_scale : sequence of float, optional
@@ -62,12 +63,12 @@ class IdentificationOptions:
     rotor_inertia: bool = option(
         'identify one rotor inertia per joint as well', default=False, rare=True
     )
-    regularization: float | None = option(
+    regularization: float = option(
         'how precisely the starting set counts as known before: P for masses known to 1/sqrt(P), '
-        'such as 100 for 10 % (default: chosen by cross-validation)',
+        'such as 100 for 10 %',
         'PRECISION',
         flags=('--prior',),
-        default=None,
+        default=PRIOR_PRECISION,
     )
     effort_unit: str = option(
         'of the recorded efforts; from motor currents (A) one scale per joint is found along with '
@@ -100,7 +101,7 @@ class IdentificationOptions:
                 f'There is no effort unit {self.effort_unit!r}; choose '
                 f'{" or ".join(EFFORT_UNITS)}.'
             )
-        if self.regularization is not None and not 0.0 < self.regularization < np.inf:
+        if not 0.0 < self.regularization < np.inf:
             raise IdentificationError(
                 f'The precision of the prior is {self.regularization}; it must be '
                 'positive, and 0.01 is next to none.'

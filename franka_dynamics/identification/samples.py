@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .torque_model import OFFSET, TorqueModel
+from .witnesses import ACCELERATION, witnesses
 from ..recordings.preprocessing import Motion, ORDER, SignalOptions
 from ..typing import Array
 
@@ -45,24 +46,42 @@ class QRFactors:
 
     Attributes
     ----------
-    r_factors : ndarray, shape (n, b + k + 2, b + k + 2)
-        R_j of [Y_j, F_j, filtered torque, unfiltered torque], k friction terms a joint.
+    r_factors : ndarray, shape (n, b + k + w + 2, b + k + w + 2)
+        R_j of [Y_j, F_j, W_j, filtered torque, unfiltered torque], k friction terms a joint.
     terms : int
         k.
     samples : int
         How many samples they stand for.
+    witnesses : int
+        w, columns of `witnesses`; 0 for factors without them.
 
     """
 
     r_factors: Array
     terms: int
     samples: int
+    witnesses: int = 0
 
     @classmethod
-    def of(cls, model: TorqueModel, motion: Motion) -> QRFactors:
-        """Return the factors of a motion's samples, in memory that its length does not change."""
-        parts = (motion.part(slice(k, k + _BLOCK)) for k in range(0, len(motion), _BLOCK))
-        return cls._factored(model, (_rows(model, part) for part in parts), len(motion))
+    def of(cls, model: TorqueModel, motion: Motion, beside: Array | None = None) -> QRFactors:
+        """
+        Return the factors of a motion's samples, in memory that its length does not change.
+
+        Parameters
+        ----------
+        model : TorqueModel
+            What is identified.
+        motion : Motion
+            The samples.
+        beside : ndarray, shape (N, n, w), optional
+            The columns W_j.
+
+        """
+        blocks = (slice(k, k + _BLOCK) for k in range(0, len(motion), _BLOCK))
+        rows = (
+            _rows(model, motion.part(k), None if beside is None else beside[k]) for k in blocks
+        )
+        return cls._factored(model, rows, len(motion), 0 if beside is None else beside.shape[-1])
 
     @classmethod
     def of_windows(cls, model: TorqueModel, motion: Motion) -> QRFactors:
@@ -78,12 +97,14 @@ class QRFactors:
         return cls._factored(model, windows, len(motion))
 
     @classmethod
-    def _factored(cls, model: TorqueModel, blocks: Iterable[Array], samples: int) -> QRFactors:
-        width = len(model.base) + model.friction.terms + _EFFORTS
+    def _factored(
+        cls, model: TorqueModel, blocks: Iterable[Array], samples: int, witnesses: int = 0
+    ) -> QRFactors:
+        width = len(model.base) + model.friction.terms + witnesses + _EFFORTS
         found = np.zeros((model.n, width, width))
         for rows in blocks:
             found = _r_factors(np.concatenate([found, np.moveaxis(rows, 1, 0)], axis=1))
-        return cls(found, model.friction.terms, samples)
+        return cls(found, model.friction.terms, samples, witnesses)
 
     def __add__(self, other: QRFactors) -> QRFactors:
         """Return the factors of both sets of samples."""
@@ -93,18 +114,45 @@ class QRFactors:
     @property
     def base_count(self) -> int:
         """Number of base parameters."""
-        return self.r_factors.shape[-1] - _EFFORTS - self.terms
+        return self.r_factors.shape[-1] - _EFFORTS - self.terms - self.witnesses
 
     def scaled(self, scale: ArrayLike) -> QRFactors:
         """Return the factors with each joint's torques multiplied by a scale of shape (n,)."""
+        factor, n = np.asarray(scale, dtype=float), len(self.r_factors)
         r_factors = self.r_factors.copy()
-        r_factors[:, :, -_EFFORTS:] *= np.asarray(scale, dtype=float)[:, None, None]
+        r_factors[:, :, -_EFFORTS:] *= factor[:, None, None]
+        if self.witnesses:
+            first = self.base_count + self.terms
+            r_factors[:, :, first : first + n] *= factor
+            r_factors[:, :, first + n : first + n + ACCELERATION] *= factor[:, None, None]
         return replace(self, r_factors=r_factors)
+
+    @property
+    def beside(self) -> Array:
+        """The rows of R_j that hold W_j, shape (n, rows, w)."""
+        first = self.base_count + self.terms
+        return self.r_factors[:, :, first : first + self.witnesses]
+
+    @property
+    def effort(self) -> Array:
+        """The rows of R_j that hold the filtered torque, shape (n, rows)."""
+        return self.r_factors[:, :, -_EFFORTS]
+
+    def with_effort(self, effort: Array) -> QRFactors:
+        """Return the factors with another filtered torque, (n, rows)."""
+        r_factors = self.r_factors.copy()
+        r_factors[:, :, -_EFFORTS] = effort
+        return replace(self, r_factors=r_factors)
+
+    def with_shared(self, columns: Array) -> QRFactors:
+        """Return the factors with columns (n, rows, e) behind the base parameters'."""
+        before, after = np.split(self.r_factors, [self.base_count], axis=2)
+        return replace(self, r_factors=np.concatenate([before, columns, after], axis=2))
 
     def with_terms(self, kept: Sequence[int]) -> QRFactors:
         """Return the factors of a model that has only some of each joint's friction terms."""
         b, width = self.base_count, self.r_factors.shape[-1]
-        order = [*range(b), *(b + k for k in kept), *range(width - _EFFORTS, width)]
+        order = [*range(b), *(b + k for k in kept), *range(b + self.terms, width)]
         return replace(self, r_factors=_r_factors(self.r_factors[:, :, order]), terms=len(kept))
 
     def less_rigid(self, base_values: Array, base_scale: ArrayLike = 1.0) -> QRFactors:
@@ -137,7 +185,8 @@ class QRFactors:
         if len(values) > b:
             own[:, b:] = values[b:].reshape(n, -1)
         effort = self.r_factors[:, :, -1 if unfiltered else -2]
-        residual = effort - np.einsum('jrc,jc->jr', self.r_factors[:, :, :-_EFFORTS], own)
+        columns = self.r_factors[:, :, : b + self.terms]
+        residual = effort - np.einsum('jrc,jc->jr', columns, own)
         return np.asarray(np.sum(residual * residual, axis=1))
 
     def squares_beside_friction(
@@ -150,14 +199,14 @@ class QRFactors:
         """
         b, terms = self.base_count, model.friction.symbols
         rubbing = [b + k for k, symbol in enumerate(terms) if symbol != OFFSET]
-        columns = self.less_rigid(base, base_scale).r_factors[:, :, [*rubbing, b + self.terms]]
+        columns = self.less_rigid(base, base_scale).r_factors[:, :, [*rubbing, -_EFFORTS]]
         return np.asarray(_r_factors(columns)[:, -1, -1] ** 2)
 
     @cached_property
     def _friction_first(self) -> Array:
         """R_j of [F_j, Y_j, filtered torque], shape (n, k + b + 1, k + b + 1), of any weights."""
         b = self.base_count
-        order = [*range(b, b + self.terms), *range(b), b + self.terms]
+        order = [*range(b, b + self.terms), *range(b), -_EFFORTS]
         return _r_factors(self.r_factors[:, :, order])
 
     def weighted(self, weights: ArrayLike) -> tuple[Array, Array]:
@@ -202,6 +251,11 @@ class Part:
 
     name: str
     factors: QRFactors
+
+    @property
+    def bag(self) -> str:
+        """The bag that it belongs to."""
+        return self.name.partition(STRETCH)[0]
 
     def __add__(self, other: Part) -> Part:
         """Return both parts as one, under the first one's name."""
@@ -252,9 +306,13 @@ class Summary:
             Where the piece begins and ends, as parts of the recording.
 
         """
+        beside = witnesses(model, motion)
         return cls(
             tuple(
-                Part(f'{name}{STRETCH}{k + 1} of {_STRETCHES}', QRFactors.of(model, part))
+                Part(
+                    f'{name}{STRETCH}{k + 1} of {_STRETCHES}',
+                    QRFactors.of(model, motion.part(part), beside[part]),
+                )
                 for k, part in enumerate(_stretches(motion, place))
             ),
             QRFactors.of_windows(model, motion),
@@ -275,7 +333,7 @@ class Summary:
     def whole(self) -> Part:
         """All stretches as one part."""
         joined: Part = reduce(add, self.stretches)
-        return replace(joined, name=joined.name.partition(STRETCH)[0])
+        return replace(joined, name=joined.bag)
 
 
 def parts(summaries: Sequence[Summary]) -> list[Part]:
@@ -323,9 +381,10 @@ def residual_inflation(squares: Array, of_windows: Array) -> Array:
     return np.maximum(1.0, of_windows / np.where(squares > 0.0, squares, 1.0))
 
 
-def _rows(model: TorqueModel, motion: Motion) -> Array:
+def _rows(model: TorqueModel, motion: Motion, beside: Array | None = None) -> Array:
     efforts = np.stack([motion.effort, motion.effort_unfiltered], axis=-1)
-    return np.concatenate([*model.blocks(motion), efforts], axis=-1)
+    columns = [*model.blocks(motion), *([] if beside is None else [beside]), efforts]
+    return np.concatenate(columns, axis=-1)
 
 
 def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
@@ -343,11 +402,11 @@ def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
         last = held[-length:]
 
 
-def _stretches(motion: Motion, place: tuple[float, float]) -> list[Motion]:
-    """Return what of a piece belongs to each of the whole recording's stretches."""
+def _stretches(motion: Motion, place: tuple[float, float]) -> list[slice]:
+    """Return which samples of a piece belong to each of the whole recording's stretches."""
     within = (np.linspace(0.0, 1.0, _STRETCHES + 1) - place[0]) / (place[1] - place[0])
     edges = (np.clip(within, 0.0, 1.0) * len(motion)).round().astype(int)
-    return [motion.part(slice(a, b)) for a, b in pairwise(edges)]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _r_factors(rows: Array) -> Array:

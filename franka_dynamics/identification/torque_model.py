@@ -34,6 +34,24 @@ FRICTION_PART, OFFSET_PART = 0.02, 0.002
 # sensor do (a UR10e's Coulomb friction is 4 to 7 %).
 DRIVE_FRICTION_PART = 0.1
 
+# What a good fit leaves of a joint's unseen torque, as a part of its limit: of joints of 50 N m
+# and more, and of smaller ones; or as a part of its friction, if that is more.
+_LARGE_NM, _LARGE_LEAVES, _SMALL_LEAVES, _FRICTION_LEAVES = 50.0, 0.006, 0.018, 0.5
+
+
+def usual_residual(limit: Array, friction: Array) -> Array:
+    """
+    Return what a good fit leaves of such joints' torque, (n,) [N m].
+
+    Parameters
+    ----------
+    limit, friction : ndarray, shape (n,)
+        The joints' torque limits, and the root mean square of their friction [N m].
+
+    """
+    part = np.where(limit >= _LARGE_NM, _LARGE_LEAVES, _SMALL_LEAVES)
+    return np.asarray(np.maximum(part * limit, _FRICTION_LEAVES * friction))
+
 
 @dataclass(frozen=True)
 class FrictionTerms:

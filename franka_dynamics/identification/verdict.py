@@ -19,7 +19,7 @@ import numpy as np
 
 from .samples import Part, STRETCH
 from .torque_model import TorqueModel
-from ..recordings.replay import ResidualRms
+from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
 # The spread is this many standard errors of the mean difference between two sets.
@@ -43,19 +43,22 @@ class PartScore:
     rigid: Array
     inertias: Array
     unfiltered: Array
+    unit: Unit
 
     @property
     def error(self) -> float:
-        """Root mean square of the torque vector [N m]."""
-        return float(np.sqrt(self.filtered.sum() / self.samples))
+        """E."""
+        return ResidualRms.of_squares(self.filtered, self.samples, self.unit).whole
 
     @property
     def rigid_error(self) -> float:
         """The same without friction and offset."""
-        return float(np.sqrt(self.rigid.sum() / self.samples))
+        return ResidualRms.of_squares(self.rigid, self.samples, self.unit).whole
 
     @classmethod
-    def of(cls, part: Part, model: TorqueModel, theta: Array, base_scale: Array) -> PartScore:
+    def of(
+        cls, part: Part, model: TorqueModel, theta: Array, base_scale: Array, unit: Unit
+    ) -> PartScore:
         """Return the score of parameters on a part whose efforts are torques."""
         factors, base = part.factors, theta[: len(model.base)]
         return cls(
@@ -65,19 +68,15 @@ class PartScore:
             factors.squares(base, base_scale=base_scale),
             factors.squares_beside_friction(model, base, base_scale),
             factors.squares(theta, unfiltered=True, base_scale=base_scale),
+            unit,
         )
 
 
 def pooled(scores: Sequence[PartScore], of: Callable[[PartScore], Array]) -> ResidualRms:
     """Return the errors over all parts together."""
     squares = np.sum([of(one) for one in scores], axis=0)
-    return errors_of(squares, sum(one.samples for one in scores))
-
-
-def errors_of(squares: Array, samples: int) -> ResidualRms:
-    """Return the errors that sums of squares over samples amount to."""
-    mean = squares / samples
-    return ResidualRms(float(np.sqrt(mean.sum())), np.sqrt(mean))
+    samples = sum(one.samples for one in scores)
+    return ResidualRms.of_squares(squares, samples, scores[0].unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +134,12 @@ class Verdict:
         That set; empty if there is none.
     gain, spread : float
         Mean over the parts of its error minus the identified arm's, and twice that mean's
-        standard error [N m]; not a number with a single part.
+        standard error; not a number with a single part.
     inertias, start_inertias : float
         Errors of the inertias of the identified arm and of the starting set, each beside the
-        best friction of the unseen part [N m].
+        best friction of the unseen part.
     least : float
-        The gain must be more than this as well [N m].
+        The gain must be more than this as well.
     lost : tuple of str
         Whole bags on which the published set predicts better.
 
@@ -201,5 +200,6 @@ def _lost(arm: Sequence[PartScore], published: Sequence[PartScore]) -> tuple[str
     squares: dict[str, float] = {}
     for own, theirs in zip(arm, published):
         bag = own.name.partition(STRETCH)[0]
-        squares[bag] = squares.get(bag, 0.0) + float(theirs.filtered.sum() - own.filtered.sum())
+        less = own.samples * (theirs.error**2 - own.error**2)
+        squares[bag] = squares.get(bag, 0.0) + less
     return tuple(bag for bag, less in squares.items() if not less > 0.0)

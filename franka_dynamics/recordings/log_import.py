@@ -24,7 +24,7 @@ VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
 EFFORT_UNITS = {'Nm': 1.0, 'mNm': 1e-3, 'A': 1.0, 'mA': 1e-3, 'raw': 1.0}
 STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 DERIVED = 'derived'
-_FAR_APART_S = 1.0  # rows further apart than this [s] show no usable motion
+_FAR_APART_S = 0.15  # rows further apart than this [s] are too few for a filter at 3 Hz
 
 
 @dataclass(frozen=True)

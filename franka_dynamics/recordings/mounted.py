@@ -75,12 +75,25 @@ class MountedVerdict:
         The reason with its figures; empty if no hand was tried besides the bare arm.
     load : bool
         Whether the mass fits none of the known hands.
+    mass : float
+        What seems to hang on the bare arm [kg]; not a number if that was not estimated.
+    lightest : float
+        The lightest hand that was tried [kg].
 
     """
 
     mounted: bool | None
     sentence: str
     load: bool = False
+    mass: float = np.nan
+    lightest: float = np.nan
+
+    def allows(self, hand: str) -> bool:
+        """Whether a set with a hand, or bare, can be what was recorded, as far as was told."""
+        if self.mounted is None:
+            too_light = self.mass < 0.5 * self.lightest
+            return hand == NO_HAND or not too_light
+        return self.load or (hand != NO_HAND) == self.mounted
 
 
 def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
@@ -102,22 +115,23 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
         f'{held.without:.3f} N m {hand_in_words(held.arm.hand)} and {bare.explained:.3f} N m with '
         f'{bare.mass:.2f} kg on its flange'
     )
-    if bare.without < TELLING_RATIO * held.without:
-        return MountedVerdict(False, f'No hand seems to be on: {figures}.')
-    if not bare.is_clear or bare.mass < 0.0:
-        return MountedVerdict(
-            None, f'Whether a hand is on cannot be told from this motion: {figures}.'
-        )
     known = [one.arm.links[-1].mass - bare.arm.links[-1].mass for one in hands]
+    weighed = bare.mass, min(known)
+    if bare.without < TELLING_RATIO * held.without:
+        return MountedVerdict(False, f'No hand seems to be on: {figures}.', False, *weighed)
+    if not bare.is_clear or bare.mass < 0.0:
+        said = f'Whether a hand is on cannot be told from this motion: {figures}.'
+        return MountedVerdict(None, said, False, *weighed)
     if min(known) * (1.0 - _HAND_PART) <= bare.mass <= max(known) * (1.0 + _HAND_PART):
-        return MountedVerdict(True, f'A hand seems to be on: {figures}.')
+        return MountedVerdict(True, f'A hand seems to be on: {figures}.', False, *weighed)
     return MountedVerdict(
         True,
         f'About {bare.mass:.1f} kg more than the arm alone hangs on the flange, which is none of '
         f'the known hands (about {max(known):.1f} kg; one that fits is merely nearest): weigh it, '
         'and name its mass and where its centre is in the flange frame with --payload KG,X,Y,Z, '
         'or take it off.',
-        load=True,
+        True,
+        *weighed,
     )
 
 

@@ -33,6 +33,15 @@ _UNIT_FACTOR = 3.0  # factor on gravity torques beyond any load or error of a se
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # factors on the limits of torque and speed
 _JUMP_S = 0.02  # shorter intervals between stamps do not show when a position was measured
 _STATES_LOOKED_AT = 500
+_RATE_WINDOW_S = 0.1  # over which velocities give accelerations
+# By how much velocities exceed the rate of positions if stamps or they are in another unit.
+_NEAR = 1.3
+_OTHER_UNITS = (
+    (57.3, 'velocities look like deg/s', '--velocity-unit deg/s'),
+    (1e3, 'stamps look like milliseconds read as seconds', '--stamp-unit ms'),
+    (1e6, 'stamps look like microseconds read as seconds', '--stamp-unit us'),
+    (1e9, 'stamps look like nanoseconds read as seconds', '--stamp-unit ns'),
+)
 
 
 def suspicions(
@@ -108,7 +117,7 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         yield (
             f'positions reach {reach[joint]:.4g} on {recording.joint_names[joint]}, whose '
             f'limit is {arm.limit("upper")[joint]:g} rad: they look like degrees, and every '
-            'figure below is meaningless if they are'
+            'figure below is meaningless if they are; import the log with --position-unit deg'
         )
 
 
@@ -119,9 +128,10 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     way = np.concatenate(
         [np.zeros((1, recording.dq.shape[1])), 0.5 * (recording.dq[1:] + recording.dq[:-1]) * step]
     ).cumsum(axis=0)
-    edges = np.searchsorted(time, np.arange(0.0, time[-1], _WINDOW_S))
+    window = max(_WINDOW_S, 3.0 * float(np.median(step)))  # stamps of ms read as s are far apart
+    edges = np.searchsorted(time, np.arange(0.0, time[-1], window))
     edges = np.append(np.unique(edges), len(time) - 1)
-    whole = np.diff(time[edges]) < 2.0 * _WINDOW_S  # no gap inside
+    whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
     jumps = np.concatenate(([0], np.cumsum((_speed(recording, arm) > _JUMP_FACTOR).any(axis=1))))
     whole = _most(whole, whole & (np.diff(jumps[edges]) == 0))
     moved, told = np.diff(recording.q[edges], axis=0)[whole], np.diff(way[edges], axis=0)[whole]
@@ -136,6 +146,14 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     )
     if len(odd):
         joint = int(odd[np.argmax(squares[odd])])
+        of_all = float(np.median(ratio[moves])) if moves.any() else 0.0
+        for factor, what, fix in _OTHER_UNITS:
+            if factor / _NEAR < of_all < factor * _NEAR:
+                yield (
+                    f'{what}: velocities are {of_all:.3g} times the rate at which positions '
+                    f'change; import the log with {fix}'
+                )
+                return
         yield (
             'velocities look like deg/s, the speed of motors, the other sign or none at all: that '
             f'of {recording.joint_names[joint]} is {ratio[joint]:.2g} times the rate at which its '
@@ -213,7 +231,8 @@ def _about_gravity(
         np.ones(len(effort), dtype=np.bool_),
         np.all(_effort_part(effort, arm) < _SPIKE_FACTOR, axis=1),
     )
-    g, effort, dq = g[sound], effort[sound], recording.dq[chosen][sound]
+    g, effort = g[sound], effort[sound]
+    moving = np.stack([recording.dq, _acceleration(recording)], axis=-1)[chosen][sound]
     weight = np.sqrt(np.mean(g * g, axis=0))
     heavy = (weight > 0.0) & (weight >= _HEAVY_PART * weight.max(initial=0.0))
     factor = np.sum(effort * g, axis=0) / np.where(heavy, np.sum(g * g, axis=0), 1.0)
@@ -225,14 +244,19 @@ def _about_gravity(
     odd = np.flatnonzero(heavy & scaled & ~usual)
     away, size = float(np.linalg.norm(with_g)), float(np.linalg.norm(without))
     rest, moved = (
-        float(np.linalg.norm(np.sqrt(np.mean(_without_friction(torque, dq) ** 2, axis=0))))
+        float(np.linalg.norm(np.sqrt(np.mean(_without_motion(torque, moving) ** 2, axis=0))))
         for torque in (effort - g, effort)
     )
     if len(odd):
         joint = int(odd[0])
         kind = 'sign' if factor[joint] < 0.0 else 'unit'
+        turned = np.ones(len(factor))
+        turned[odd] = -1.0
+        signs = [-1.0] if turned[heavy].max() < 0.0 else turned
         fix = (
-            '; where it is the sign alone: --effort-scale -1' if (factor[odd] < 0.0).all() else ''
+            '; where it is the sign alone: --effort-scale ' + ' '.join(f'{one:g}' for one in signs)
+            if (factor[odd] < 0.0).all()
+            else ''
         )
         yield (
             f'effort looks like another {kind}: that of '
@@ -250,15 +274,27 @@ def _about_gravity(
         yield (
             f'gravity explains little of the effort: this is {moved:.3g} N m in the mean and '
             f'{rest:.3g} N m away from the gravity torques of {arm.inertial_set}, the best '
-            'friction of each joint taken out of both; look for another order of joints, another '
-            'mounting (--gravity), another arm, a heavy load, or friction that is not of speed '
-            'alone'
+            'friction and rotor inertia of each joint taken out of both; look for another order of'
+            ' joints, another mounting (--gravity), another arm, a heavy load, or friction that '
+            'is not of speed alone'
         )
 
 
-def _without_friction(torque: Array, dq: Array) -> Array:
-    """Return torques minus their best fit by viscous and Coulomb friction, joint by joint."""
+def _acceleration(recording: Recording) -> Array:
+    """Return accelerations from velocities a tenth of a second apart, (messages, n)."""
+    half = max(0.5 * _RATE_WINDOW_S, float(np.median(np.diff(recording.time))))
+    time = recording.time
+    after, before = (
+        np.column_stack([np.interp(time + shift, time, column) for column in recording.dq.T])
+        for shift in (half, -half)
+    )
+    return np.asarray((after - before) / (2.0 * half))
+
+
+def _without_motion(torque: Array, moving: Array) -> Array:
+    """Return what friction and inertia leave of torques; velocity and acceleration last."""
     left = torque.copy()
-    for joint, terms in enumerate(np.swapaxes(friction_terms(dq), 0, 1)):
+    columns = np.concatenate([friction_terms(moving[..., 0]), moving[..., 1:]], axis=-1)
+    for joint, terms in enumerate(np.swapaxes(columns, 0, 1)):
         left[:, joint] -= terms @ np.linalg.lstsq(terms, torque[:, joint], rcond=None)[0]
     return left

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .preprocessing import Columns, Motion
-from ..arm import ArmDescription, FrictionModel
+from ..arm import ArmDescription, FrictionModel, JointKind
 from ..arm.friction import COULOMB_WIDTH, friction_along
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import RecordingError
 from ..typing import Array
 
 _ALIKE, _BLOCK_S = 1.01, 1.0
@@ -36,18 +37,56 @@ def predicted_torque(
     )
 
 
+@dataclass(frozen=True)
+class Unit:
+    """
+    In what E over the whole vector is.
+
+    Attributes
+    ----------
+    name : str
+        'N m', or '% of the limits' where joints of newtons and of newton metres come together.
+    per_joint : tuple of float
+        What each joint's effort is multiplied by.
+
+    """
+
+    name: str
+    per_joint: tuple[float, ...]
+
+    @classmethod
+    def of(cls, arm: ArmDescription) -> Unit:
+        """Return an arm's: efforts count as parts of their limits if some joint is prismatic."""
+        if all(joint.kind is JointKind.REVOLUTE for joint in arm.joints):
+            return cls('N m', (1.0,) * arm.n)
+        limit = arm.limit('effort')
+        known = np.isfinite(limit) & (limit > 0.0)
+        if not known.all():
+            raise RecordingError(
+                f'{arm.name} has prismatic joints, so that its efforts [N and N m] can only be '
+                f'compared as parts of their limits, and {arm.joint_names[int(np.argmin(known))]} '
+                'has none: state its effort limit in the arm file.'
+            )
+        return cls('% of the limits', tuple((100.0 / limit).tolist()))
+
+
 @dataclass(frozen=True, eq=False)
 class ResidualRms:
-    """Metric E of one prediction: over the whole vector and per joint [N m]."""
+    """Metric E of one prediction: over the whole vector in its `Unit`, and per joint [N m]."""
 
     whole: float
     joints: Array
 
     @classmethod
-    def of(cls, residual: Array) -> ResidualRms:
+    def of(cls, residual: Array, unit: Unit) -> ResidualRms:
         """Return the errors of measured minus predicted torque, shape (N, n)."""
-        squares = residual * residual
-        return cls(float(np.sqrt(np.mean(squares.sum(axis=1)))), np.sqrt(np.mean(squares, axis=0)))
+        return cls.of_squares(np.sum(residual * residual, axis=0), len(residual), unit)
+
+    @classmethod
+    def of_squares(cls, squares: Array, samples: int, unit: Unit) -> ResidualRms:
+        """Return the errors that sums of squares over samples amount to, joint by joint, (n,)."""
+        mean = squares / samples
+        return cls(float(np.sqrt(mean @ np.square(unit.per_joint))), np.sqrt(mean))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +97,7 @@ class Fit:
     `predicted` is M ddq + C dq + g plus the arm file's friction, shape (N, n) [N m]; where the
     file has none, it is the rigid body alone. `whole` compares it with the filtered effort,
     `unfiltered` with the resampled one. `rigid` leaves the friction out. `squares` are the sums
-    over joints of the squared residual, shape (N,) [N^2 m^2].
+    over joints of the squared residual in `unit`, shape (N,).
     """
 
     arm: ArmDescription
@@ -67,6 +106,7 @@ class Fit:
     unfiltered: ResidualRms
     rigid: ResidualRms
     squares: Array
+    unit: Unit
 
     @property
     def name(self) -> str:
@@ -117,14 +157,15 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
         predicted = rigid + (
             arm.friction.torque(motion.dq) if motion.columns is None else motion.columns[..., 0]
         )
-    residual = motion.effort - predicted
+    residual, unit = motion.effort - predicted, Unit.of(arm)
     return Fit(
         arm,
         predicted,
-        ResidualRms.of(residual),
-        ResidualRms.of(motion.effort_unfiltered - predicted),
-        ResidualRms.of(motion.effort - rigid),
-        np.sum(residual * residual, axis=1),
+        ResidualRms.of(residual, unit),
+        ResidualRms.of(motion.effort_unfiltered - predicted, unit),
+        ResidualRms.of(motion.effort - rigid, unit),
+        np.square(residual) @ np.square(unit.per_joint),
+        unit,
     )
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .diagnosis import diagnosis_lines
 from .elements import plus_minus, rounded
 from .replay import errors_as_data
 from .table import Cell, Head, plain, Table
 from ..identification.effort_scale import SCALE_NOT_SHOWN
-from ..identification.identify import Identification
+from ..identification.results import Identification
 from ..identification.samples import BY_BAG
 from ..identification.verdict import LEAST_GAIN, Score, Verdict
 
@@ -40,7 +41,6 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         'prior': {
             'strength': result.consistent.regularization,
             'shown_precision': fit.precision,
-            'cross_validation': fit.validation,
         },
         'condition_number': {
             'without_prior': None
@@ -54,11 +54,21 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             for row in _parameters(result)
         ],
         'not_shown': result.not_shown,
-        'friction_held_at_zero': result.friction_held,
         'slip_reaches_rad': result.model.friction.reaches,
         'effort_scale': result.effort_scale,
         'effort_scale_relative_deviation': fit.scale.deviation,
-        'verdict': {**plain(result.verdict), 'better': result.verdict.better},
+        'verdict': {
+            **plain(result.verdict),
+            'better': result.verdict.better,
+            'accepted': result.accepted,
+        },
+        'diagnosis': {
+            'times_the_usual_residual': result.diagnosis.times,
+            'sound': result.diagnosis.sound,
+            'fault': result.diagnosis.fault,
+            'rotors': result.diagnosis.rotors,
+            'sentences': diagnosis_lines(result),
+        },
         'residual_of_bags': dict(bags),
         'unseen_bags': [name for name, _ in bags[len(bags) - unseen :]],
         'contradictions': result.contradictions,
@@ -108,44 +118,49 @@ def _score(one: Score) -> dict[str, Any]:
 
 def headline(result: Identification) -> str:
     """Return the one sentence that matters."""
+    unit = result.unit
     own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
     sentence = (
-        f'The identified arm predicts torques that it has not seen to {own.whole:.3f} N m over '
-        f'all joints; {result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m'
+        f'The identified arm predicts torques that it has not seen to {own.whole:.3f} {unit} '
+        f'over all joints; {result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m'
     )
     best = _best(result)
     if best is not None:
-        sentence += f'. The best published set, {best.name}, reaches {best.test.whole:.3f} N m'
-    return f'{sentence}: the identified arm is {"" if result.verdict.better else "NOT "}better.'
+        sentence += f'. The best published set, {best.name}, reaches {best.test.whole:.3f} {unit}'
+    judged = f'{sentence}: the identified arm is {"" if result.verdict.better else "NOT "}better'
+    if result.diagnosis.sound:
+        return f'{judged}.'
+    return f'{judged}, but the recordings are NOT sound: see below.'
 
 
 def verdict(result: Identification) -> list[str]:
     """Return what a reader must know, one sentence each, the most important first."""
-    arm, said = result.arm_score, result.verdict
+    arm, said, unit = result.arm_score, result.verdict, result.unit
     sentences = [
-        f'{_left_out(result)} the identified arm has E = {arm.test.whole:.3f} N m '
+        f'{_left_out(result)} the identified arm has E = {arm.test.whole:.3f} {unit} '
         f'({arm.test_unfiltered.whole:.3f} on unfiltered effort), without its friction and offset '
-        f'{arm.test_rigid.whole:.3f} N m.'
+        f'{arm.test_rigid.whole:.3f} {unit}.'
     ]
     best = _best(result)
     if best is not None:
         sentences.append(
             f'The best published set with friction fitted alike, {said.best}, has '
-            f'{best.test.whole:.3f} N m there: the identified arm is {_judged(result, said)}.'
+            f'{best.test.whole:.3f} {unit} there: the identified arm is '
+            f'{_judged(result, said)}.'
         )
-    # Bags of two arms or two loads share no inertias; what to do about that is said already.
-    if not said.inertias_hold and not result.contradictions:
+    # Bags of two arms, two loads or a broken log have no inertias; that is said already.
+    told = result.contradictions or result.diagnosis.rotors or not result.diagnosis.sound
+    if not said.inertias_hold and not told:
         sentences.append(
             f'With the friction of what was left out, the identified inertias are NOT as good as '
             f'those of {result.start.inertial_set} ({said.inertias:.3f} against '
-            f'{said.start_inertias:.3f} N m): friction or offset has taken over what gravity '
-            'explains; record a motion that turns every joint to and fro.'
+            f'{said.start_inertias:.3f} {unit}): friction or offset has taken over what '
+            'gravity explains; record a motion that turns every joint to and fro.'
         )
     return [
         *sentences,
         *_about_the_scale(result),
         *_about_the_prior(result),
-        *_about_friction(result),
     ]
 
 
@@ -191,21 +206,26 @@ def _left_out(result: Identification) -> str:
 
 def _judged(result: Identification, said: Verdict) -> str:
     gain, spread = rounded(said.gain, said.spread)
-    figures = f'by {gain} N m on average, spread {spread} N m'
+    unit = result.unit
+    figures = f'by {gain} {unit} on average, spread {spread} {unit}'
     # The first cause that was found is the one told.
-    richer = (
-        'the bags contradict each other, as the warning above says'
-        if result.contradictions
-        else 'record a richer motion before using it'
-    )
+    enough = not said.lost and said.gain > said.spread
+    if result.contradictions:
+        richer = 'the bags contradict each other, as the warning above says'
+    elif result.diagnosis.rotors is not None or not result.diagnosis.sound:
+        richer = 'the warnings above say why'
+    elif enough:
+        richer = 'stay with the published set'
+    else:
+        richer = 'record a richer motion before using it'
     if said.lost:
         return f'NOT better, because it is worse on {shown_names(said.lost)} ({figures}); {richer}'
     if said.gain > max(said.spread, said.least):
         return f'better ({figures})'
     if said.gain > said.spread:
         return (
-            f'NOT better by as much as {LEAST_GAIN:.0%}, or {said.least:.3f} N m ({figures}); '
-            'stay with the published set'
+            f'NOT better by as much as {LEAST_GAIN:.0%}, or {said.least:.3f} {unit} ({figures}); '
+            f'{richer}'
         )
     return f'NOT better by more than the spread ({figures}); {richer}'
 
@@ -214,17 +234,6 @@ def shown_names(names: Sequence[str]) -> str:
     """Return some names as a list of bounded length."""
     more = f' and {len(names) - _NAMES} more' if len(names) > _NAMES else ''
     return ', '.join(names[:_NAMES]) + more
-
-
-def _about_friction(result: Identification) -> list[str]:
-    """Return a sentence on the friction terms that were held."""
-    held = result.friction_held
-    if not held:
-        return []
-    return [
-        f'The motion does not determine {len(held)} friction parameters, which are smaller than '
-        f'their own deviation and held at zero: {", ".join(held)}.'
-    ]
 
 
 def warning_lines(result: Identification) -> list[str]:
@@ -237,6 +246,7 @@ def warning_lines(result: Identification) -> list[str]:
             for sentence in (*one.suspicions, *one.remarks)
         ),
         *result.contradictions,
+        *diagnosis_lines(result),
         *result.remarks,
     ]
 
@@ -244,7 +254,6 @@ def warning_lines(result: Identification) -> list[str]:
 def _about_the_prior(result: Identification) -> list[str]:
     regularization, start = result.consistent.regularization, result.start.inertial_set
     precision = result.fit.precision
-    chosen = 'by cross-validation' if result.options.regularization is None else 'by hand'
     free = result.unregularised
     reason = (
         'the motion alone does not determine every parameter'
@@ -253,7 +262,7 @@ def _about_the_prior(result: Identification) -> list[str]:
     )
     sentences = [
         f'The prior on inertias is {start}, known to {_part(regularization)} (precision '
-        f'{regularization:.3g}, chosen {chosen}; {reason}). Deviations take it for known to '
+        f'{regularization:.3g}; {reason}). Deviations take it for known to '
         f'{_part(min(regularization, precision.masses))} in masses and centres and '
         f'to {_part(min(regularization, precision.inertias))} in inertias about them, '
         'the worst that these torques do not contradict.'
@@ -294,7 +303,7 @@ def advice(names: Sequence[str]) -> str:
 
 def tables(result: Identification) -> list[Table]:
     """Return the errors set by set, joint by joint, part by part and bag by bag."""
-    best, scores = _best(result), result.scores
+    best, scores, unit = _best(result), result.scores, result.unit
     names = result.start.joint_names
 
     def heads(*names: str, form: str = '.3f') -> list[Head]:
@@ -302,8 +311,8 @@ def tables(result: Identification) -> list[Table]:
 
     found = [
         Table(
-            'E over the whole vector [N m], friction of published sets fitted alike; rigid alone: '
-            'without friction and offset',
+            f'E over the whole vector [{unit}], friction of published sets fitted alike; rigid '
+            'alone: without friction and offset',
             ['parameters', *heads('all data', 'unseen', 'rigid alone', 'unfiltered')],
             [
                 (
@@ -322,7 +331,7 @@ def tables(result: Identification) -> list[Table]:
             [(one.name, *one.test.joints) for one in scores],
         ),
         Table(
-            'E of what was left out, part by part [N m]',
+            f'E of what was left out, part by part [{unit}]',
             ['left out', *heads('identified', 'rigid alone', result.verdict.best or '-')],
             [
                 (own.name, own.error, own.rigid_error, best and best.parts[k].error)
@@ -333,7 +342,7 @@ def tables(result: Identification) -> list[Table]:
     if len(result.recorded.bags) > 1:
         found.append(
             Table(
-                'residual of each bag under the final fit to all of them [N m]',
+                f'residual of each bag under the final fit to all of them [{unit}]',
                 ['bag', *heads('root mean square')],
                 result.recorded.bags,
             )

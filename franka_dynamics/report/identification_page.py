@@ -23,7 +23,7 @@ from .elements import (
 )
 from .identification import headline, parameter_table, tables, verdict, warning_lines
 from .table import Head, Table
-from ..identification.identify import Identification
+from ..identification.results import Identification
 from ..identification.samples import filter_inflation
 from ..recordings.preprocessing import Motion
 
@@ -74,7 +74,7 @@ def parameter_figure(result: Identification) -> Any:
     return figure
 
 
-def identification_page(result: Identification, motions: Iterable[Motion] = ()) -> str:
+def identification_page(result: Identification, motions: Iterable[tuple[str, Motion]] = ()) -> str:
     """
     Return the page's HTML.
 
@@ -82,9 +82,8 @@ def identification_page(result: Identification, motions: Iterable[Motion] = ()) 
     ----------
     result : Identification
         The result of `identify`.
-    motions : iterable of Motion
-        The samples of the bags, in the order of the result's bags. They are read one by one, and
-        none is kept in memory.
+    motions : iterable of (str, Motion)
+        The names and samples of the bags. They are read one by one, and none is kept in memory.
 
     """
     fit = result.fit
@@ -99,7 +98,7 @@ def identification_page(result: Identification, motions: Iterable[Motion] = ()) 
         list(zip(result.start.joint_names, fit.noise.deviation, fit.noise.inflation)),
     )
     parts: list[str | Table] = [
-        paragraph(headline(result), 'good' if result.verdict.better else 'bad'),
+        paragraph(headline(result), 'good' if result.accepted else 'bad'),
         *(paragraph(line) for line in verdict(result)),
         *(paragraph(line, 'warning') for line in warning_lines(result)),
         heading('Errors'),
@@ -110,7 +109,7 @@ def identification_page(result: Identification, motions: Iterable[Motion] = ()) 
                 recording_figure(result, motion, name),
                 f'measured and predicted torques of {name}',
             )
-            for (name, _), motion in zip(result.recorded.bags, motions)
+            for name, motion in motions
         ),
         heading('Parameters'),
         picture(parameter_figure(result), 'base parameters with their standard deviations'),

@@ -188,6 +188,8 @@ def robot_text(
             listed.repairs,
         )
     bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix, repair=repair)
+    if payload is not None:
+        bare = bare.with_payload(payload)
     return _with_banner(
         write_urdf(
             bare,

@@ -160,13 +160,13 @@ def friction_parameters(description: ArmDescription) -> list[Parameter]:
     """Return every number of the friction model except the standard deviations."""
     friction, found = description.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
-        if not part.init or part.name == 'deviations':
+        # Reaches belong to the form: changed one by one they would not ascend.
+        if not part.init or part.name in ('deviations', 'reach'):
             continue
         for at in np.ndindex(np.shape(getattr(friction, part.name))):
             # Columns are joints; rows are slip elements.
-            by_element = part.name == 'reach'
-            place = 'arm' if by_element or not at else description.joint_names[at[-1]]
-            element = ''.join(f'[{k + 1}]' for k in (at if by_element else at[:-1]))
+            place = 'arm' if not at else description.joint_names[at[-1]]
+            element = ''.join(f'[{k + 1}]' for k in at[:-1])
             path = (part.name, at) if at else (part.name,)
             label = f'friction {part.name}{element}'
             found.append(_field(place, label, '', 'arm', 'friction', *path))
@@ -178,8 +178,10 @@ def friction_form(description: ArmDescription) -> str:
     friction = description.friction
     if friction is None:
         return 'none'
-    elements = len(friction.reach) if isinstance(friction, MaxwellSlipFriction) else 0
-    return type(friction).__name__ + (f' of {elements} elements' if elements else '')
+    if not isinstance(friction, MaxwellSlipFriction):
+        return type(friction).__name__
+    reaches = ', '.join(f'{1e3 * one:g}' for one in friction.reach)
+    return f'{type(friction).__name__} of elements of {reaches} mrad'
 
 
 def _field(place: str, name: str, unit: str, *path: Key, **flags: bool) -> Parameter:

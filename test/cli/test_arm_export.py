@@ -37,3 +37,13 @@ def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path, r
     assert file.read_text() == 'mine'
     assert main([*command, '--force']) == 0
     assert file.read_text() != 'mine'
+
+
+@pytest.mark.parametrize('words', [['--hand', 'none'], ['--hand', 'franka_hand']])
+def test_a_payload_is_a_part_of_an_exported_urdf(words, tmp_path):
+    masses = []
+    for name, payload in (('bare', []), ('loaded', ['--payload', '1.5,0.0,0.0,0.1'])):
+        path = tmp_path / f'{name}.urdf'
+        assert main(['arm', 'export', '--output', str(path), *words, *payload]) == 0
+        masses.append(sum(inertia.mass for inertia in model_from_urdf(path.read_text()).inertias))
+    assert masses[1] - masses[0] == pytest.approx(1.5)

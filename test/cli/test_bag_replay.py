@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import yaml
 
-from franka_dynamics.arm import available_hands, available_sets, load
+from franka_dynamics.arm import available_hands, available_sets, LinkInertia, load
 from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.cli.main import main
 from franka_dynamics.recordings.recording import write_recording
 
+from ..arms import drawn_around
 from ..foreign_logs import teleoperated
 
 FER = load('fer')
@@ -137,3 +138,16 @@ def test_efforts_in_amperes_are_scaled(simulate, tmp_path):
         figures.append(json.loads(path.read_text())['fits'])
     for one, other in zip(*figures):
         assert one['whole']['E'] == pytest.approx(other['whole']['E'], rel=1e-9)
+
+
+def test_a_bare_arm_that_no_set_fits_is_told_so_first(simulate, tmp_path, answered):
+    cable = LinkInertia.from_center_of_mass(0.25, (0.0, 0.0, 0.05), 1e-4 * np.eye(3))
+    truth = drawn_around(FER, 0).with_payload(cable)
+    write_recording(simulate(truth, friction=FER.friction, noise=0.1), tmp_path / 'bag')
+    _, printed = answered('bag', 'replay', tmp_path / 'bag', '--no-plots')
+    assert printed.startswith('No listed set fits: the best leaves ')
+    best = printed.partition('good model does.')[2].partition(' has E')[0].partition(' fits best')
+    assert best[0].endswith(' bare')
+    # Sets with a hand, which weighs three times as much, are not among those shown.
+    table = printed.partition('E over the whole')[2].partition('root mean square')[0]
+    assert 'gaz2019' in table and 'hand_' not in table

@@ -11,6 +11,7 @@ import pytest
 from franka_dynamics.arm import available_hands, LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.consistent_fit import link_rooms
+from franka_dynamics.identification.explanations import Diagnosis
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
@@ -73,8 +74,9 @@ def test_unseen_half_of_a_real_arm_is_predicted(motions, name, bound, published,
     scores = scores_of(result)
     assert scores['gaz2019, none'].test.whole == pytest.approx(published, abs=3e-3)
     assert scores['gaz2019, none'].test_rigid.whole == pytest.approx(rigid, abs=2e-3)
-    for one in ('base parameters', 'consistent'):
-        assert scores[one].test.whole <= bound
+    # Base parameters that no arm has may predict a little worse than the arm.
+    for one, most in (('base parameters', 1.02 * bound), ('consistent', bound)):
+        assert scores[one].test.whole <= most
         assert scores[one].test_rigid.whole < 0.9
     assert result.verdict.better
     assert result.consistent.arm.inconsistencies() == ()
@@ -104,7 +106,9 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
         'recording 1 and recording 2 contradict each other: fitted together they leave 0.51'
     )
     # The one cause that was found is told, not a second one with an advice of its own.
-    worse = replace(result, verdict=replace(result.verdict, inertias=1.0))
+    worse = replace(
+        result, verdict=replace(result.verdict, inertias=1.0), diagnosis=Diagnosis(np.zeros(7))
+    )
     assert not worse.verdict.inertias_hold
     assert 'to and fro' not in ' '.join(verdict(worse))
     assert 'to and fro' in ' '.join(verdict(replace(worse, contradictions=())))
@@ -138,12 +142,10 @@ def test_the_slip_elements_that_joints_have_are_chosen():
 def test_a_joint_that_hardly_moves_gets_no_friction_of_its_own():
     recordings, _ = runs(4, resting=(4,))
     result = identify(recordings, FR3, [FR3])
-    assert 'fv_5' in result.friction_held
-    assert result.arm.friction.viscous[4] == 0.0
-    # What is kept is beyond its own deviation.
-    kept = np.isin(result.model.names, result.model.friction.names)
-    kept &= ~np.isin(result.model.names, result.friction_held)
-    assert (np.abs(result.base.theta[kept]) >= result.base.deviations[kept]).all()
+    # The prior keeps what the motion does not show near zero, and its deviation says so.
+    fv_5 = result.model.names.index('fv_5')
+    assert result.arm.friction.viscous[4] < 0.3
+    assert result.base.deviations[fv_5] > 0.5 * result.fit.prior.deviations[fv_5]
     assert 'fr3_joint5 (at most 0.00' in result.remarks[-1]
     assert result.remarks[-1].endswith('turn every joint, to and fro')
     # At 1 rad/s no joint has more than a part of its limit: 12.5 N m s/rad were once found.

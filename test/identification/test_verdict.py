@@ -5,16 +5,19 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.identification.verdict import errors_of, judge, PartScore, Score
+from franka_dynamics.identification.verdict import judge, PartScore, Score
+from franka_dynamics.recordings.replay import ResidualRms, Unit
 
-SAMPLES = 100
+SAMPLES, NM = 100, Unit('N m', (1.0,))
 
 
 def part(name, error, rigid=1.0):
     def squares(value):
         return np.array([SAMPLES * value**2])
 
-    return PartScore(name, SAMPLES, squares(error), squares(9.0), squares(rigid), squares(error))
+    return PartScore(
+        name, SAMPLES, squares(error), squares(9.0), squares(rigid), squares(error), NM
+    )
 
 
 def judged(arm, published, *, rigid=(1.0, 1.0), name='run{}'):
@@ -24,7 +27,7 @@ def judged(arm, published, *, rigid=(1.0, 1.0), name='run{}'):
 
 
 def score(name, parts):
-    return Score(name, np.zeros(1), errors_of(np.ones(1), 1), tuple(parts))
+    return Score(name, np.zeros(1), ResidualRms.of_squares(np.ones(1), 1, NM), tuple(parts))
 
 
 PUBLISHED = np.array([0.50, 0.51, 0.49, 0.50])
@@ -58,3 +61,20 @@ def test_one_lost_bag_is_enough_to_be_no_better():
 
 def test_worse_inertias_are_no_better():
     assert not judged([0.3] * 4, [0.5, 0.51, 0.5, 0.5], rigid=(1.01, 1.0)).better
+
+
+def test_the_best_published_set_is_the_rival():
+    arm = score('own', [part(f'run{k}', 0.3) for k in range(4)])
+    good, poor = (score(f'{e}', [part(f'run{k}', e) for k in range(4)]) for e in (0.31, 0.6))
+    for published in ((good, poor), (poor, good)):
+        said = judge(arm, published, poor)
+        assert said.best == '0.31'
+        assert not said.better
+        assert said.gain == pytest.approx(0.01)
+
+
+def test_newtons_and_newton_metres_are_added_as_parts_of_their_limits():
+    unit = Unit('% of the limits', (1.0, 0.1))
+    found = ResidualRms.of(np.array([[3.0, 40.0], [-3.0, -40.0]]), unit)
+    assert found.whole == pytest.approx(5.0)
+    np.testing.assert_allclose(found.joints, [3.0, 40.0])

@@ -99,7 +99,35 @@ def test_what_is_odd_is_told_with_joint_and_figures(simulate, what):
     assert len(found) == 1 or what in ('degrees', 'a joint beyond its range', 'a stuck position')
 
 
-@pytest.mark.parametrize('factor', [57.3, 100.0, 0.0, -1.0])
+@pytest.mark.parametrize(
+    ('times', 'factor', 'option'),
+    [
+        (1, 57.3, 'velocity-unit deg/s'),
+        (1000, 1.0, 'stamp-unit ms'),
+        (10**6, 1.0, 'stamp-unit us'),
+    ],
+)
+def test_units_of_velocity_and_stamps_are_named(simulate, times, factor, option):
+    sound = simulate(FER, noise=0.1, rate=1000.0)
+    wrong = replace(sound, stamp_ns=sound.stamp_ns * times, dq=factor * sound.dq)
+    (found,) = faults(wrong, FER)
+    assert found.endswith(f'import the log with --{option}')
+
+
+def test_inertia_of_rotors_is_not_taken_for_a_wrong_arm(simulate):
+    heavy = replace(FER, joints=tuple(replace(one, rotor_inertia=9.0) for one in FER.joints))
+    recording = simulate(heavy, duration=30.0, noise=0.1, rate=100.0)
+    assert not [one for one in faults(recording, FER) if 'gravity explains little' in one]
+
+
+def test_the_sign_of_some_joints_is_given_joint_by_joint(simulate):
+    recording = simulate(FER, friction=FER.friction, noise=0.1)
+    turned = recording.effort * np.where(np.arange(7) == 3, -1.0, 1.0)
+    (found,) = faults(replace(recording, effort=turned), FER)
+    assert found.endswith('--effort-scale 1 1 1 -1 1 1 1')
+
+
+@pytest.mark.parametrize('factor', [100.0, 0.0, -1.0])
 def test_velocities_that_are_not_the_positions_are_suspected(simulate, factor):
     recording = simulate(FER, noise=0.1)
     (found,) = faults(replace(recording, dq=factor * recording.dq), FER)

@@ -15,6 +15,7 @@ from franka_dynamics.recordings.replay import (
     predicted_torque,
     ResidualRms,
     tied,
+    Unit,
 )
 
 
@@ -37,7 +38,9 @@ def test_a_real_arms_metric_e_has_its_published_value(
     result = fit(arm, motion)
     assert result.rigid.whole == pytest.approx(filtered, abs=1e-3)
     if unfiltered is not None:
-        left = ResidualRms.of(motion.effort_unfiltered - predicted_torque(arm, motion)).whole
+        left = ResidualRms.of(
+            motion.effort_unfiltered - predicted_torque(arm, motion), Unit.of(arm)
+        ).whole
         assert left == pytest.approx(unfiltered, abs=1e-3)
 
 

@@ -233,7 +233,7 @@ def test_another_number_of_slip_elements_acts_on_torque(turned):
     here, there = (replace(load('fer'), friction=friction) for friction in frictions)
     (found,) = compare(here, there).differences
     assert (found.place, found.parameter, found.has_effect) == ('arm', 'friction model', True)
-    assert '2 elements' in str(found) and '3 elements' in str(found)
+    assert '4, 300 mrad' in str(found) and '4, 300, 500 mrad' in str(found)
 
 
 def test_another_slope_of_sigmoid_friction_is_named():
@@ -355,3 +355,18 @@ def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
         flange=replace(arm.flange, d=arm.flange.d - 0.05),
     )
     assert compare(arm, other).differences == ()
+
+
+def test_slip_elements_of_other_reaches_are_one_difference():
+    none, one = np.zeros(7), np.ones((2, 7))
+    first, second = (
+        replace(
+            load('fer'),
+            friction=MaxwellSlipFriction(none, none, none, none, one, np.array(reach)),
+        )
+        for reach in ((0.004, 0.3), (0.3, 0.6))
+    )
+    (found,) = compare(first, second).differences
+    assert 'elements of 4, 300 mrad here and MaxwellSlipFriction of elements of 300, 600' in str(
+        found
+    )

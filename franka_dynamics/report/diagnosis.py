@@ -1,0 +1,127 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an identification leaves that it should not, why, and what to change, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..identification.explanations import Explanation, MOST_TIMES, tilted_gravity
+from ..identification.results import Identification
+from ..identification.samples import STRETCH
+
+
+def diagnosis_lines(result: Identification) -> list[str]:
+    """Return one sentence on joints that leave too much, and one on each explanation."""
+    found, names = result.diagnosis, result.start.joint_names
+    lines = []
+    if found.odd_joints:
+        each = ', '.join(f'{names[j]} {found.times[j]:.0f} times' for j in found.odd_joints)
+        lines.append(
+            f'Something is wrong with these recordings: what is left of unseen torque is {each} '
+            f'as much as a good fit leaves of such joints, and {MOST_TIMES:g} times is the most '
+            'that is accepted.'
+        )
+    lines += [
+        f'The scales found for efforts cannot be believed: {doubt}. Give them with --effort-scale.'
+        for doubt in found.scale_doubts
+    ]
+    lines += [explained(result, one) for one in (found.fault, found.rotors) if one is not None]
+    if found.odd_joints and found.fault is None:
+        lines.append(
+            'No single fault that was tried explains it (gain or sign of a joint, two joints '
+            'exchanged, delay, gravity, a load that came or went, contact): look at the residuals '
+            'of these joints with --report.'
+        )
+    return lines
+
+
+def explained(result: Identification, one: Explanation) -> str:
+    """Return what a fault seems to be, what a fit without it leaves, and what to change."""
+    before, after = (float(np.linalg.norm(each)) for each in (one.before, one.after))
+    names = [result.start.joint_names[joint] for joint in one.joints]
+    what, fix = _SENTENCES[one.kind](result, one, names)
+    return (
+        f'{what}: a fit that allows for it leaves {after:.2f} N m instead of {before:.2f}. {fix}'
+    )
+
+
+def _gain(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
+    (gain,), (joint,) = one.values, one.joints
+    sign = gain < 0.0
+    scale = np.asarray(result.effort_scale, dtype=float).copy()
+    scale[joint] /= -1.0 if sign else gain
+    option = '--effort-scale ' + ' '.join(f'{value:.3g}' for value in scale)
+    what = (
+        f'The effort of {names[0]} seems to have the other sign'
+        if sign
+        else f'The effort of {names[0]} seems to be {gain:.2f} times its torque'
+    )
+    return what, f'Check its column, unit and gear; {option} takes the log as if it were so.'
+
+
+def _exchanged(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
+    return (
+        f'The efforts of {names[0]} and {names[1]} seem to be exchanged',
+        'Exchange their columns, such as in --effort of bag import.',
+    )
+
+
+def _delay(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
+    late = one.values[0] > 0.0
+    return (
+        f'Efforts seem to be {abs(one.values[0]) * 1e3:.0f} ms {"late" if late else "early"} '
+        'against positions',
+        'Record both in one message, or import the log with its effort columns moved by so much '
+        f'to {"earlier" if late else "later"} rows.',
+    )
+
+
+def _tilt(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
+    angle = np.degrees(np.arctan(np.linalg.norm(one.values)))
+    along = ' '.join(f'{value:.2f}' for value in tilted_gravity(result.fit.prior, one))
+    return (
+        f'Gravity seems to point {angle:.0f} degrees away from where it was said to',
+        f'Check how the arm is mounted; --gravity {along} says so.',
+    )
+
+
+def _load(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
+    mass, (bag, _, stretch) = one.values[0], one.where.partition(STRETCH)
+    return (
+        f'About {abs(mass):.1f} kg seem to have been {"put on" if mass > 0.0 else "taken off"} '
+        f'the flange in {bag}, about where its stretch {stretch} begins',
+        'Cut the recording there, and identify with one of its parts.',
+    )
+
+
+def _contact(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
+    spans = ', '.join(
+        f'{a:.1f} to {b:.1f} s' for a, b in zip(one.values[:10:2], one.values[1:10:2])
+    )
+    more = ' and more' if len(one.values) > 10 else ''
+    return (
+        f'Something seems to have touched the arm in {one.where} from {spans}{more}',
+        'Cut this out, or record again with nobody near.',
+    )
+
+
+def _rotors(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
+    return (
+        'Rotor inertia seems to be missing, a torque in proportion to the acceleration of each '
+        'joint',
+        'Identify it as well: --rotor-inertia.',
+    )
+
+
+_SENTENCES = {
+    'gain': _gain,
+    'exchanged': _exchanged,
+    'delay': _delay,
+    'tilt': _tilt,
+    'load': _load,
+    'contact': _contact,
+    'rotors': _rotors,
+}

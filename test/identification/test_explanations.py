@@ -1,0 +1,193 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Faults put into sound logs are refused and named with what was put in; sound logs are not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.explanations import diagnose, MOST_TIMES, tilted_gravity
+from franka_dynamics.identification.identify import identify
+from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.prior import Prior
+from franka_dynamics.identification.samples import Summary, total
+from franka_dynamics.identification.solve import estimate, find_noise
+from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.report.diagnosis import diagnosis_lines
+
+from ..arms import drawn_around
+from ..slow_work import with_load
+
+FER = load('fer')
+FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
+OPTIONS = IdentificationOptions(friction='viscous_coulomb')
+
+
+@pytest.fixture(scope='module')
+def sound(simulate):
+    truth = drawn_around(FER, 0)
+    return simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, rate=100.0)
+
+
+def diagnosis(motion, arm=FER, options=OPTIONS):
+    """Return what is said of one motion, all of which is fitted, and its prior."""
+    model = options.torque_model(arm)
+    parts = Summary.of(model, motion).stretches
+    factors = total(part.factors for part in parts)
+    prior = Prior.towards(arm, model, np.abs(motion.effort).max(axis=0))
+    noise = find_noise(factors, prior, np.full(arm.n, 6.0))
+    theta = estimate(factors.weighted(noise.weights), prior, 10.0).theta
+    left = np.sqrt(factors.squares(theta) / factors.samples)
+    return diagnose(left, parts, prior, 10.0, noise, theta), prior
+
+
+def prepared(recording):
+    columns = OPTIONS.torque_model(FER).friction.columns
+    return prepare(recording, columns=columns)
+
+
+def scaled(recording, joint, gain):
+    effort = recording.effort.copy()
+    effort[:, joint] *= gain
+    return replace(recording, effort=effort)
+
+
+def late(recording, seconds):
+    effort = [np.interp(recording.time - seconds, recording.time, e) for e in recording.effort.T]
+    return replace(recording, effort=np.column_stack(effort))
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_sound_logs_are_sound(simulate, seed):
+    recording = simulate(
+        drawn_around(FER, seed), duration=30.0, friction=FRICTION, noise=0.2, seed=seed
+    )
+    found, _ = diagnosis(prepared(recording))
+    assert found.sound
+    assert found.rotors is None
+    assert found.times.max() < 1.0
+
+
+@pytest.mark.parametrize(
+    ('joint', 'gain'), [(0, 0.5), (1, 0.8), (2, 1.3), (3, 2.0), (3, 1.3), (4, 2.0), (1, -1.0)]
+)
+def test_a_joints_gain_or_sign_is_found(sound, joint, gain):
+    found, _ = diagnosis(prepared(scaled(sound, joint, gain)))
+    assert (found.fault.kind, found.fault.joints) == ('gain', (joint,))
+    assert found.fault.values[0] == pytest.approx(gain, rel=0.15)
+    assert not found.sound
+
+
+def test_the_sign_of_a_joint_that_feels_friction_alone_is_found(sound):
+    found, _ = diagnosis(prepared(scaled(sound, 6, -1.0)))
+    assert (found.fault.kind, found.fault.joints) == ('gain', (6,))
+    assert found.fault.values[0] < 0.0
+
+
+@pytest.mark.parametrize('pair', [(0, 1), (3, 4), (4, 5), (1, 3)])
+def test_efforts_of_two_joints_exchanged_are_found(sound, pair):
+    effort = sound.effort.copy()
+    effort[:, list(pair)] = effort[:, list(reversed(pair))]
+    found, _ = diagnosis(prepared(replace(sound, effort=effort)))
+    assert (found.fault.kind, found.fault.joints) == ('exchanged', pair)
+
+
+@pytest.mark.parametrize('seconds', [0.02, 0.1, -0.03])
+def test_a_delay_is_found(sound, seconds):
+    found, _ = diagnosis(prepared(late(sound, seconds)))
+    assert found.fault.kind == 'delay'
+    assert found.fault.values[0] == pytest.approx(seconds, rel=0.1)
+
+
+def test_gravity_that_points_elsewhere_is_found(sound):
+    angle = np.radians(10.0)
+    gravity = np.array([0.0, 9.81 * np.sin(angle), -9.81 * np.cos(angle)])
+    found, prior = diagnosis(prepared(sound), options=replace(OPTIONS, gravity=gravity))
+    assert found.fault.kind == 'tilt'
+    np.testing.assert_allclose(
+        tilted_gravity(prior, found.fault), [0.0, 0.0, -9.81], rtol=0.0, atol=0.15
+    )
+
+
+def test_a_load_put_on_halfway_is_found_and_weighed(sound):
+    motion = prepared(sound)
+    loaded = with_load(motion, FER, 1.0)
+    later = (motion.time > 0.5 * motion.time[-1])[:, None]
+    effort = np.where(later, loaded.effort, motion.effort)
+    found, _ = diagnosis(replace(motion, effort=effort))
+    assert found.fault.kind == 'load'
+    assert found.fault.values[0] == pytest.approx(1.0, abs=0.2)
+    # The stretch in whose middle it happens, or the next.
+    assert found.fault.where.endswith(('stretch 3 of 5', 'stretch 4 of 5'))
+
+
+def test_rotor_inertia_is_said_but_is_no_fault(simulate):
+    truth = replace(FER, joints=tuple(replace(joint, rotor_inertia=1.0) for joint in FER.joints))
+    recording = simulate(truth, duration=30.0, friction=FRICTION, noise=0.1)
+    found, _ = diagnosis(prepared(recording))
+    assert found.fault is None
+    assert found.rotors is not None
+    np.testing.assert_allclose(found.rotors.values[3:], 1.0, rtol=0.0, atol=0.4)
+    asked, _ = diagnosis(prepared(recording), options=replace(OPTIONS, rotor_inertia=True))
+    assert asked.rotors is None
+
+
+def test_what_nothing_explains_is_refused_by_its_size(sound):
+    # A joint whose sensor shows something else altogether.
+    effort = sound.effort.copy()
+    effort[:, 4] = 9.0 * np.sign(np.sin(7.0 * sound.time))
+    found, _ = diagnosis(prepared(replace(sound, effort=effort)))
+    assert found.odd_joints == (4,)
+    assert found.times[4] > MOST_TIMES
+    assert not found.sound
+
+
+def test_contacts_are_found_where_the_verdict_is_no(sound):
+    effort = sound.effort.copy()
+    for begin in (8.0, 20.0):
+        touched = (sound.time > begin) & (sound.time < begin + 1.0)
+        effort[touched, :4] += 10.0
+    result = identify([prepared(replace(sound, effort=effort))], FER, [FER], OPTIONS)
+    assert not result.accepted
+    fault = result.diagnosis.fault
+    assert fault.kind == 'contact'
+    for begin in (8.0, 20.0):
+        assert any(
+            a <= begin + 0.1 and begin + 0.9 <= b
+            for a, b in zip(fault.values[::2], fault.values[1::2])
+        )
+    assert 'recording 1 from ' in ' '.join(diagnosis_lines(result))
+
+
+def test_a_better_arm_from_a_broken_log_is_not_written(sound, tmp_path):
+    path, broken = tmp_path / 'arm.yaml', [prepared(scaled(sound, 3, 1.3))]
+    result = identify(broken, FER, [FER], OPTIONS)
+    assert not result.accepted
+    said = ' '.join(diagnosis_lines(result))
+    assert 'The effort of fer_joint4 seems to be 1.3' in said
+    assert '--effort-scale 1 1 1 0.77 1 1 1 takes' in said.replace('0.768', '0.77').replace(
+        '0.769', '0.77'
+    )
+    with pytest.raises(IdentificationError, match='was not accepted'):
+        result.save(path)
+    assert not path.exists()
+    result.save(path, anyway=True)
+    assert load(path).inertial_set == 'identified'
+    # Given as the sentence says, the log is as good as the sound one.
+    given = replace(OPTIONS, effort_scale=(1.0, 1.0, 1.0, 1.0 / 1.3, 1.0, 1.0, 1.0))
+    assert identify(broken, FER, [FER], given).diagnosis.sound
+
+
+@pytest.mark.parametrize('name', ['slow', 'fast'])
+def test_real_logs_are_sound_until_they_are_broken(fer_recording, fer_1khz_recording, name):
+    recording = {'slow': fer_recording, 'fast': fer_1khz_recording}[name]
+    assert diagnosis(prepared(recording))[0].sound
+    for broken, kind in (
+        (scaled(recording, 3, 1.3), 'gain'),
+        (late(recording, 0.05), 'delay'),
+        (replace(recording, effort=recording.effort[:, [0, 1, 2, 3, 5, 4, 6]]), 'exchanged'),
+    ):
+        assert diagnosis(prepared(broken))[0].fault.kind == kind
