@@ -429,6 +429,7 @@ class FeedforwardController:
         self.faults.activated()
         self._stopped_by_state = False
         self.counters = Counters(largest_share=np.zeros(self.description.n))
+        self.guard.largest = np.zeros(self.description.n)
 
     def disable(self, reason: str, *, brake: bool = True) -> None:
         """Stop, and stay silent until enabled again."""

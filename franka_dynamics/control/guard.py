@@ -244,16 +244,8 @@ class Guard:
             self._frozen += 1
         self._last_effort = data
         measured = bool(data) and data != self._no_effort and self._frozen < _FROZEN
-        if (
-            measured
-            and effort is not None
-            and self._terms is not None
-            and self._terms.adds_gravity
-        ):
+        if measured and self._terms is not None and self._terms.adds_gravity:
             measured = not any(data == one.tobytes() for one in list(self._commands)[-3:])
-        if measured != self.measured and self._observer is not None:
-            self._observer.restart()
-            self._states, self._first_stamp = 0, self._stamp
         self.measured = measured
         self._idle = effort is not None and bool((np.abs(effort) <= _IDLE * self._effort).all())
 
