@@ -55,7 +55,7 @@ PAUSED = tuple(f'stop-{stall:g}' for stall in STALLS_S)
 EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', 'relay', 'rival', 'states')
 _MOST_STEP, _MOST_HELD_S, _MOST_NOTICE_S = 1.0 + 1e-6, COMMAND_TIMEOUT_S + 0.005, 0.1
 _AT_REST, _ROUNDING = 0.05, 1e-9  # [rad/s, N m]
-_TIMEOUT_S, _MOVING_S, _AFTER_S, _RIVAL_S = 60.0, 1.5, 2.5, 0.3
+_TIMEOUT_S, _MOVING_S, _AFTER_S, _RIVAL_S, _SHORTLY_S = 60.0, 1.5, 2.5, 0.3, 0.1
 
 
 class Result(NamedTuple):
@@ -194,7 +194,9 @@ def happen(bench: Bench, event: str, target: str) -> float | None:
         bench.send('feedforward', signal.SIGKILL)
         if event == 'kill-restart':
             bench.feedforward(target, 'restarted')
-            bench.until(lambda: 'following' in bench.log('simulator').split('braking')[-1], 'new')
+            bench.until(
+                lambda: bench.log('simulator').count('following') > 1, 'the new one followed'
+            )
     elif event in PAUSED:
         bench.send('feedforward', signal.SIGSTOP)
         bench.spin(float(event.removeprefix('stop-')))
@@ -225,7 +227,8 @@ def speak(bench: Bench, event: str) -> float:
         spoken.append(time.time())
 
     if event == 'rival':
-        bench.spin(_RIVAL_S, lambda: publish(Float64MultiArray(data=[10.0] * FER.n)))
+        # Once the node has stopped for it, a rival that goes on is the only sender, and followed.
+        bench.spin(_SHORTLY_S, lambda: publish(Float64MultiArray(data=[10.0] * FER.n)))
         return spoken[0]
     delay = 0.05 if event == 'relay' else 0.0
     heard, repeated = deque[tuple[float, Any]](), set[bytes]()
