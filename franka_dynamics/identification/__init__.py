@@ -1,3 +1,3 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What recorded motion says about an arm."""
+"""Identification of an arm's inertias and friction from recorded motion."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One bag's share of an identification: read, prepared and summarised where the bag lies."""
+"""Reading, preparing and summarising one bag, in the process where the bag is accessible."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ..recordings.preprocessing import (
 )
 from ..recordings.recording import HEADER, read_pieces, Recording
 
-_MOST_SAID = 10  # sentences on one bag
+_MOST_SAID = 10  # largest number of sentences about one bag
 
 
 @dataclass(frozen=True, eq=False)
 class Bag:
     """
-    How one bag is read and prepared; none of its samples is kept.
+    A bag and the options for reading and preparing it; its samples are not kept.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Bag:
     signal : SignalOptions
         Rate, cut-off and trim.
     at_once : int
-        Messages that are held at once; a longer bag is read, prepared and trimmed in pieces.
+        Largest number of messages in memory; a longer bag is read, prepared and trimmed in pieces.
 
     """
 
@@ -97,7 +97,7 @@ def motion_of(source: Bag | Recording | Motion, model: TorqueModel) -> Motion:
 
 @dataclass(frozen=True)
 class BagNote:
-    """What a report says of one bag; `digest` tells whether two hold the same recording."""
+    """A report's entry about one bag; equal `digest`s mean the same recording."""
 
     bag: str
     topic: str
@@ -111,7 +111,7 @@ class BagNote:
 
 @dataclass(frozen=True, eq=False)
 class BagResult:
-    """A recording's summary, how it was prepared and what is to be said; or why there is none."""
+    """A recording's summary, preparation and remarks, or the reason why there is none."""
 
     summary: Summary | None
     signal: SignalOptions
@@ -122,16 +122,16 @@ class BagResult:
 @dataclass(frozen=True, eq=False)
 class Summarise:
     """
-    Turns a source into its summary, wherever that runs.
+    Function object that summarises a source; it can run in another process.
 
     Attributes
     ----------
     model : TorqueModel
-        What is identified.
+        The model to identify.
     arm : ArmDescription
-        The starting set, whose limits and gravity tell odd recordings.
+        The starting set; its limits and gravity serve to recognise suspicious recordings.
     options : IdentificationOptions
-        As asked for.
+        The user's options.
 
     """
 
@@ -140,7 +140,7 @@ class Summarise:
     options: IdentificationOptions
 
     def __call__(self, source: Bag | Recording | Motion, name: str) -> BagResult:
-        """Return a source's result; a fault of a bag is a part of it, not an error."""
+        """Return a source's result; a fault of a bag is stored in it and not raised."""
         if isinstance(source, Motion):
             return BagResult(self._summary(source, name), source.options)
         if isinstance(source, Recording):
@@ -194,7 +194,7 @@ class Summarise:
         return BagResult(summary, bag.signal, note)
 
     def _suspicions(self, bag: Bag, recording: Recording) -> tuple[str, ...]:
-        """Return what looks wrong; raise RecordingError if every figure would be meaningless."""
+        """Return sentences on suspicious data; raise RecordingError if the data are useless."""
         options = self.options
         scaled = options.effort_scale is not None
         looked_at = recording.scaled(options.known_scale(self.arm.n)) if scaled else recording
@@ -217,16 +217,17 @@ def gathered(
     skip_failures: bool,
 ) -> tuple[list[BagResult], int, list[str]]:
     """
-    Return the results that can be used, how many of the last are tests, and the failures.
+    Return the usable results, the number of test bags at their end, and the failures.
 
     Raises
     ------
     RecordingError
-        If a bag cannot be used and failures are not to be skipped, or none can, or no test can.
+        If a bag cannot be used and failures are not skipped, or if no bag or no test bag can be
+        used.
     IdentificationError
         If a bag comes twice.
     ClusterError
-        If workers die so often that a bag cannot be done.
+        If workers die repeatedly on the same bag.
 
     """
     used, failures, unseen = [], [], 0

@@ -8,12 +8,12 @@ The minimum inertial parameters of an arm or a tree of bodies.
     tau = found.regressor(q, dq, ddq) @ found.values()
 
 Torques are linear in the standard parameters, ten for each body (Gautier and Khalil 1990, eq. 12),
-but not every one of them shows. The torque regressor of random states, stacked, is factored
-without pivoting (Gautier 1991, "Numerical calculation of the base inertial parameters of robots"):
-its columns come from the base outwards, and in a body those last that the direct method of Gautier
-and Khalil eliminates first. A column that depends on those before it goes, and what it is made of
-is added to the parameters that stay. docs/theory/base-parameters.md compares with the direct
-method's.
+but they do not depend on all of them separately. The torque regressor of random states, stacked,
+is factored without pivoting (Gautier 1991, "Numerical calculation of the base inertial parameters
+of robots"): its columns are ordered from the base outwards, and within a body those that the
+direct method of Gautier and Khalil eliminates first come last. A column that depends linearly on
+earlier columns is removed, and its parameter is added, by the coefficients of that dependence, to
+the parameters that stay. docs/theory/base-parameters.md compares with the direct method's.
 """
 
 from __future__ import annotations
@@ -45,37 +45,37 @@ from ..urdf.source import described
 NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for these three hold for every direction of gravity: an arm mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
-# What is eliminated first where there is a choice, after the rotor: the paper's YY, mZ, m of a
-# revolute joint and the whole tensor of a prismatic one, then what leaves the usual parameters
-# near the base.
+# Order of elimination if there is a choice, after the rotor: the paper's YY, mZ, m of a revolute
+# joint and the whole tensor of a prismatic one, then an order that gives the usual parameters near
+# the base.
 _FIRST_TO_GO = {
     JointKind.REVOLUTE: ('m', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
     JointKind.PRISMATIC: ('ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
 }
-# The order is for a joint along its link's z. A standard row of some quarter turn leaves the joint
-# along the link's y: there y and z change parts.
+# The order is for a joint along its link's z. In a standard row with a quarter turn the joint is
+# along the link's y: there y and z are exchanged.
 _Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
-# Random states of each joint that are stacked, and positions [rad, or the largest length] and
-# rates that they are drawn from.
+# Number of random states per joint, and the ranges of positions [rad, or the largest length] and
+# rates.
 _STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
-# Between what counts (1e-5 for odd geometries; 0.1 for real arms) and rounding (1e-15), of columns
-# of unit length.
+# Threshold for columns of unit length, between significant values (1e-5 for unusual geometries,
+# 0.1 for real arms) and rounding errors (1e-15).
 _RANK_TOLERANCE = 1e-9
-# A coefficient this near to a whole number, times the condition of what it is solved from, is that
-# number and rounding.
+# Tolerance for rounding a coefficient to an integer, times the condition number of the equations.
 _WHOLE = 1e-14
-_NO_LENGTH = 1e-12  # [m]; what quarter turns leave of zero is none
-# A gravity vector is within a span if what sticks out is this part of it: rounding.
+_NO_LENGTH = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
+# Relative tolerance for a gravity vector to lie in the span of others.
 _SPAN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class RankGap:
     """
-    How clear the ranks are: what columns have that no column before them has.
+    The gap in the rank decisions: sizes of the columns' components orthogonal to earlier columns.
 
-    `smallest_kept` is the least of those that stay, as a part of the longest column, lengths in
-    units of the largest; `largest_dropped` the most of those that go, as a part of their own.
+    `smallest_kept` is the smallest component of a kept column, relative to the longest column and
+    with lengths in units of the largest; `largest_dropped` the largest component of a removed
+    column, relative to that column.
     """
 
     smallest_kept: float
@@ -85,26 +85,27 @@ class RankGap:
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
     """
-    Which standard parameters base parameters keep the place of, and the map to them.
+    Base parameters: their columns of the regressor, and the map from standard parameters.
 
     With H = torque_regressor(...) and X = parameter_vector(...), H X = H[..., columns] @
     (matrix @ X) for every state: the regressor's columns stay, the parameters are regrouped.
-    Nothing but the values depends on the inertias.
+    Only the values depend on the inertias.
 
     Attributes
     ----------
     description : ArmDescription or BodyTree
-        Whose geometry it is; a tree's bodies have their parameters in their own frames.
+        The arm or tree; parameters of a tree's bodies are in the bodies' frames.
     gravity : ndarray, shape (k, 3)
-        In the space frame: the vectors it holds for, and every combination of them.
+        Gravity vectors in the space frame for which the parameters are valid, with all linear
+        combinations.
     rotor_inertia : bool
         Whether the standard vector has 11 n entries or 10 n.
     columns : tuple of int
-        Which standard parameter each base parameter keeps the place of.
+        For each base parameter the index of the standard parameter whose column it keeps.
     matrix : ndarray, shape (b, 10 n) or (b, 11 n)
         The map from the standard to the base parameters.
     rank_gap : RankGap
-        How clear the decisions were.
+        The gap in the decisions.
 
     """
 
@@ -127,7 +128,7 @@ class BaseParameters:
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
-        """What each base parameter is made of; `str()` writes it in the paper's notation."""
+        """Each base parameter as a linear combination; `str()` gives the paper's notation."""
         return relations(self.standard_names, self.columns, self.matrix)
 
     @cached_property
@@ -137,18 +138,18 @@ class BaseParameters:
 
     @cached_property
     def no_effect(self) -> tuple[int, ...]:
-        """Standard parameters that no torque depends on (eq. 13)."""
+        """Standard parameters without effect on torques (eq. 13)."""
         return tuple(int(k) for k in np.flatnonzero(~self.matrix.any(axis=0)))
 
     @cached_property
     def regrouped(self) -> tuple[int, ...]:
-        """Standard parameters that act, but only as a part of base parameters (eq. 14, 15)."""
+        """Standard parameters that affect torques only within combinations (eq. 14, 15)."""
         others = {*self.columns, *self.no_effect}
         return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
 
     def standard_vector(self, values: ArrayLike) -> Array:
         """
-        Return standard parameters with the same torques: base values at their places, else zero.
+        Return standard parameters with the same torques: the base values, and zeros elsewhere.
 
         Parameters
         ----------
@@ -168,12 +169,12 @@ class BaseParameters:
 
     def covered(self, gravity: ArrayLike | None) -> ArrayLike:
         """
-        Return the gravity that torques are asked for, if these parameters hold under it.
+        Return the requested gravity if these parameters are valid for it.
 
         Raises
         ------
         BaseParameterError
-            If it is missing, or outside what the parameters were found for.
+            If it is missing, or not in the span for which the parameters were computed.
 
         """
         if gravity is None:
@@ -203,8 +204,8 @@ class BaseParameters:
         Parameters
         ----------
         description : ArmDescription or BodyTree, optional
-            An arm or tree of the same geometry with other inertias (a payload, another set); the
-            one that was analysed if not given.
+            An arm or tree of the same geometry with other inertias (a payload, another set); by
+            default the analysed one.
 
         Raises
         ------
@@ -225,7 +226,7 @@ class BaseParameters:
 
     def grouped(self, values: ArrayLike | None = None) -> ArmDescription:
         """
-        Return the arm with the regrouped inertias in place of its links': most numbers are zero.
+        Return the arm with regrouped inertias, most of which are zero.
 
         It has the same torques under the gravity that this was found for, and none of its links
         is physical: it is for customised equations and `NewtonEulerModel`, not for simulators.
@@ -280,8 +281,8 @@ class BaseParameters:
         """
         Return the rank of the regressor at other states, and what regrouping changes of torques.
 
-        Two checks that do not rest on the order of the columns: the count of singular values that
-        are no rounding, and the largest entry that H loses for columns of unit length.
+        Two checks independent of the order of columns: the number of significant singular values,
+        and the largest difference of an entry of H, for columns of unit length.
         """
         _, stacked = _stacked_regressor(self.description, self.gravity, self.rotor_inertia, 1)
         unit = _unit(self.description)
@@ -312,15 +313,15 @@ def base_parameters(
         description's own link frames. In the standard convention, whose joints do not turn about
         their link's own z, others than the paper's are eliminated.
     gravity : array_like, shape (3,) or (k, 3)
-        Gravity in the space frame; several vectors ask for what suffices for all of them
-        (ANY_GRAVITY: every direction), and NO_GRAVITY for none. Only the direction counts.
+        Gravity in the space frame. Several vectors give parameters valid for all of them
+        (ANY_GRAVITY: every direction); NO_GRAVITY is for no gravity. Only the direction matters.
     rotor_inertia : bool, optional
-        Whether each joint's rotor is one more parameter. If not given: if there are any.
+        Whether each joint's rotor inertia is one more parameter; by default if the arm has any.
 
     Returns
     -------
     BaseParameters
-        Which they are, and the map from the standard parameters to them.
+        The base parameters, and the map from the standard parameters.
 
     Raises
     ------
@@ -346,14 +347,14 @@ def base_parameters(
 
 def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
     """
-    Return columns that depend on none before them, and what all columns are of these.
+    Return columns independent of earlier ones, and all columns' coefficients in these.
 
     Parameters
     ----------
     stacked : ndarray, shape (rows, p)
         Columns of like units.
     order : sequence of int, length p
-        In which columns are asked whether they depend on those before.
+        The order in which columns are tested for dependence on earlier ones.
 
     Returns
     -------
@@ -362,7 +363,7 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
     shares : ndarray, shape (b, p)
         stacked = stacked[:, kept] @ shares.
     gap : RankGap
-        How clear the decisions were.
+        The gap in the decisions.
 
     """
     lengths = np.linalg.norm(stacked, axis=0)
@@ -384,7 +385,7 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
 
 
 def _unit(description: ArmDescription | BodyTree) -> float:
-    """Return the largest length of a structure [m], in units of which its ranks are decided."""
+    """Return the largest length of a structure [m], the unit of length for rank decisions."""
     tree = as_tree(description)
     behind = [i for i, parent in enumerate(tree.parents) if parent != BASE]
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
@@ -401,7 +402,7 @@ def _stacked_regressor(
     placements, twists = tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
-    # Where a root stands changes no torque, and a far place would blur the ranks.
+    # A root's position does not affect torques, and a distant one would blur the rank decisions.
     placements[[parent == BASE for parent in tree.parents], :3, 3] = 0.0
     scaled = replace(tree, placements=placements, twists=twists)
     magnitudes = np.linalg.norm(gravity, axis=1)
@@ -418,7 +419,7 @@ def _stacked_regressor(
 
 
 def _scales(description: ArmDescription | BodyTree, unit: float, *, rotor_inertia: bool) -> Array:
-    """Return what one unit of each standard parameter is where lengths are in units, (p,)."""
+    """Return the factors of the standard parameters for a change of the unit of length, (p,)."""
     twists = as_tree(description).twists
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
@@ -450,7 +451,7 @@ def keep_order(kind: JointKind, *, rotor_inertia: bool, along_y: bool = False) -
 
 
 def _clean(coefficients: Array, tolerance: float) -> Array:
-    """Return the coefficients with 0, 1, -1, ... exact, so that what vanishes is seen to."""
+    """Return the coefficients with near-integers rounded, so that zeros are exact."""
     whole = np.round(coefficients)
     return np.where(np.abs(coefficients - whole) < tolerance, whole, coefficients)
 

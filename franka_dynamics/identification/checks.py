@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether recordings belong together, fit the named hand, and move enough to tell anything."""
+"""Checks of recordings: the same arm and load, the declared hand, enough motion."""
 
 from __future__ import annotations
 
@@ -20,47 +20,50 @@ from ..errors import IdentificationError
 from ..recordings.mounted import held_sentence, mounted_verdict, unit_loads, weighed, Weighing
 from ..typing import Array
 
-# Bags that fit together leave at most this much more than each fitted by itself, per degree of
-# freedom. Of two real FER's recordings halves to seventh parts leave 0.6 to 1.10 times as much,
-# with a load of 0.2 kg added by calculation 1.54 to 3.5 times, both together 1.8 times; runs of
+# Largest ratio of squared residuals, per degree of freedom, of one fit to two bags and separate
+# fits. Of two real FER's recordings halves to seventh parts leave 0.6 to 1.10 times as much, with
+# a load of 0.2 kg added by calculation 1.54 to 3.5 times, both together 1.8 times; runs of
 # simulated arms whose torque sensors drift, or third parts of them, 1.0 to 1.47 times.
 TOGETHER_RATIO = 1.5
-# Few samples tell little: what they leave together must also be beyond what noise alone exceeds
-# with this probability.
+# With few samples the ratio must also exceed the value that noise alone exceeds with this
+# probability.
 _BY_CHANCE = 1e-3
-_COMPARED = 10  # bags, evenly chosen, that each is compared with
-_MOST_PAIRS = 5  # that are named
-_ODD_FACTOR = 3.0  # times the median residual of the bags: a bag that does not belong to them
+_COMPARED = 10  # number of other bags, evenly chosen, with which each bag is compared
+_MOST_PAIRS = 5  # largest number of pairs listed
+# Residual relative to the bags' median above which a bag does not belong to them.
+_ODD_FACTOR = 3.0
 _STILL = 0.01  # [rad/s]
-_NAMED = 3  # parameters in a sentence
-_SLOW_PART = 0.05  # of the velocity limit: below, viscous friction is as good as not there
+_NAMED = 3  # largest number of parameters listed in a sentence
+_SLOW_PART = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
 
 
 def contradictions(
     bags: Sequence[Part], noise: Noise, prior: Prior, theta: Array
 ) -> tuple[str, ...]:
     """
-    Return one sentence for each group of bags that cannot be of one arm in one state.
+    Return one sentence for each group of bags that cannot come from one arm in one state.
 
-    Two bags contradict each other if one fit to both leaves much more than a fit to each. Both are
-    counted per degree of freedom: a fit to a bag of few seconds takes much of its noise along.
+    Two bags contradict each other if one fit to both has much larger residuals than separate fits.
+    Residuals are counted per degree of freedom, because a fit to a short bag also fits its noise.
 
     Parameters
     ----------
     bags : sequence of Part
         One for each bag, their efforts torques [N m].
     noise : Noise
-        The joints' noise in all of them; what each leaves by itself replaces its deviations.
+        The joints' noise in all bags; in separate fits each bag's own residuals replace its
+        deviations.
     prior : Prior
         The prior.
     theta : ndarray, shape (p,)
-        What was fitted to all bags; what it leaves of a bag too short for that names the bag.
+        The parameters fitted to all bags; for a bag too short for a fit of its own, their residual
+        decides.
 
     """
     if len(bags) < 2:
         return ()
     factors, names = [bag.factors for bag in bags], [bag.name for bag in bags]
-    # Bags that do not belong together make all of their noise look large.
+    # Bags that do not belong together make the common noise look large.
     alone = np.median(
         [_fitted(one, noise.weights, prior).of_joints / one.samples for one in factors], axis=0
     )
@@ -121,7 +124,7 @@ def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
 
 
 def _apart(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) -> bool:
-    """Return whether one fit to two bags leaves too much beside a fit to each (an F test)."""
+    """Return whether one fit to two bags is significantly worse than separate fits (an F test)."""
     from scipy.stats import f  # which fitting friction alike has asked for already
 
     parameters = one.parameters + other.parameters
@@ -144,7 +147,7 @@ def about_hands(
     candidates: Sequence[ArmDescription],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return what contradicts the hand that was named, bag by bag, and what it seems to hold.
+    Return contradictions to the declared hand by bag, and the load it seems to hold.
 
     The former is judged as `replay` does. The latter is of all bags together: some bags of which
     alone it holds something contradict the others.
@@ -175,7 +178,7 @@ def about_hands(
 
 
 def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Weighing:
-    """Return what hangs on the flange beyond what an arm's description has."""
+    """Return the estimated mass on the flange beyond the arm's description."""
     b = len(model.base)
     none = model.base.values(arm)
     columns = np.column_stack([model.base.values(one) - none for one in unit_loads(arm)])

@@ -1,14 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Standard parameters that a real arm can have, fitted to torques by semidefinite programming.
+Physically consistent standard parameters, fitted to torques by semidefinite programming.
 
 Physical consistency is that every link's pseudo-inertia is positive definite (Wensing, Kim and
 Slotine 2018, IEEE RA-L 3(1)), and that its centre of mass is where the link is (the mass that
-Sousa and Cortesao 2014, IJRR 33(6), enclose in a shape); friction must brake; the prior about
-the starting set decides what torques leave open. Where a hand is mounted, the last link without it
-must be a body too, so that it can be taken off. The problem is convex and its size does not depend
-on the samples.
+Sousa and Cortesao 2014, IJRR 33(6), enclose in a shape); friction must brake; the prior about the
+starting set determines the parameters that torques do not. If a hand is mounted, the last link
+must be physical without it too, so that the hand can be removed. The problem is convex and its
+size does not depend on the samples.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ from ..typing import Array
 _MASS, _MOMENT = PER_LINK - 1, slice(PER_LINK - 4, PER_LINK - 1)
 # Every mass lies within this factor of the starting set's.
 MASS_FACTOR = 3.0
-# Without any prior nothing would keep a link inside the cone's boundary, where it is flat.
+# Smallest weight of the prior: without it a link could reach the boundary of the cone, a flat
+# body.
 _LEAST_REGULARIZATION = 1e-2
-# What is left of a link without its hand is at least this part of the starting set's.
+# The last link without its hand keeps at least this fraction of the starting set's pseudo-inertia.
 _LEAST_REST = 1e-3
-# Parameters that hardly show in the torques can keep the solver's linear algebra a little above
-# its tolerances, now by one rounding and now by another; finer refinement or other scales help.
+# Poorly determined parameters can keep the solver slightly above its tolerances; finer refinement
+# or other scaling helps.
 _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     {},
     {
@@ -55,7 +56,7 @@ _NO_SOLUTION = ('infeasible', 'unbounded')  # and what is nearly so
 @dataclass(frozen=True, eq=False)
 class ConsistentFit:
     """
-    An arm whose links are physical, and what it amounts to.
+    An arm with physical links, and its parameters.
 
     Attributes
     ----------
@@ -87,11 +88,12 @@ def fit_consistent(
     Parameters
     ----------
     equations : tuple of ndarray
-        What `QRFactors.weighted` gives.
+        The result of `QRFactors.weighted`.
     prior : Prior
-        Towards the starting set; here the exact divergence, not its second order.
+        The prior towards the starting set; here the exact divergence, not its second-order
+        approximation.
     regularization : float
-        Of the prior; at least 0.01 is applied.
+        Weight of the prior; at least 0.01 is used.
     start : ArmDescription
         The starting set, with the hand that is mounted.
     friction_deviations : ndarray, shape (f,), optional
@@ -123,12 +125,12 @@ def fit_consistent(
         - (effort - triangle[:, :b] @ prior.center[:b])
     )
     cost = cp.sum_squares(left) + cp.sum_squares(friction) + 2.0 * applied * divergence
-    # Many precise samples make the squares so large that the divergence drowns in the solver's
-    # tolerance; in units of the root of both its numbers are near one.
+    # With many precise samples the squares are so large that the divergence is below the solver's
+    # tolerance; scaling by the geometric mean of both keeps the numbers near one.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
     arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)
-    # The solver's zero may be a small negative number, which no inertia or friction should hold.
+    # The solver may return a small negative number for zero.
     joints = (replace(one, rotor_inertia=max(one.rotor_inertia, 0.0)) for one in arm.joints)
     arm = replace(arm, joints=tuple(joints))
     told = np.where(np.abs(friction.value) > _NO_FRICTION, friction.value, 0.0)
@@ -155,7 +157,7 @@ def _links(
         whitener = np.linalg.inv(np.linalg.cholesky(link.pseudo_inertia()))
         scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
         relative = cp.Variable((4, 4), symmetric=True)
-        # One product for all entries: cvxpy takes much longer over many small ones.
+        # One product for all entries, because cvxpy is much slower with many small ones.
         moved = scaled.reshape(16, -1) @ change[block]
         constraints.append(relative == np.eye(4) + cp.reshape(moved, (4, 4), order='C'))
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
@@ -194,7 +196,7 @@ def _reference_vector(prior: Prior) -> Array:
 
 
 def _solve(cp: Any, problems: list[Any]) -> None:
-    """Solve one problem to full accuracy, in other units or by other settings if needed."""
+    """Solve one problem to full accuracy, with other units or settings if needed."""
     for problem, settings in product(problems, _SOLVER_SETTINGS):
         with suppress(cp.SolverError), catch_warnings():
             simplefilter('ignore')  # of less than full accuracy: the next settings are tried
@@ -213,24 +215,24 @@ def _solve(cp: Any, problems: list[Any]) -> None:
     )
 
 
-# The shapes are capsules around the joints and leave out the necks between them: published centres
-# of mass of the FER lie up to 57 mm outside their link's.
+# Margin around the shapes, which are capsules around the joints without the necks between them:
+# published centres of mass of the FER lie up to 57 mm outside.
 CENTER_MARGIN_M = 0.06
-# The starting set's own centre, wherever it is, has this much room.
+# Room around the starting set's own centre of mass, which may be outside the shapes.
 _START_MARGIN_M = 0.01
 
 
 def link_rooms(start: ArmDescription) -> tuple[tuple[Array, Array] | None, ...]:
     """
-    Return where the centres of mass of an arm's links may be; None for a link without shapes.
+    Return the regions allowed for the links' centres of mass; None for a link without shapes.
 
-    Each room is the convex hull of balls in the link's frame: their centres (k, 3) and their radii
-    (k,), the margin included [m].
+    Each region is the convex hull of balls in the link's frame: their centres (k, 3) and their
+    radii (k,), the margin included [m].
 
     Parameters
     ----------
     start : ArmDescription
-        The starting set; its name says whose shapes are meant, its hand whether one is on.
+        The starting set; its name selects the shapes, its hand whether one is mounted.
 
     """
     shapes = {frame: list(bodies) for frame, bodies in load_shapes(start.name).items()}

@@ -1,15 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What one unit of recorded effort is in N m, joint by joint, where efforts are motor currents.
+Torque constants: N m per unit of recorded effort of each joint, if efforts are motor currents.
 
 A current i_j is c_j (Y_j theta + F_j phi) with one unknown c_j per joint (Gautier and Briot 2014,
 "Global identification of joint drive gains and dynamic parameters of robots", ASME J. Dyn. Syst.
-Meas. Control 136(5)). Motion tells the joints' scales relative to each other; what all of them
-amount to is told by the starting set alone, because twice the masses with twice the scales need
-the same currents. It is held at the median, over the joints whose current tells it, of what each
-joint's scale is with the starting set's inertias: one joint whose links the set has wrong does not
-move it, and one that carries next to nothing does not count.
+Meas. Control 136(5)). Motion determines the joints' scales only relative to each other, because
+twice the masses with twice the scales need the same currents. The common scale is fixed to the
+median over the joints, computed with the starting inertias; joints whose current determines the
+scale better have more weight. So wrong inertias of one joint's links do not change it, and a joint
+with a small load hardly counts.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ..arm import ArmDescription
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
-_ROUNDS = 4  # of weights and scales in turn
-# All scales together are what they are with the starting set's inertias, within this part.
+_ROUNDS = 4  # rounds, in which weights and scales are computed alternately
+# Relative standard deviation of the common scale from its value with the starting inertias.
 _AS_A_WHOLE = 1e-4
-# By so much each joint's scale is off that a starting set's inertias give, however clear it is.
+# Relative error of each joint's scale computed with the starting inertias, even without noise.
 _STARTING_SET_PART = 0.1
-# What a joint's scale is known to before, where nothing tells it: a factor e of the others'.
+# Prior standard deviation of the logarithm of a joint's scale relative to the others.
 _UNTOLD = 1.0
-# Beyond this part, one standard deviation, a joint's scale is not shown by the motion: it is held
-# at the median of the others'.
+# If the relative standard deviation is larger, the motion does not determine a joint's scale, and
+# it is set to the median of the others.
 SCALE_NOT_SHOWN = 0.25
 _HELD = 1e-4
 # Scales by which a joint would have made more torque than this times its limit are wrong.
@@ -43,15 +43,15 @@ _MOST_OF_LIMIT = 1.5
 @dataclass(frozen=True, eq=False)
 class EffortScale:
     """
-    What one unit of each joint's effort is.
+    The scale of each joint's effort.
 
     Attributes
     ----------
     scale : ndarray, shape (n,)
         [N m per unit].
     deviation : ndarray, shape (n,)
-        Standard deviation of each scale relative to all of them, as a part of it; zeros where
-        the scales were given.
+        Relative standard deviation of each scale with respect to the others; zeros if the scales
+        were given.
 
     """
 
@@ -68,18 +68,18 @@ def find_effort_scale(
     factors: QRFactors, prior: Prior, arm: ArmDescription, inflation: float | Array = 1.0
 ) -> EffortScale:
     """
-    Return what one unit of each joint's effort is [N m per unit].
+    Return the scale of each joint's effort [N m per unit].
 
     Parameters
     ----------
     factors : QRFactors
         Of the samples, their efforts as recorded.
     prior : Prior
-        The prior; its inertias say what the scales amount to as a whole.
+        The prior; its inertias fix the common scale.
     arm : ArmDescription
         The starting set: its joints' names and torque limits.
     inflation : float or ndarray, shape (n,)
-        How many samples are worth one.
+        Number of samples per independent sample.
 
     Raises
     ------
@@ -105,7 +105,8 @@ def find_effort_scale(
     start, logarithm, deviation = per_torque, np.zeros(n), alone.left
     place, known = np.zeros(n), np.full(n, _UNTOLD)
     untold, spread = np.zeros(n, dtype=bool), np.zeros(n)
-    # Without torque limits friction is measured by the largest torque, which is now in N m.
+    # Without torque limits the prior of friction depends on the largest torque, which is now in N
+    # m.
     scaled = replace(prior, effort=np.where(np.isfinite(limit), limit, prior.effort / abs(start)))
     for _ in range(_ROUNDS):
         away = alone.logarithms - np.log(np.abs(per_torque))
@@ -173,10 +174,10 @@ def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[s
 
 def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Array:
     """
-    Return by how much a set's rigid torques are multiplied to fit the efforts best, shape (n,).
+    Return the factors on a set's rigid torques that fit the efforts best, shape (n,).
 
-    A published set is given its own scale per joint where the effort's unit had to be found, so
-    that it is compared alike.
+    If the effort's unit was identified, a published set gets its own scale per joint, for a fair
+    comparison.
     """
     return _with_inertias(factors, prior.model.base.values(arm)).slopes
 
@@ -186,8 +187,8 @@ class _Alone:
     """
     Each joint's effort explained by given inertias and free friction, all of shape (n,).
 
-    `slopes` is effort per rigid torque, `deviations` its standard deviation, `left` what is left
-    of the effort and `braking` the sign that lets friction brake.
+    `slopes` is effort per rigid torque, `deviations` its standard deviation, `left` the residual
+    effort, and `braking` the sign for which friction brakes.
     """
 
     slopes: Array
@@ -197,7 +198,7 @@ class _Alone:
 
     @property
     def share(self) -> Array:
-        """By how much each joint tells what the scales amount to, in sum one."""
+        """Weight of each joint in the common scale; the weights sum to one."""
         relative = self.deviations / np.abs(self.slopes)
         weights = 1.0 / (relative**2 + _STARTING_SET_PART**2)
         return np.asarray(weights / weights.sum())
@@ -208,7 +209,7 @@ class _Alone:
         return np.asarray(np.log(np.abs(self.slopes)))
 
     def starts(self) -> Array:
-        """Return the slopes to begin with: of joints that tell little, the others'."""
+        """Return initial slopes; poorly determined ones are the median of the others."""
         relative = self.deviations / np.abs(self.slopes)
         told = relative < _STARTING_SET_PART
         common = np.exp(_median(self.logarithms, self.share))

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A motion within an arm's limits after which every parameter is known as well as can be.
+Optimal excitation: a motion within an arm's limits that determines its parameters best.
 
 It is the best of some random Fourier series within the limits, improved by sequential quadratic
 programming:
@@ -26,11 +26,11 @@ from ..errors import IdentificationError, needing
 from ..typing import Array
 
 HARMONICS = 5  # sines and cosines per joint
-_SAMPLES = 100  # of one period, for regressor and limits while optimising
-_CHECK_SAMPLES = 2000  # of one period, for the last word on limits
-_SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3  # of the amplitude that is tried first
-_CONVERGED = 1e-5  # where the optimisation stops, in the criterion
-_ROOM = 5e-4  # [rad, m or a part of a limit] kept at the samples for what lies between them
+_SAMPLES = 100  # samples of a period for regressor and limits during optimisation
+_CHECK_SAMPLES = 2000  # samples of a period for the final check of the limits
+_SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3  # relative to the first amplitude
+_CONVERGED = 1e-5  # change of the criterion at which the optimisation ends
+_ROOM = 5e-4  # margin at the samples, for the motion between them [rad, m or relative to a limit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class FourierTrajectory:
     coefficients: Array
 
     def __post_init__(self) -> None:
-        """Refuse what is no trajectory."""
+        """Refuse a period or coefficients that give no trajectory."""
         if not 0.0 < self.period < np.inf:
             raise IdentificationError(f'The period is {self.period} s; it must be positive.')
 
@@ -97,7 +97,7 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """
-    An optimised trajectory and what it is compared with.
+    An optimised trajectory, its deviations, and those of random trajectories.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Excitation:
     deviations : ndarray, shape (p,)
         Predicted standard deviations of all parameters.
     left_open : ndarray, shape (b,)
-        Which part of what was not known of the base parameters is left.
+        Remaining fraction of the prior standard deviation of each base parameter.
     random_worst : ndarray
         The largest `left_open` of random trajectories of the same family and limits.
 
@@ -149,7 +149,7 @@ def within_limits(
     trajectory: FourierTrajectory,
     samples: int,
 ) -> FourierTrajectory:
-    """Return the trajectory with the largest amplitude, its own at most, that keeps all limits."""
+    """Return the trajectory scaled down, if necessary, to keep all limits."""
     time = np.arange(samples) / samples * trajectory.period
 
     def scaled(amplitude: float) -> FourierTrajectory:
@@ -160,8 +160,8 @@ def within_limits(
 
     if keeps(1.0):
         return trajectory
-    # Margins are not monotonic in the amplitude, but near the start pose they all hold: the
-    # last of a falling series that is within limits is one end of the bisection.
+    # Margins are not monotonic in the amplitude, but all limits hold near the start pose:
+    # amplitudes decrease until the limits hold, which gives one end of the bisection.
     low, high = 0.5, 1.0
     while not keeps(low):
         low, high = 0.5 * low, low
@@ -186,7 +186,7 @@ def optimise(
     progress: Callable[[int, int], None] | None = None,
 ) -> Excitation:
     """
-    Return a trajectory that leaves no parameter open, as far as all limits let it.
+    Return a trajectory that determines all parameters as well as the limits allow.
 
     The best of some random trajectories is improved by sequential quadratic programming, and
     checked on a dense grid.
@@ -202,14 +202,14 @@ def optimise(
     draws : int
         Random trajectories to start from and to be compared with.
     iterations : int
-        Most steps of the optimisation.
+        Largest number of iterations.
     progress : callable, optional
         Called with steps done and steps to come.
 
     Raises
     ------
     IdentificationError
-        If the start pose leaves no room.
+        If the start pose is at a limit.
     MissingDependencyError
         If scipy is not installed.
 
@@ -247,7 +247,7 @@ def repeated(
     problem: ExcitationProblem, found: Excitation, fewest: int, most: int
 ) -> tuple[Excitation, int]:
     """
-    Return how often a motion is to be recorded until what matters is known, and what that leaves.
+    Return the number of repetitions needed for all essential parameters, and their deviations.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def repeated(
     found : Excitation
         The motion.
     fewest, most : int
-        What the number lies between; `most` if that is not enough, either.
+        Bounds of the number; it is `most` if that is not enough either.
 
     """
     period = found.trajectory.period
@@ -265,7 +265,7 @@ def repeated(
     def recorded(count: int) -> ExcitationProblem:
         return replace(problem, duration=count * period)
 
-    # More of the same motion never leaves more open.
+    # More repetitions never increase a deviation.
     while fewest < most:
         middle = (fewest + most) // 2
         one = recorded(middle)
@@ -282,13 +282,12 @@ def _improve(
     iterations: int,
     report: Callable[[int], None],
 ) -> FourierTrajectory:
-    """Return what sequential quadratic programming makes of a motion within the limits."""
+    """Return a motion improved by sequential quadratic programming within the limits."""
     with needing('Optimising a trajectory needs scipy', 'identify'):
         from scipy.optimize import minimize
     time = np.arange(_SAMPLES) / _SAMPLES * start.period
     shapes = np.array(basis(start.period, time))
-    # In coefficients that make the same velocity: steps as large in slow as in fast harmonics
-    # converge in fewer steps.
+    # Coefficients are scaled to equal velocity, because the optimisation then converges faster.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
     evaluation = ExcitationGradient(problem, start.start, shapes)
     steps = count(1)

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What a motion for identification is judged by: its limits and the deviations it would leave.
+Limits and criterion for a motion for identification.
 
 The deviations are predicted before anything moves: the covariance of the estimate from torques of
 known noise along the motion, under a weak prior (Swevers et al. 1997, "Optimal robot excitation
@@ -35,19 +35,20 @@ from ..options import option
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# What torques of real arms deviate by, as parts of the joint's torque limit: residuals of two FER,
-# 0.02 to 0.2 N m behind a low-pass of 3 Hz at 30 Hz, times the root of the 6 to 20 samples that
-# are worth one; the larger of both recordings.
+# Noise of real arms' torques relative to the joint's torque limit: residuals of two FER, 0.02 to
+# 0.2 N m after a low-pass filter of 3 Hz at 30 Hz, times the square root of the 6 to 20 samples
+# per independent sample; the larger value of both recordings.
 _NOISE_PARTS = {True: 0.006, False: 0.018}  # of joints of 50 N m and more, and of smaller ones
 _LARGE_NM, _RATE_HZ = 50.0, 30.0
-_LEAST_NM = 1.0  # that a joint is taken to need which carries nothing, where no limit is known
-# A parameter is identifiable if the motion leaves at most this part of what was not known.
+_LEAST_NM = 1.0  # torque assumed for a joint without load and torque limit
+# A parameter is identifiable if at most this fraction of its prior deviation remains.
 IDENTIFIABLE = 0.5
-# It is essential if what is left makes more torque than this part of the noise of some joint, at
-# some of so many random states (Pham and Gautier 1991, "Essential parameters of robots", CDC).
+# It is essential if its remaining deviation causes more torque than this fraction of a joint's
+# noise, at one of so many random states (Pham and Gautier 1991, "Essential parameters of robots",
+# CDC).
 _ESSENTIAL, _RANDOM_STATES = 0.1, 500
-_SHARPNESS = 8  # of the mean that stands for the worst parameter, and is smooth
-_TYPICAL_FRICTION = 0.3  # [N m, N m s/rad]: what a friction parameter is measured by
+_SHARPNESS = 8  # exponent of the smooth mean in place of the worst parameter
+_TYPICAL_FRICTION = 0.3  # unit of friction parameters [N m, N m s/rad]
 # Half of the central differences in q [rad], dq [rad/s] and ddq [rad/s^2]: regressor and torques
 # are sums of sines of q, smooth in dq by friction's width, and linear in ddq.
 _STEPS = np.array([1e-3, 1e-3, 1.0])
@@ -60,22 +61,22 @@ _RESTING = 1e-9  # [rad/s]; what may be divided by where a limit is zero
 @dataclass(frozen=True)
 class ExcitationLimits:
     """
-    What a trajectory keeps away from.
+    Limits that a trajectory must keep.
 
     Attributes
     ----------
     fraction : float
-        Part of the arm's velocity, acceleration and torque limits that is used.
+        Fraction of the arm's velocity, acceleration and torque limits to use.
     position_margin : float
-        Kept from each end of every joint [rad].
+        Distance from the position limits of every joint [rad].
     table : float
         Height of a table in the space frame [m].
     table_margin : float
-        Kept above it by every frame from the elbow on, and by the tool's tip [m].
+        Height above the table of every frame from the elbow on, and of the tool's tip [m].
     clearance : float
-        Kept between bars through the links that are not neighbours [m].
+        Distance between bars through links that are not neighbours [m].
     tool : float
-        Length of what is mounted, along the flange's z [m].
+        Length of the mounted tool along the flange's z [m].
 
     Raises
     ------
@@ -96,7 +97,7 @@ class ExcitationLimits:
     tool: float = option('length of the mounted tool', 'M', default=0.15)
 
     def __post_init__(self) -> None:
-        """Refuse a fraction that is none."""
+        """Refuse a fraction outside its range."""
         if not 0.0 < self.fraction <= 1.0:
             raise IdentificationError(
                 f'The fraction of the limits is {self.fraction}; it must lie between 0 and 1.'
@@ -106,7 +107,7 @@ class ExcitationLimits:
 @dataclass(frozen=True, eq=False)
 class ExcitationProblem:
     """
-    What an arm's excitation is judged by.
+    The optimisation problem of an arm's excitation.
 
     Attributes
     ----------
@@ -131,19 +132,19 @@ class ExcitationProblem:
 
     @cached_property
     def model(self) -> TorqueModel:
-        """What is to be identified."""
+        """The model to identify."""
         return TorqueModel.of(self.arm, gravity=self.gravity)
 
     @cached_property
     def units(self) -> Array:
-        """What each parameter is measured by, shape (p,)."""
+        """The unit of each parameter, shape (p,)."""
         units = self.prior.deviations.copy()
         units[len(self.model.base) :] = _TYPICAL_FRICTION
         return units
 
     @cached_property
     def prior(self) -> Prior:
-        """What is known before any motion: masses to 100 %, all else in proportion."""
+        """The prior before any motion: masses known to 100 %, other parameters in proportion."""
         q = sample_states(self.arm, _RANDOM_STATES).q
         held = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.towards(self.arm, self.model, np.maximum(held, _LEAST_NM))
@@ -169,7 +170,7 @@ class ExcitationProblem:
 
     @cached_property
     def noise(self) -> Array:
-        """Standard deviation of each joint's torque times the root of samples worth one, (n,)."""
+        """Each joint's torque noise times the root of samples per independent sample, (n,)."""
         effort = self.prior.effort
         return effort * np.where(effort >= _LARGE_NM, _NOISE_PARTS[True], _NOISE_PARTS[False])
 
@@ -203,16 +204,16 @@ class ExcitationProblem:
             self._samples_each(rows) * np.swapaxes(stacked, -1, -2) @ stacked
             + self._prior_information
         )
-        # Scaled to the prior, so that kilograms and friction meet as numbers of order one.
+        # Scaled by the prior, so that all parameters are of order one.
         scale = self.prior.deviations
         return np.asarray(np.linalg.inv(information * scale * scale[:, None]))
 
     def _samples_each(self, rows: Array) -> float:
-        """Return how many recorded samples each given one stands for."""
+        """Return the number of recorded samples that each given sample represents."""
         return self.duration * _RATE_HZ / rows.shape[-3]
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return which part of what was not known of the base parameters is left, (..., b)."""
+        """Return the remaining fraction of the base parameters' prior deviations, (..., b)."""
         return self._left_open(self.deviations(q, dq, ddq))
 
     def _left_open(self, deviations: Array) -> Array:
@@ -221,14 +222,14 @@ class ExcitationProblem:
 
     @cached_property
     def _largest_torques(self) -> Array:
-        """Torque of a unit of every base parameter, as a part of its joint's noise, shape (b,)."""
+        """Largest torque of a unit of every base parameter, relative to the noise, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATES)
         rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
     def torques_left(self, deviations: Array) -> Array:
         """
-        Return the torque of one deviation of every base parameter, as a part of the noise, (b,).
+        Return the torque of one deviation of every base parameter relative to the noise, (b,).
 
         The largest of any joint at random states within the arm's limits, wherever the motion
         goes: of a motion that does not show a parameter it would be small.
@@ -236,7 +237,7 @@ class ExcitationProblem:
         return np.asarray(deviations[: len(self.model.base)] * self._largest_torques)
 
     def not_known(self, deviations: Array) -> NDArray[np.bool_]:
-        """Return which base parameters are neither identifiable nor too small to matter, (b,)."""
+        """Return which base parameters are essential but not identifiable, (b,)."""
         left = deviations[: len(self.model.base)] / self.prior.deviations[: len(self.model.base)]
         essential = self.torques_left(deviations) > _ESSENTIAL
         return np.asarray((left > IDENTIFIABLE) & essential, dtype=bool)
@@ -274,13 +275,13 @@ class ExcitationProblem:
         return criterion, np.asarray(slope)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return what the parameters multiply at states of shape (..., n), shape (..., n, p)."""
+        """Return the regressor at states of shape (..., n), shape (..., n, p)."""
         model = self.model
         return model.regressor(model.base.regressor(q, dq, ddq), model.friction.columns(q, dq))
 
     def margins(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
-        Return how far stacked motions are within each limit, negative where beyond, (..., m).
+        Return the margins of stacked motions to each limit, negative beyond it, (..., m).
 
         The least over the samples of `limits_left`.
 
@@ -294,7 +295,7 @@ class ExcitationProblem:
 
     def limits_left(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
-        Return how far every state is within each limit, shape (..., samples, m).
+        Return the margin of every state to each limit, shape (..., samples, m).
 
         Per joint: position below and above [rad]; velocity, acceleration and torque in either
         direction, each as a part of its limit; then the height of every point and the clearance
@@ -329,12 +330,12 @@ class ExcitationProblem:
 
 def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
     """
-    Return the information on every parameter that a recorded motion gives, shape (p, p).
+    Return the information matrix of a recorded motion, shape (p, p).
 
     Parameters
     ----------
     problem : ExcitationProblem
-        Whose parameters and noise are meant.
+        The problem; its parameters and noise are used.
     motion : Motion
         Prepared from a recording of the same arm.
 
@@ -345,7 +346,7 @@ def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
 
 class ExcitationValue(NamedTuple):
     """
-    What a motion is worth, and how that changes with its c coefficients.
+    Criterion and margins of a motion, with gradients by its c coefficients.
 
     `criterion` as of `ExcitationProblem`, the smooth least `margins` of what is left of every
     limit, (m,), and their gradients, (c,) and (m, c) [1/rad].
@@ -383,7 +384,7 @@ class ExcitationGradient:
         """
         Return value and gradients for some coefficients, shape (n h,) [rad].
 
-        The last ones are kept: an optimiser asks for them one by one.
+        The last result is cached, because an optimiser asks for value and gradients separately.
         """
         if self._last is None or not np.array_equal(coefficients, self._last[0]):
             self._last = (np.array(coefficients), self._evaluated(coefficients))
@@ -423,8 +424,8 @@ def smooth_least(values: Array) -> tuple[Array, Array]:
     Return a smooth lower bound of the least over samples, and its slope in each value.
 
     -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979, "Systematic control design by
-    optimizing a vector performance index"). A plain least has kinks, at which sequential
-    quadratic programming stops: somewhere else on every machine.
+    optimizing a vector performance index"). The plain minimum has kinks at which sequential
+    quadratic programming stops, at different points on different machines.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What hangs on the flange, from recordings with and without it.
+A payload on the flange, from recordings with and without it.
 
-Both recordings share the arm's base parameters and friction, which are estimated along with the
-load; what the arm's model gets wrong is common to both and goes with it. The load's ten
-parameters in the flange frame are as linear in torque as a link's (Gautier and Khalil 1990, eq.
-12). An estimate says what is known of it, how well, and which body it can be.
+Both recordings share the arm's base parameters and friction, which are estimated together with the
+load; errors of the arm's model are common to both and cancel. The load's ten parameters in the
+flange frame are as linear in torque as a link's (Gautier and Khalil 1990, eq. 12). An estimate has
+values, standard deviations and a physical body.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..typing import Array
 # An inertia is shown if its deviation is less than that of the load's mass at this distance.
 _SHOWN_RADIUS_M = 0.1
 _STEP = 1e-6
-# What second moments below that of the mass at this distance are raised to: a body that can be.
+# Second moments are raised to at least that of the mass at this distance, for a physical body.
 _LEAST_GYRATION_M = 1e-3
 
 
@@ -52,8 +52,8 @@ class PayloadEstimate:
     inertia_shown : bool
         Whether the motion shows the inertia to better than mass times (0.1 m)^2.
     payload : ndarray, shape (10,)
-        The node's `payload`: the mass and centre with an inertia that can be; a point mass if the
-        inertia is not shown.
+        The node's `payload`: mass and centre of mass with a physical inertia, or a point mass if
+        the inertia is not shown.
     noise : ndarray, shape (n,)
         Standard deviation of each joint's residual [N m].
 
@@ -84,7 +84,7 @@ class PayloadEstimate:
         noise : ndarray, shape (n,)
             Of the joints [N m].
         arm_mass : float
-            What a load is measured by to be called one [kg].
+            Mass of the arm, relative to which a load must be significant [kg].
 
         Raises
         ------
@@ -121,8 +121,8 @@ def _about_center(vector: Array) -> Array:
     return payload_array(LinkInertia.from_parameters(vector))
 
 
-# Beyond what any arm of this kind carries: kg m^2, kg m, kg in eq. 3's order. It only keeps
-# parameters that no motion shows from being anything at all.
+# A weak prior beyond any load of such an arm (kg m^2, kg m, kg in eq. 3's order), for parameters
+# that the motion does not show.
 _PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 
 
@@ -136,11 +136,11 @@ class _System:
     onto_base: Array  # (b, 10): base parameters of a load
 
     def solve(self, weights: Array) -> Estimate:
-        """Return the arm's parameters and behind them the load's."""
+        """Return the arm's parameters, followed by the load's."""
         return solve([self._samples(weights), self._known()])
 
     def spent(self, found: Estimate, weights: Array) -> float:
-        """Return the degrees of freedom that an estimate takes from the samples."""
+        """Return the degrees of freedom that an estimate uses."""
         return found.determined(self._samples(weights))
 
     def squares(self, theta: Array, without: QRFactors, loaded: QRFactors) -> Array:
@@ -173,7 +173,7 @@ def identify_payload(
     gravity: ArrayLike = GRAVITY,
 ) -> PayloadEstimate:
     """
-    Return the load that one set of recordings has and the other has not.
+    Return the load that is in one set of recordings and not in the other.
 
     Parameters
     ----------
@@ -181,7 +181,8 @@ def identify_payload(
         Recordings of the same arm, prepared alike; or `static_samples` of them. The same motion in
         both cancels most of what the model gets wrong.
     arm : ArmDescription
-        The arm without the load; known to 100 % only, so that any published set will do.
+        The arm without the load; its inertias count as known to 100 % only, so any published set
+        will do.
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
 
@@ -248,9 +249,9 @@ def _onto_last_link(arm: ArmDescription, model: TorqueModel) -> Array:
     return onto
 
 
-STILL_RAD_PER_S = 0.01  # below this velocity of every joint it stands
+STILL_RAD_PER_S = 0.01  # the arm stands still if every joint is slower
 _SHORTEST_S = 0.5
-_SETTLING_S = 0.2  # after a stop the arm still rings
+_SETTLING_S = 0.2  # [s], the arm vibrates for this time after a stop
 
 
 def static_samples(recording: Recording) -> Motion:
@@ -260,7 +261,7 @@ def static_samples(recording: Recording) -> Motion:
     Parameters
     ----------
     recording : Recording
-        Of an arm that is led to poses and held there.
+        A recording of an arm that stops at several poses.
 
     Raises
     ------

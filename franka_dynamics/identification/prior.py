@@ -1,14 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What is known before any motion: a starting set of inertias, and what friction joints have.
+The prior: a starting set of inertias, and typical friction of the joints.
 
 For inertias the distance is the log-determinant divergence of pseudo-inertias, tr(P P0^-1) -
 logdet(P P0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic identification: a convex
 programming approach", IEEE T-RO 36(2)). It is convex, the same in every frame and unit, and
-infinite for a body that cannot be. Twice it is, near P0, the squared relative change: a mass off
-by a tenth counts about 0.01. Friction parameters are Gaussian about zero, of a scale that the
-joints' torque limits give.
+infinite for a body that cannot be. Near P0 twice the divergence is the squared relative change: a
+mass that differs by 10 % counts about 0.01. Friction parameters are Gaussian about zero, with a
+scale from the joints' torque limits.
 
 How far off the set may be shows in the samples, and is added to deviations. An estimate under a
 prior of precision s is off by K^-1 (R^T e + s P (theta0 - theta)): noise e of the samples R, and
@@ -40,15 +40,15 @@ from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
 from ..typing import Array
 
-# A link of the reference is at least as thick as this in every direction (radius of gyration);
-# published links can be thinner than any real one, which would freeze them.
+# Smallest radius of gyration of the reference's links in every direction. Published links can be
+# thinner than any real link, and the prior would then keep them so.
 MINIMUM_GYRATION_M = 0.01
-# A rotor, behind its gear, whose inertia alone lets the joint's torque limit accelerate it by this
-# much [rad/s^2] costs as much as a doubled mass. That of a UR10e's first joints is 90 rad/s^2.
+# Scale of rotor inertias: one that the joint's torque limit accelerates by this much [rad/s^2]
+# costs as much as a doubled mass. A UR10e's first joints have 90 rad/s^2.
 _ROTOR_ACCELERATION = 100.0
-# A joint whose torque limit is not known is taken to have so many times the largest torque that it
-# was recorded with: friction, which may be nearly all of that, is then measured by a tenth of it.
-# Measured by a fiftieth it would count as noise.
+# An unknown torque limit is taken as this multiple of the joint's largest recorded torque:
+# friction, which may be nearly all of that, is then measured by a tenth of it. Measured by a
+# fiftieth it would count as noise.
 _LIMIT_PER_EFFORT = 5.0
 # Of a starting set whose masses are known to 32 %: what is left out of two real arms' recordings
 # and of runs of 16 simulated ones is predicted as well as under 30 or a precision chosen by
@@ -64,7 +64,7 @@ def pseudo_inertia_basis() -> Array:
 
 def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M) -> LinkInertia:
     """
-    Return a link whose mass is spread at least `minimum` [m] in every direction.
+    Return a link with a radius of gyration of at least `minimum` [m] in every direction.
 
     Mass and centre of mass stay; the second moments about it are raised where they are less
     than m times its square, which also makes a set physical that was not.
@@ -104,8 +104,8 @@ class Prior:
     reference : ArmDescription
         The starting set, with_minimum_gyration.
     effort, velocity : ndarray, shape (n,)
-        What friction is measured by: the joints' limits of torque [N m], or what they are taken
-        for where none is known, and of speed [rad/s].
+        Scales of friction: the joints' torque limits [N m], or substitutes if unknown, and
+        velocity limits [rad/s].
 
     """
 
@@ -117,7 +117,7 @@ class Prior:
     @classmethod
     def towards(cls, arm: ArmDescription, model: TorqueModel, strongest: Array) -> Prior:
         """
-        Return the prior about an arm's inertial set.
+        Return the prior centred at an arm's inertial set.
 
         Parameters
         ----------
@@ -143,7 +143,8 @@ class Prior:
         """
         Inverse of the divergence's second derivative at the reference, over standard parameters.
 
-        Read as a prior of regularization one: every mass known to 100 %, all else in proportion.
+        As a prior of regularization one: every mass known to 100 %, other parameters in
+        proportion.
         """
         basis = pseudo_inertia_basis()
         width = self.model.base.matrix.shape[1]
@@ -191,7 +192,8 @@ class Prior:
         Parameters
         ----------
         regularization : float
-            Of the inertias: s, if the starting set counts as known to a part 1 / sqrt(s).
+            Precision s of the inertias: the starting set has a relative standard deviation of 1 /
+            sqrt(s).
 
         """
         rows = np.diag(1.0 / self.deviations)
@@ -203,14 +205,15 @@ class Prior:
 @dataclass(frozen=True)
 class ShownPrecision:
     """
-    Precisions of a starting set that the samples do not contradict.
+    The smallest precisions of a starting set that agree with the samples.
 
     Attributes
     ----------
     masses : float
-        Of masses and centres of mass: they are known to a part 1 / sqrt(masses).
+        Precision of masses and centres of mass: their relative standard deviation is 1 /
+        sqrt(masses).
     inertias : float
-        The same of inertias about the centres of mass, and of rotors.
+        The same for inertias about the centres of mass, and for rotors.
 
     """
 
@@ -221,7 +224,7 @@ class ShownPrecision:
 @dataclass(frozen=True, eq=False)
 class PriorMisfit:
     """
-    What a prior pulls an estimate by, as its precision claims and as the samples show.
+    Covariance of the prior's bias on an estimate: by its own precision, and by the samples.
 
     Attributes
     ----------
@@ -242,14 +245,14 @@ class PriorMisfit:
 
 def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision) -> PriorMisfit:
     """
-    Return by what a prior biases the estimate if its set has some precision, at most its own.
+    Return the bias of an estimate by a prior whose set has a lower precision than assumed.
 
     Parameters
     ----------
     prior : Prior
         The prior.
     regularization : float
-        Its precision in the estimate.
+        The prior's precision in the estimate.
     precision : ShownPrecision
         Of the starting set.
 
