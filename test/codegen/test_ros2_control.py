@@ -399,6 +399,12 @@ def far(effort, held, sign):
     return (sign * (effort - held) > 0.5 * OFFSET).all(axis=1)
 
 
+def largest_step(effort):
+    """Return it from the first command on, before which the effort is not the controller's."""
+    first = int(np.flatnonzero(effort.any(axis=1))[0])
+    return np.abs(np.diff(effort[first:], axis=0)).max()
+
+
 @pytest.fixture
 def senders(built, request):
     made_here = Senders(built, request.param)
@@ -419,15 +425,16 @@ def test_another_publisher_is_refused_by_its_gid_and_named_until_the_first_is_go
     senders.signal('first', signal.SIGKILL)
     senders.until('following, publisher /second')
     senders.spin(0.5)
+    done = time.monotonic()
     times, effort = senders.end()
     assert far(effort, senders.held, 1.0)[times < refused].any()
     assert not far(effort, senders.held, -1.0)[times < refused].any()
-    assert far(effort, senders.held, -1.0)[-1]
-    assert np.nanmax(np.abs(np.diff(effort, axis=0))) <= 1.0 + ATOL
+    assert far(effort, senders.held, -1.0)[(times > done - 0.4) & (times < done)].any()
+    assert largest_step(effort) <= 1.0 + ATOL
 
 
 @pytest.mark.parametrize('senders', [0.05], indirect=True)
-@pytest.mark.parametrize('event', ['kill', 'restart', 0.1, 0.5, 2.0])
+@pytest.mark.parametrize('event', ['kill', 'restart', 0.0, 2.0])
 def test_a_torque_ends_with_its_sender(senders, event):
     senders.start('first', OFFSET)
     senders.until('following, publisher /first')
@@ -443,16 +450,20 @@ def test_a_torque_ends_with_its_sender(senders, event):
         senders.spin(0.5)
     else:
         senders.signal('first', signal.SIGSTOP)
+        senders.until('holding')
         senders.spin(event)
         senders.signal('first', signal.SIGCONT)
-        senders.spin(1.0)
+        senders.until('following')
+        senders.spin(0.5)
+    done = time.monotonic()
     times, effort = senders.end()
     # A sender's torque changes from message to message: where it does not, its last one acts.
     away = np.abs(effort[1:] - senders.held).max(axis=1) > 0.1
     still = (np.diff(effort, axis=0) == 0.0).all(axis=1) & away & (times[1:] > since)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(int)))
-    longest = max(times[b] - times[a] for a, b in zip(edges[::2], edges[1::2]))
-    step = np.nanmax(np.abs(np.diff(effort, axis=0)))
+    ends = edges[1::2] - 1
+    longest = max((times[b] - times[a] for a, b in zip(edges[::2], ends)), default=0.0)
+    step = largest_step(effort)
     print(f'{event}: largest step {step:.3f} N m, longest {1e3 * longest:.0f} ms without a sender')
     assert step <= 1.0 + ATOL
     assert any('time-outs 1' in sentence for sentence in senders.said)
@@ -460,4 +471,4 @@ def test_a_torque_ends_with_its_sender(senders, event):
     if event == 'kill':
         np.testing.assert_allclose(effort[-1], senders.held, rtol=0.0, atol=ATOL)
     else:
-        assert far(effort, senders.held, 1.0)[-1]
+        assert far(effort, senders.held, 1.0)[(times > done - 0.4) & (times < done)].any()
