@@ -90,14 +90,19 @@ public:
     }
     if (!began_) {
       began_ = true;
-      since_ = stamp;
-      energy_ = energy;
+      since_ = before_ = stamp;
+      energy_ = gaining_ = 0.0;
     }
-    still_ = moves(dq) ? 0 : still_ + 1;
+    still_ = moves(dq, 2.0 * kRestSpeed) ? 0 : still_ + 1;
     at_rest_ = at_rest_ || still_ >= kRestSamples;
-    const bool fails =
-      stamp - since_ > kLongest || energy > kMostEnergyGain * energy_ + kLeastEnergy;
-    if (at_rest_ ? !hold_ : fails) {
+    if (stamp - since_ < kLate) {
+      energy_ = std::max(energy_, energy);
+    } else {
+      gaining_ = energy > kMostEnergyGain * energy_ + kLeastEnergy ?
+        gaining_ + (stamp - before_) : 0.0;
+    }
+    before_ = stamp;
+    if (at_rest_ ? !hold_ : stamp - since_ > kLongest || gaining_ > kLongestGain) {
       return false;
     }
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -108,18 +113,20 @@ public:
     return true;
   }
 
-  static bool moves(const Vector & dq) noexcept
+  static bool moves(const Vector & dq, double least = kRestSpeed) noexcept
   {
     return !std::all_of(
-      dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < kRestSpeed;});
+      dq.begin(), dq.end(), [least](double speed) {return std::abs(speed) < least;});
   }
 
 private:
-  static constexpr int kRestSamples = 5;
-  // A brake takes energy out; were it to put some in, model or velocity would be wrong.
+  static constexpr int kRestSamples = 20;  // below twice kRestSpeed: gears ripple
+  // A brake takes energy out; were it to put some in, model or velocity would be wrong. The torque
+  // of before acts on for kLate, and somebody may push for kLongestGain.
   static constexpr double kMostEnergyGain = 1.5, kLeastEnergy = 0.05;  // [1], [J]
+  static constexpr double kLate = 0.05, kLongestGain = 0.1;            // [s]
 
-  double since_ = 0.0, energy_ = 0.0;
+  double since_ = 0.0, before_ = 0.0, energy_ = 0.0, gaining_ = 0.0;
   int still_ = 0;
   bool began_ = false, hold_ = false, at_rest_ = false;
 };
@@ -180,7 +187,6 @@ public:
     fault_ = nullptr;
     started_ = blending_ = blend_asked_ = changed_ = desires_ = follows_ = false;
     last_.fill(0.0);
-    last_gravity_.fill(0.0);
     law_.friction.restart();
   }
 
@@ -281,7 +287,6 @@ public:
     }
     last_ = limited;
     command_stamp_ = stamp;
-    last_gravity_ = ours;
     tau = last_;
     return Outcome::command;
   }
@@ -318,9 +323,15 @@ public:
       mode_ = Mode::silent;  // nothing was commanded, so there is nothing to take back
       return;
     }
-    const bool hold = law_.settings.target.stop_at_gravity && !to_zero;
+    Vector gravity{}, ours{};
+    if (law_.settings.target.stop_at_gravity && !to_zero &&
+      (law_.settings.gravity || law_.settings.torque_from_upstream))
+    {
+      law_.terms.gravity(q_, gravity);
+      law_.terms.gravity_left_to_us(q_, gravity, ours);
+    }
     for (std::size_t i = 0; i < kJoints; ++i) {
-      stop_goal_[i] = TorqueLimiter::within_limit(i, hold ? last_gravity_[i] : 0.0);
+      stop_goal_[i] = TorqueLimiter::within_limit(i, ours[i]);
     }
     rest_ = q_;
     forget_reference();
@@ -503,7 +514,7 @@ private:
   Braking braking_{};
   Reference held_{};
   Vector q_{}, dq_{}, rest_{};
-  Vector last_{}, last_gravity_{}, stop_goal_{}, difference_{};
+  Vector last_{}, stop_goal_{}, difference_{};
   double stamp_ = 0.0, command_stamp_ = 0.0, since_ = 0.0;
   const char * fault_ = nullptr;
   Mode mode_ = Mode::silent;

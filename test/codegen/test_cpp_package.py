@@ -224,6 +224,11 @@ def recorded(arm, settings, ops):
         gravity=settings.gravity_vector,
     )
     rows, last = [], []
+    # The core has no guard: it brakes by the model alone, without what the guard observes.
+    braking = loop.controller._braking
+    begin, torque_of = braking.begin, braking.torque
+    braking.begin = lambda _, **more: begin(**more)
+    braking.torque = lambda stamp, q, dq, terms, *_: torque_of(stamp, q, dq, terms)
 
     def note(reading, cycle):
         # What is desired may end within the cycle; it was desired in it nevertheless.
