@@ -138,7 +138,7 @@ def test_without_time_passing_the_torque_stays(library, elapsed):
     torque, _ = receiver.cycle(ARM.home, STILL, elapsed)
     np.testing.assert_array_equal(torque, torques[-1])
     cycles(receiver, 20, torque=np.full(ARM.n, 5.0))
-    for _ in range(60):  # in silence too
+    for _ in range(90):  # in silence too
         last, state = receiver.cycle(ARM.home, STILL)
     assert state == 'holding'
     torque, _ = receiver.cycle(ARM.home, STILL, elapsed)
@@ -188,7 +188,7 @@ def test_an_arm_that_nobody_else_carries_is_braked_and_held(library, settings):
     assert changes(states) == ['following', 'braking', 'holding']
     held = states.index('holding')
     assert held < CEASED + WITHIN + 400
-    assert np.abs(dq[held:]).max() < 0.02
+    assert np.abs(dq[held:]).max() < 0.04  # what counts as rest
     assert np.abs(q[-1] - q[held]).max() < 0.01  # in three seconds
     model = PinocchioModel(ARM.with_payload(settings.payload_inertia()))
     np.testing.assert_allclose(torque[-1], model.gravity(q[-1]), rtol=0.0, atol=0.1)
@@ -201,7 +201,7 @@ def test_an_arm_that_carries_itself_is_braked_and_let_go(library):
     assert changes(states) == ['following', 'braking', 'stopped']
     stopped = states.index('stopped')
     assert stopped < CEASED + WITHIN + 400
-    assert np.abs(dq[stopped:]).max() < 0.02 and not torque[stopped + 100 :].any()
+    assert np.abs(dq[stopped:]).max() < 0.06 and not torque[stopped + 100 :].any()
     assert np.abs(np.diff(torque, axis=0)).max() <= STEP + ATOL
 
 
