@@ -219,7 +219,7 @@ def test_an_arm_whose_brake_puts_energy_in_is_no_longer_braked(library):
     model = PinocchioModel(ARM)
     simulated = ArmSimulation(ARM, SimulationSettings(brake_release_after=0.0))
     states, torque = [], np.zeros(ARM.n)
-    for k in range(700):
+    for k in range(800):
         reading = simulated.read()
         if k < CEASED:
             q, dq = reading.position, reading.velocity
