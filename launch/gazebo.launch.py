@@ -30,6 +30,7 @@ from franka_dynamics.ros.launch_parts import (
     controllers_file,
     FORWARD,
     launch_description,
+    NO_RECEIVER,
     own_node,
     parameters_argument,
     receiver,
@@ -81,7 +82,9 @@ def generate_launch_description():
             PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
             'An SDF world named franka, with gravity 0 0 -9.81.',
         ),
-        receiver_argument(),
+        # A generated controller begins at zero torque, under which a simulated arm sags; and the
+        # simulation ends with the node.
+        receiver_argument(NO_RECEIVER),
         parameters_argument(TARGET),
     ]
     return launch_description(arguments, everything)

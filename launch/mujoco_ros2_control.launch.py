@@ -19,6 +19,7 @@ from franka_dynamics.ros.launch_parts import (
     arm_arguments,
     controllers_file,
     launch_description,
+    NO_RECEIVER,
     parameters_argument,
     receiver,
     receiver_argument,
@@ -51,7 +52,9 @@ def generate_launch_description():
             "Whether MuJoCo runs without its simulator's window.",
             ['true', 'false'],
         ),
-        receiver_argument(),
+        # A generated controller begins at zero torque, under which a simulated arm sags; and the
+        # simulation ends with the node.
+        receiver_argument(NO_RECEIVER),
         parameters_argument('mujoco'),
     ]
     return launch_description(arguments, everything)

@@ -247,7 +247,9 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed(
     index.touch()
     control = {'control': 'ros2_control'} if name == 'gazebo' else {}
     prefix = {'arm_prefix': 'left_'} if name == 'franka_ros2' else {}
-    processes = launched(name, robot_type='fr3', **control, **prefix)
+    # Beside a simulator only where it is named.
+    named = {} if name == 'franka_ros2' else {'receiver': 'fr3_feedforward'}
+    processes = launched(name, robot_type='fr3', **named, **control, **prefix)
     command = processes['spawner'].command
     assert command[1] == 'receiver'
     values = yaml.safe_load(Path(command[command.index('--param-file') + 1]).read_text('utf-8'))

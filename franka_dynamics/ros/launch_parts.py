@@ -219,11 +219,11 @@ def controllers_file(name: str, joint_names: Sequence[str], folder: Path) -> str
     return str(path)
 
 
-def receiver_argument() -> Any:
+def receiver_argument(default: str = '') -> Any:
     """Return the argument that names the package of the controller which takes the torques."""
     return argument(
         'receiver',
-        '',
+        default,
         'A package that franka-dynamics codegen generated for this arm; its controller takes the '
         "torques, and brakes the arm when they cease. If empty, the arm's name with _feedforward "
         'where that is installed; otherwise, or with none, a forward controller, which holds the '
@@ -269,9 +269,10 @@ def receiver(arm: Any, package: str, target: str, forward_file: str, folder: Pat
     from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
     from launch.actions import LogInfo
 
-    name = package or f'{arm.name}_feedforward'
+    usual = f'{arm.name}_feedforward'
+    name = package or usual
     build = (
-        f'franka-dynamics codegen --package {name} --arm {arm.name} --output src, then colcon '
+        f'franka-dynamics codegen --package {usual} --arm {arm.name} --output src, then colcon '
         'build (docs/howto/cpp.md)'
     )
     try:

@@ -4,6 +4,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 import os
+from pathlib import Path
 import re
 import signal
 import subprocess
@@ -14,7 +15,9 @@ import pytest
 
 pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
 
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
@@ -22,8 +25,9 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
-from .conftest import TIMEOUT_S
+from .conftest import COMMAND, TIMEOUT_S
 from ..launching import ament_prefix, PACKAGES, search_path
+from ..ros2_control_prefix import environment, mock_urdf, PREFIXES
 
 # A hiccup of a busy machine moves the last joint of a bare fr3 by a radian, and it comes back.
 TOLERANCE_RAD = 0.1
@@ -59,9 +63,11 @@ def launched(tmp_path):
     ours = PACKAGES['franka_dynamics']
     prefix = ament_prefix(
         tmp_path / 'prefix',
-        {'franka_dynamics': ours, 'forward_command_controller': ()},
+        {'franka_dynamics': ours},
         {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in ours},
     )
+    python = f'lib/python3.{sys.version_info.minor}/site-packages'
+    of_prefixes = [f'{one}/{python}' for one in PREFIXES.split(os.pathsep) if one]
     log = tmp_path / 'launch.log'
     running = []
 
@@ -76,7 +82,7 @@ def launched(tmp_path):
                     env={
                         **os.environ,
                         'AMENT_PREFIX_PATH': search_path(prefix),
-                        'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
+                        'PYTHONPATH': os.pathsep.join(filter(None, [*sys.path, *of_prefixes])),
                     },
                 )
             )
@@ -90,59 +96,71 @@ def launched(tmp_path):
 
 
 @pytest.fixture
-def manager(probe):
-    """Return a controller manager that answers while the probe spins."""
-    pytest.importorskip('controller_manager', reason="controller_manager's spawner is missing")
-    from .controller_manager_stand_in import ControllerManager
+def controllers(probe, tmp_path):
+    """Return a function: the controllers that a real controller manager has, and their states."""
+    messages = pytest.importorskip('controller_manager_msgs.srv')
+    if not PREFIXES:
+        pytest.skip('FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control')
+    kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    description = probe.create_publisher(String, 'robot_description', kept)
+    description.publish(String(data=mock_urdf(load('fr3'))))
+    (node,) = (
+        path
+        for folder in PREFIXES.split(os.pathsep)
+        if (path := Path(folder, 'lib/controller_manager/ros2_control_node')).exists()
+    )
+    with (tmp_path / 'manager.log').open('wb') as log:
+        process = subprocess.Popen([node], env=environment(), stdout=log, stderr=log)
 
-    one = ControllerManager(probe._own_context)
-    probe._own_executor.add_node(one.node)
-    yield one
-    one.node.destroy_node()
+    def states():
+        with NodeClient('controller_manager', patience=TIMEOUT_S, meanwhile=probe.spin) as client:
+            kind = messages.ListControllers
+            answer = client.ask(kind, 'list_controllers', kind.Request())
+        return {one.name: one.state for one in answer.controller}
+
+    yield states
+    process.kill()
+    process.wait()
 
 
 def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
-    probe, make_arm, launched, tmp_path, manager
+    probe, make_arm, launched, tmp_path, controllers
 ):
     parameters = tmp_path / 'own.yaml'
     parameters.write_text(PARAMETERS)
     fr3 = load('fr3')
     arm = make_arm(fr3.joint_names, fr3.home, 'franka/joint_states')
+    torques = probe.collect(Float64MultiArray, COMMAND)
+    assert controllers() == {}
 
     def start():
-        launch, log = launched('franka_ros2', f'params_file:={parameters}')
-        arm.until(
-            lambda: (
-                re.search(NODE_STARTED, log.read_text()) and np.abs(manager.torque).max() > 10.0
-            ),
-            'a torque',
-        )
-        assert manager.states == {'effort_controller': 'active'}
+        launch, log = launched('franka_ros2', f'params_file:={parameters}', 'receiver:=none')
+        torques.clear()
+        arm.until(lambda: torques and np.abs(torques[-1].data).max() > 10.0, 'a torque')
+        assert controllers() == {'effort_controller': 'active'}
         return launch, int(re.search(NODE_STARTED, log.read_text())[1])
 
     # Ctrl-C: the node brings its torque to zero and unloads its controller.
     launch, _ = start()
     launch.send_signal(signal.SIGINT)
     probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    assert manager.states == {}
-    state, name, torque = manager.events[-2]
-    assert (state, name) == ('inactive', 'effort_controller')
-    np.testing.assert_allclose(torque, 0.0, rtol=0.0, atol=0.0)
+    assert controllers() == {}
+    np.testing.assert_allclose(torques[-1].data, 0.0, rtol=0.0, atol=0.0)
     # A node that is killed leaves its torque to the controller; the launch file unloads it.
     launch, node = start()
     os.kill(node, signal.SIGKILL)
     probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    assert manager.states == {}
+    assert controllers() == {}
     # Both killed: the controller stays, and the next start unloads it first.
     launch, node = start()
     for one in (launch.pid, node):
         os.kill(one, signal.SIGKILL)
     launch.wait()
-    assert manager.states == {'effort_controller': 'active'}
+    assert controllers() == {'effort_controller': 'active'}
     launch, _ = start()
     launch.send_signal(signal.SIGINT)
     probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    assert manager.states == {}
+    assert controllers() == {}
 
 
 def test_arguments_win_over_a_dump_of_the_running_node(probe, launched, tmp_path):
