@@ -135,7 +135,7 @@ class Bench:
             each()
 
     def until(self, done: Callable[[], object], what: str) -> None:
-        """Take messages until something is true."""
+        """Process messages until a condition is true."""
         end = time.monotonic() + _TIMEOUT_S
         while not done():
             self.spin(0.01)

@@ -159,7 +159,7 @@ def write_examples_page(app):
 
 
 def escape_formulas(app, what, name, obj, options, lines):
-    """Take `J*w`, |a| and x_ for what they are."""
+    """Escape `J*w`, |a| and x_, which reStructuredText would read as markup."""
     for i, line in enumerate(lines):
         parts = _LITERAL.split(line)
         parts[::2] = [_MARKUP.sub(r'\\\1', part) for part in parts[::2]]

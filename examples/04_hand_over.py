@@ -90,7 +90,7 @@ def pulled_at(time: float, released: bool) -> Push:
 
 
 def run(duration: float = 5.0, seed: int = 0) -> Run:
-    """Hold, be bumped, be pulled at, let go."""
+    """Simulate holding the object, a bump, a pull, and letting go."""
     settings = Settings(target='mujoco', kp=KP, kd=KD, payload=OBJECT)
     simulation = ArmSimulation(
         ARM,

@@ -14,7 +14,7 @@ from ..typing import Array
 
 # Cycles per motion of each joint's two sines: no two joints alike, so that all couplings show.
 _CYCLES = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
-_FADE = 0.2  # of the motion, at each end
+_FADE = 0.2  # fraction of the motion at each end in which it fades
 _ROOM = 0.8  # of every limit
 POINT_RATE_HZ = 25.0
 _FINE = 4  # times as many points, from which derivatives are told

@@ -248,7 +248,7 @@ class ReferenceSource:
         mark : str
             What its sender marked it with; of a stream, its first point.
         streamed : bool
-            Whether it goes on with the stream that is followed, if one is.
+            Whether it continues the present stream, if there is one.
 
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now

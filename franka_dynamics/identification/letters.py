@@ -1,14 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Base parameters in letters, as section 9 of Gautier and Khalil 1990 writes them.
+Symbolic base parameters, as section 9 of Gautier and Khalil 1990 writes them.
 
     XXR_3 = XX_3 - YY_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)
 
 The direct method's cascade runs on letters: D3 for the paper's d_3 (`a` of row 3), RL4 for its r_4
-(`d`). A length as large as an earlier one takes its letter, with its sign, so that what cancels on
-the arm cancels in letters. Quarter turns are whole numbers; of another angle the cosine and sine
-are letters, CA2 and SA2 for alpha_2, CT and ST for theta. A factor near the base that is none of
+(`d`). A length equal to an earlier one gets the same symbol, with its sign, so that terms cancel
+as they do in numbers. Quarter turns are whole numbers; of another angle the cosine and sine are
+letters, CA2 and SA2 for alpha_2, CT and ST for theta. A factor near the base that is none of
 these, of an arm that moves in special ways, is a number. Needs sympy.
 """
 
@@ -38,7 +38,7 @@ Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
 @dataclass(frozen=True)
 class BaseParametersInLetters:
     """
-    What each base parameter is made of, by its name, and the numbers of the letters [m, or none].
+    The relation of each base parameter by its name, and the symbols' values [m, or none].
 
     The parameter that a base parameter keeps the place of comes first.
     """
@@ -48,12 +48,12 @@ class BaseParametersInLetters:
 
     @property
     def regrouped(self) -> dict[str, Terms]:
-        """Those that are more than one standard parameter."""
+        """The base parameters that combine several standard parameters."""
         alone = {name: ((1, (name,)),) for name in self.relations}
         return {name: terms for name, terms in self.relations.items() if terms != alone[name]}
 
     def as_text(self) -> str:
-        """Return the letters' values and one relation a line; all of it is Python."""
+        """Return the symbols' values and the relations, one per line, as Python code."""
         lines = [f'{letter} = {value!r}' for letter, value in self.values.items()]
         for name, terms in self.relations.items():
             lines.append(f'{name} = {_sum(terms)}' if name in self.regrouped else f'# {name}')

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What base parameters are made of, written as sums of standard ones."""
+"""Base parameters written as sums of standard parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# Coefficients that agree to this part are one number to a reader.
+# Coefficients equal within this relative tolerance are written as one number.
 _SAME = 1e-12
 
 
@@ -41,7 +41,7 @@ def relations(
     names : sequence of str, length p
         Standard parameters, such as XX_1.
     columns : sequence of int, length b
-        The standard parameter that each base parameter keeps the place of; it comes first.
+        For each base parameter the standard parameter whose column it keeps; it comes first.
     matrix : ndarray, shape (b, p)
         The map.
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-All that least squares needs to know of any number of samples: one small triangle per joint.
+The samples' least-squares equations, reduced to one small triangular matrix per joint.
 
 With the rows [Y_j  F_j  tau_j] of joint j stacked over all samples and factored as Q_j R_j, only
 R_j is kept (F_j are that joint's own friction columns). Two sets of samples are joined by
@@ -28,14 +28,14 @@ from ..recordings.preprocessing import Motion, ORDER, SignalOptions
 from ..typing import Array
 
 _BLOCK = 1024  # samples factored at once: a few MB of regressor for a seven-joint arm
-_EFFORTS = 2  # columns behind the regressor's: filtered, then unfiltered torque
-# Bags from this number on are left out one by one; fewer are parted into stretches.
+_EFFORTS = 2  # columns after the regressor's: filtered, then unfiltered torque
+# From this number of bags on whole bags are left out; fewer bags are divided into stretches.
 BY_BAG = 3
-_STRETCHES = 5  # into which a recording is parted
+_STRETCHES = 5  # number of stretches of a recording
 STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it
-# Most parts that are left out in turn; beyond, each part holds several bags.
+# Largest number of parts left out in turn; with more bags each part holds several.
 MOST_PARTS = 10
-_WINDOW_S = 1.0  # how far the residual's correlation is followed
+_WINDOW_S = 1.0  # window of the residual's autocorrelation
 _FREQUENCIES = 1 << 14
 
 
@@ -51,7 +51,7 @@ class QRFactors:
     terms : int
         k.
     samples : int
-        How many samples they stand for.
+        Number of samples that they represent.
     witnesses : int
         w, columns of `witnesses`; 0 for factors without them.
 
@@ -65,7 +65,7 @@ class QRFactors:
     @classmethod
     def of(cls, model: TorqueModel, motion: Motion, beside: Array | None = None) -> QRFactors:
         """
-        Return the factors of a motion's samples, in memory that its length does not change.
+        Return the factors of a motion's samples; the memory needed does not depend on its length.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class QRFactors:
 
         The squares that parameters leave of these, over those of the samples themselves, are
         1 + 2 sum of the residual's autocorrelation with Bartlett's weights (Newey and West
-        1987): by so much the residual repeats itself.
+        1987): the number of samples per independent sample.
         """
         length = 1 + max(1, round(_WINDOW_S * motion.options.rate))
         windows = (rows for piece in motion.pieces() for rows in _windows(model, piece, length))
@@ -156,7 +156,7 @@ class QRFactors:
         return replace(self, r_factors=_r_factors(self.r_factors[:, :, order]), terms=len(kept))
 
     def less_rigid(self, base_values: Array, base_scale: ArrayLike = 1.0) -> QRFactors:
-        """Return the factors of what base parameters (b,), scaled by (n,), leave of torque."""
+        """Return the factors of torque minus that of base parameters (b,), scaled by (n,)."""
         rigid = self.r_factors[:, :, : len(base_values)] @ base_values
         r_factors = self.r_factors.copy()
         r_factors[:, :, -_EFFORTS] -= np.reshape(base_scale, (-1, 1)) * rigid
@@ -175,7 +175,7 @@ class QRFactors:
         unfiltered : bool
             Whether against the unfiltered torque.
         base_scale : array_like, shape (n,)
-            What each joint's rigid torque is multiplied by.
+            Factor on each joint's rigid torque.
 
         """
         n, b = len(self.r_factors), self.base_count
@@ -193,9 +193,9 @@ class QRFactors:
         self, model: TorqueModel, base: Array, base_scale: ArrayLike = 1.0
     ) -> Array:
         """
-        Return what base parameters, (b,), leave with these samples' own best friction, (n,).
+        Return the squared residuals of base parameters (b,) with the samples' best friction, (n,).
 
-        Friction without an offset, which would take over what gravity explains.
+        The friction has no offset, which would replace part of gravity.
         """
         b, terms = self.base_count, model.friction.symbols
         rubbing = [b + k for k, symbol in enumerate(terms) if symbol != OFFSET]
@@ -214,8 +214,9 @@ class QRFactors:
         Return R, shape (p, p), and z, shape (p,), of the least squares with weighted joints.
 
         The sum over joints of weights_j^2 |residual_j|^2 is |R theta - z|^2 and a constant. R is
-        not a triangle: a joint's friction is in its own rows alone, so these are found joint by
-        joint, and only what they leave to the base parameters is factored for all joints together.
+        not triangular: friction parameters of a joint occur only in its own rows, so these are
+        factored joint by joint, and only the remaining rows for the base parameters are factored
+        together.
         """
         k, b = self.terms, self.base_count
         scaled = self._friction_first * np.asarray(weights, dtype=float)[:, None, None]
@@ -238,7 +239,7 @@ def total(factors: Iterable[QRFactors]) -> QRFactors:
 @dataclass(frozen=True, eq=False)
 class Part:
     """
-    What an identification keeps of one bag, or of one stretch of it.
+    One bag, or a stretch of it, as factors.
 
     Attributes
     ----------
@@ -337,7 +338,7 @@ class Summary:
 
 
 def parts(summaries: Sequence[Summary]) -> list[Part]:
-    """Return what is left out in turn: bags, or stretches where there are fewer than three."""
+    """Return the parts left out in turn: bags, or stretches if there are fewer than three bags."""
     if len(summaries) < BY_BAG:
         return [part for one in summaries for part in one.stretches]
     wholes = [one.whole for one in summaries]
@@ -352,7 +353,7 @@ def parts(summaries: Sequence[Summary]) -> list[Part]:
 
 def filter_inflation(options: SignalOptions) -> float:
     """
-    Return by how much the filter makes white noise's samples repeat each other.
+    Return the number of filtered samples of white noise per independent sample.
 
     White noise behind the zero-phase filter has the spectrum |H|^4. A sum over samples that
     varies slowly has the variance of independent samples times S(0) / mean(S): the ratio of
@@ -368,14 +369,14 @@ def filter_inflation(options: SignalOptions) -> float:
 
 def residual_inflation(squares: Array, of_windows: Array) -> Array:
     """
-    Return by how much residuals repeat each other, joint by joint, shape (n,).
+    Return the number of residual samples per independent sample, joint by joint, shape (n,).
 
-    It exceeds the filter's own where the model itself is at fault for longer.
+    It is larger than the filter's value if errors of the model persist for longer.
 
     Parameters
     ----------
     squares, of_windows : ndarray, shape (n,)
-        What parameters leave of the samples and of their windows.
+        Sums of squared residuals of the samples and of their windows.
 
     """
     return np.maximum(1.0, of_windows / np.where(squares > 0.0, squares, 1.0))
@@ -410,7 +411,7 @@ def _stretches(motion: Motion, place: tuple[float, float]) -> list[slice]:
 
 
 def _r_factors(rows: Array) -> Array:
-    """Return the square triangle of every matrix of a stack, however few rows there are."""
+    """Return the square triangular factor R of every matrix of a stack, padded with zeros."""
     width = rows.shape[-1]
     if rows.shape[1] < width:
         missing = np.zeros((rows.shape[0], width - rows.shape[1], width))

@@ -3,8 +3,8 @@
 """
 Weighted least squares under a prior: estimates, the joints' noise, errors on parts left out.
 
-Encoder noise shifts the estimates, which no amount of data averages away: least squares takes the
-regressor for exact, and the deviations of an estimate do not cover that.
+Encoder noise shifts the estimates, which no amount of data averages away: least squares assumes an
+exact regressor, and the standard deviations do not include this error.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from .samples import QRFactors, total
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
-_REWEIGHTINGS, _SETTLED = 20, 1e-6  # most rounds, and the relative change that ends them
+# Largest number of rounds, and the relative change that ends them.
+_REWEIGHTINGS, _SETTLED = 20, 1e-6
 # No joint counts as if its residual were less than this part of the joints' root mean square: the
 # inertias of a wrist can fit one joint's torque nearly exactly at the cost of all others.
 _LEAST_RESIDUAL = 0.5
-# Column-scaled condition numbers from here on leave no digit of an estimate without a prior.
+# Column-scaled condition number above which an estimate without a prior has no correct digit.
 SINGULAR = 1e6
 Equations = tuple[Array, Array]  # R (r, p) and z (r,) of |R theta - z|^2
 
@@ -32,16 +33,16 @@ Equations = tuple[Array, Array]  # R (r, p) and z (r,) of |R theta - z|^2
 @dataclass(frozen=True, eq=False)
 class Noise:
     """
-    What the joints' residuals are like.
+    Noise of the joints' residuals.
 
     Attributes
     ----------
     deviation : ndarray, shape (n,)
         Standard deviation of a filtered sample [N m].
     inflation : ndarray, shape (n,)
-        How many filtered samples make an independent one.
+        Number of filtered samples per independent sample.
     least : float
-        Weights take no deviation for less than this part of the joints' root mean square.
+        Smallest deviation for the weights, relative to the joints' root mean square.
 
     """
 
@@ -51,7 +52,7 @@ class Noise:
 
     @property
     def weights(self) -> Array:
-        """Weight of each joint's samples [1 / (N m)]: information, not samples, is counted."""
+        """Weight of each joint's samples [1 / (N m)], by the number of independent ones."""
         least = self.least * np.sqrt(np.mean(self.deviation**2))
         return 1.0 / (np.maximum(self.deviation, least) * np.sqrt(self.inflation))
 
@@ -59,7 +60,7 @@ class Noise:
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """
-    Parameters with what is known about their certainty.
+    Parameters with their covariance.
 
     Attributes
     ----------
@@ -95,11 +96,11 @@ class Estimate:
 
     def determined(self, equations: Equations) -> float:
         """
-        Return how many parameters samples determine rather than the prior.
+        Return the number of parameters determined by the samples rather than by the prior.
 
-        The trace of the matrix that turns what was measured into what is fitted (Hastie,
-        Tibshirani and Friedman 2009, "The Elements of Statistical Learning", section 7.6): the
-        degrees of freedom that a fit under a prior takes from its samples.
+        The trace of the matrix that maps measured to fitted torques (Hastie, Tibshirani and
+        Friedman 2009, "The Elements of Statistical Learning", section 7.6): the effective degrees
+        of freedom of a fit with a prior.
         """
         return float(np.sum(np.linalg.solve(self.factor.T, equations[0].T) ** 2))
 
@@ -139,7 +140,7 @@ def estimate(equations: Equations, prior: Prior, regularization: float) -> Estim
 
 
 def without_prior(equations: Equations) -> Estimate | None:
-    """Return plain weighted least squares; None where the motion does not show everything."""
+    """Return plain weighted least squares; None if a parameter is not determined."""
     rows = equations[0]
     lengths = np.linalg.norm(rows, axis=0)
     singular = np.linalg.svd(rows / np.where(lengths > 0.0, lengths, 1.0), compute_uv=False)
@@ -161,7 +162,7 @@ def reweighted(
         Takes the joints' weights, (n,), and returns the sums of squares that a fit leaves, (n,),
         and how many parameters it took.
     samples : int
-        How many there are of each joint.
+        Number of samples of each joint.
     inflation : ndarray, shape (n,)
         How many filtered samples make an independent one, joint by joint.
     least : float
@@ -196,7 +197,7 @@ def find_noise(factors: QRFactors, prior: Prior, inflation: Array) -> Noise:
     """
     Return the joints' noise in some samples, (n,) each.
 
-    A weak prior keeps a poor motion from explaining its own noise.
+    A weak prior prevents that a fit to a poor motion explains its noise.
     """
 
     def fit(weights: Array) -> tuple[Array, float]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is identified: base parameters and friction, in which joint torque is linear."""
+"""The model to identify: joint torque, linear in base parameters and friction."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
 # rad is a spring to most motions, which is mistaken for gravity: on a real FER, 0.6 rad predicts a
 # left-out stretch with 0.5 N m instead of 0.2.
 SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
-# Above such a speed a joint that slips rubs less than when it begins to [rad/s].
+# Stribeck velocity: friction decreases as a joint reaches this speed [rad/s].
 STRIBECK_VELOCITY = 0.1
-# What joints of such arms have, as parts of their torque limits: the prior's standard deviations.
+# Prior standard deviations of friction relative to the joints' torque limits.
 # Coefficients of friction; drag at the velocity limit is of the same size. An offset of a torque
 # sensor is ten times less, which keeps it from taking over what gravity explains.
 FRICTION_PART, OFFSET_PART = 0.02, 0.002
@@ -68,7 +68,8 @@ class FrictionTerms:
     n: int
     width: float = COULOMB_WIDTH
     reaches: tuple[float, ...] = ()
-    part: float = FRICTION_PART  # of the torque limit that the prior takes friction for
+    # Prior standard deviation of friction relative to the torque limit.
+    part: float = FRICTION_PART
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -102,7 +103,7 @@ class FrictionTerms:
         terms = [velocity, np.tanh(velocity / self.width), np.ones_like(velocity)]
         if self.reaches:
             terms.append(terms[1] * np.exp(-((velocity / STRIBECK_VELOCITY) ** 2)))
-            # What the elements' state was before is not known: the middle of both extremes.
+            # The elements' initial state is unknown: the mean of both extremes is used.
             terms.extend(np.moveaxis(slip_bounds(q, self.reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
@@ -118,7 +119,7 @@ class FrictionTerms:
         """
         torque = self.part * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
-        # Half of the velocity limit is a fast motion; slower than 1 rad/s is no unit of speed.
+        # The unit of speed is half of the velocity limit, at least 1 rad/s.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET)] *= OFFSET_PART / FRICTION_PART
@@ -126,7 +127,7 @@ class FrictionTerms:
 
     @cached_property
     def braking(self) -> NDArray[np.bool_]:
-        """Which parameters cannot be negative, or friction would drive; all but the offsets."""
+        """Which parameters must not be negative, so that friction brakes: all but the offsets."""
         return np.array([not name.startswith(OFFSET) for name in self.names])
 
     def model(
@@ -171,9 +172,9 @@ class TorqueModel:
     Attributes
     ----------
     base : BaseParameters
-        Which parameters the arm's geometry lets motion show, and the map to them.
+        The base parameters of the arm's geometry.
     friction : FrictionTerms
-        The columns behind them.
+        The friction columns, which come after the base parameters'.
 
     """
 
@@ -197,7 +198,7 @@ class TorqueModel:
         )
 
     def with_reaches(self, reaches: tuple[float, ...]) -> TorqueModel:
-        """Return the model whose friction has these slip elements alone."""
+        """Return the model with only these slip elements."""
         return replace(self, friction=replace(self.friction, reaches=reaches))
 
     @property
@@ -224,7 +225,7 @@ class TorqueModel:
         Raises
         ------
         IdentificationError
-            If the motion lacks what Maxwell-slip elements need.
+            If the motion was prepared without the columns of Maxwell-slip elements.
 
         """
         rubbing = motion.columns

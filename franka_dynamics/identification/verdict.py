@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What a set of parameters is worth on what it has not seen, and which of two is better.
+Errors of parameters on left-out recordings, and the decision which set is better.
 
 An identified arm is better if it predicts better than the best published set with friction fitted
 alike by more than the spread over the parts, and its inertias alone no worse than the starting
@@ -22,9 +22,9 @@ from .torque_model import TorqueModel
 from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
-# The spread is this many standard errors of the mean difference between two sets.
+# Number of standard errors of the mean difference of two sets in the spread.
 SPREAD_DEVIATIONS = 2.0
-# A gain of less than this part of the published set's error is not worth another file.
+# Smallest useful gain, relative to the published set's error.
 LEAST_GAIN = 0.05
 
 
@@ -82,7 +82,7 @@ def pooled(scores: Sequence[PartScore], of: Callable[[PartScore], Array]) -> Res
 @dataclass(frozen=True, eq=False)
 class Score:
     """
-    What one set of parameters predicts.
+    Errors of one set of parameters.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Score:
     train : ResidualRms
         Of these on the recordings they are fitted to.
     parts : tuple of PartScore
-        Of fits that have not seen the part.
+        Errors on the left-out parts, by fits without the part.
 
     """
 
@@ -104,7 +104,7 @@ class Score:
 
     @property
     def test(self) -> ResidualRms:
-        """Errors on what was left out, friction and offset included."""
+        """Errors on the left-out parts, friction and offset included."""
         return pooled(self.parts, lambda one: one.filtered)
 
     @property
@@ -172,7 +172,7 @@ def judge(arm: Score, published: Sequence[Score], start: Score) -> Verdict:
     Parameters
     ----------
     arm : Score
-        Of the arm that would be written.
+        Score of the identified arm.
     published : sequence of Score
         Of the sets to compare with; may be empty.
     start : Score

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of an identification: sentences and tables, for people, pages and JSON."""
+"""The results of an identification as sentences, tables and JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..identification.results import Identification
 from ..identification.samples import BY_BAG
 from ..identification.verdict import LEAST_GAIN, Score, Verdict
 
-_NAMES = 5  # so many names a sentence lists
+_NAMES = 5  # largest number of names in a sentence
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def headline(result: Identification) -> str:
 
 
 def verdict(result: Identification) -> list[str]:
-    """Return what a reader must know, one sentence each, the most important first."""
+    """Return the conclusions, one sentence each, the most important first."""
     arm, said, unit = result.arm_score, result.verdict, result.unit
     sentences = [
         f'{_left_out(result)} the identified arm has E = {arm.test.whole:.3f} {unit} '
@@ -196,7 +196,7 @@ def _about_the_scale(result: Identification) -> list[str]:
 
 
 def _left_out(result: Identification) -> str:
-    """Return where the errors are from."""
+    """Return a sentence on the data of the errors."""
     unseen, bags = result.recorded.unseen_bags, len(result.recorded.bags)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {bags - unseen},'
@@ -208,7 +208,7 @@ def _judged(result: Identification, said: Verdict) -> str:
     gain, spread = rounded(said.gain, said.spread)
     unit = result.unit
     figures = f'by {gain} {unit} on average, spread {spread} {unit}'
-    # The first cause that was found is the one told.
+    # Only the first cause is reported.
     enough = not said.lost and said.gain > said.spread
     if result.contradictions:
         richer = 'the bags contradict each other, as the warning above says'
@@ -237,7 +237,7 @@ def shown_names(names: Sequence[str]) -> str:
 
 
 def warning_lines(result: Identification) -> list[str]:
-    """Return what looks wrong about the recordings, one sentence each."""
+    """Return one sentence for each suspicious feature of the recordings."""
     return [
         *(f'left out: {failure}' for failure in result.recorded.failures),
         *(
@@ -283,7 +283,7 @@ def _part(precision: float) -> str:
 
 
 def advice(names: Sequence[str]) -> str:
-    """Return what motion would show base parameters, by their names."""
+    """Return advice on motions that would determine some base parameters."""
     symbols = {name.split('_')[0].removesuffix('R') for name in names}
     joints = sorted({int(name.rpartition('_')[2]) for name in names})
     listed = ', '.join(map(str, joints))
@@ -351,7 +351,7 @@ def tables(result: Identification) -> list[Table]:
 
 
 def parameter_table(result: Identification) -> Table:
-    """Return every parameter with what it is made of, and its deviations."""
+    """Return a table of all parameters, their relations and deviations."""
     meanings = [str(one) for one in result.model.base.relations]
     rows = []
     for i, (name, start, free, spread, base, deviation, arm) in enumerate(_parameters(result)):

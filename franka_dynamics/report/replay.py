@@ -179,7 +179,7 @@ def plot_torques(
     motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str], title: str, path: str | Path
 ) -> None:
     """
-    Draw every joint's measured torque, the best fit's prediction and what is left.
+    Draw every joint's measured torque, the best fit's prediction and their difference.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def plot_torques(
     joint_names : sequence of str
         Titles of the rows.
     title : str
-        What was recorded.
+        Title of the picture.
     path : str or Path
         PNG (or whatever the suffix says) to be written, complete or not at all.
 
@@ -208,7 +208,7 @@ def plot_torques(
 
 
 def guard_sentence(found: GuardReplay, joint_names: Sequence[str]) -> str:
-    """Return what the node's guard would have seen along the recording."""
+    """Return a sentence on what the node's guard would have done during the recording."""
     shares = ', '.join(
         f'{name} {share:.0%}' for name, share in zip(joint_names, found.share.tolist())
     )

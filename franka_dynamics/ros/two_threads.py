@@ -51,7 +51,7 @@ class NodePart:
         self.executor: Any = None  # which the executor sets
 
     def __getattr__(self, kind: str) -> Any:
-        """Return those of the node's entities that are of this part, or what else it has."""
+        """Return an attribute of the node; of lists of its entities only those of this part."""
         found = getattr(self._node, kind)
         return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
 
