@@ -32,9 +32,11 @@ MEASURED, COMMANDED = 0.10, 0.20
 # A difference must last: elastic gears and vibration exceed the bounds for less [s]. Beyond
 # AT_ONCE times a bound nothing is waited for.
 HOLD_S, AT_ONCE = 0.02, 2.0
-# How much faster than its reference a joint may be, and how fast at most, in shares of its limit;
-# for so long [s].
+# How fast a joint may be without a reference, and how fast at most, in shares of its limit; for so
+# long [s]. Under weak gains an arm overshoots its reference and is late: so many times the
+# reference's speed is added, and counts on with this time constant [s].
 OVER_REFERENCE, FASTEST, FAST_S = 0.5, 1.15, 0.003
+_OVERSHOOT, _LAG_S = 1.5, 0.5
 # So many states, over so long [s], give a verdict.
 SETTLED_S, _SETTLED_STATES = 0.018, 20
 # Brakes and friction hide any difference, so what follows a first torque counts only once the arm
@@ -136,6 +138,7 @@ class Guard:
         self._last_effort = b''
         self._moved = self.measured = self._idle = False
         self._over = self._fast = 0.0
+        self._reference_speed = self._zero
         self._left = self._gravity = self._zero
         self._observer: MomentumObserver | None = None
         self.command_residual = self.external = self.shares = self._zero
@@ -315,9 +318,14 @@ class Guard:
         self._over = self._over + elapsed if worst > 1.0 else 0.0
         if self._over >= HOLD_S or worst > AT_ONCE:
             return self._unexplained(by_motion, by_command)
-        allowed = OVER_REFERENCE * self._velocity
+        # An arm under weak gains follows late: its reference has turned while it still moves.
+        self._reference_speed = max(0.0, 1.0 - elapsed / _LAG_S) * self._reference_speed
         if desired_speed is not None:
-            allowed = np.minimum(allowed + np.abs(desired_speed), FASTEST * self._velocity)
+            self._reference_speed = np.maximum(self._reference_speed, np.abs(desired_speed))
+        allowed = np.minimum(
+            OVER_REFERENCE * self._velocity + _OVERSHOOT * self._reference_speed,
+            FASTEST * self._velocity,
+        )
         self._fast = self._fast + elapsed if (speed > allowed).any() else 0.0
         if self._fast < FAST_S:
             return ''
@@ -325,7 +333,7 @@ class Guard:
         return (
             f'{self._names[joint]} moves at {self._dq[joint]:.2f} rad/s, and '
             f'{allowed[joint]:.2f} '
-            'are allowed (its reference and half its limit)'
+            'are allowed (by its reference and its limit)'
         )
 
     def _await_load(self, fastest: float) -> None:
