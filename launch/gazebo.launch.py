@@ -110,7 +110,8 @@ def everything(context):
     controllers = controllers_file('gazebo_controllers.yaml', description.joint_names, folder)
     chosen = None if direct else receiver(description, package, TARGET, controllers, folder)
     command = f'{FORWARD}/commands' if direct else chosen.command  # gazebo_direct_node's
-    feedforward = simulated_feedforward([target_file(TARGET), *own_file], arm, command)
+    given = {**arm, 'target': TARGET, 'use_sim_time': True}
+    feedforward = simulated_feedforward([target_file(TARGET), *own_file], given, command)
     server = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
             PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])

@@ -114,7 +114,7 @@ def test_every_target_has_a_file_and_by_default_nothing_moves(launched):
         ('feedforward', {'target': 'fci', 'use_sim_time': 'false'}, {'target': 'fci'}),
         ('simulation', {'use_sim_time': 'false'}, {'target': 'mujoco'}),
         ('franka_ros2', {}, {'target': 'fci'}),
-        ('gazebo', {'hand': 'franka_hand'}, {'hand': 'franka_hand', 'held_until_commanded': True}),
+        ('gazebo', {'hand': 'franka_hand'}, {'hand': 'franka_hand', 'target': 'gz_ros2_control'}),
         ('mujoco_ros2_control', {}, {'target': 'mujoco', 'held_until_commanded': True}),
     ],
 )
