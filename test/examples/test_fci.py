@@ -24,7 +24,9 @@ from ..scripts import ROOT
 from ..simulated_robot import FrankaSim, START
 
 RATE_NM = 1.0  # 1000 N m/s in a cycle of 1 ms
-ANGLE, SECONDS, JOINT = 0.2, 2.0, 3  # of the motion of the fourth joint
+# Of the motion of the fourth joint. Slow, because franka-sim's arm moves on between two states of
+# a busy machine, and what moves fast then contradicts its velocity.
+ANGLE, SECONDS, JOINT = 0.05, 2.0, 3
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def assert_safe(torques):
 
 def test_a_motion_is_fed_forward_and_ends_where_it_began(moving, robot):
     said, errors = moving.communicate(timeout=60.0)
-    assert moving.returncode == 0, errors
+    assert moving.returncode == 0, said + errors
     torques = robot.torques()
     assert_safe(torques)
     # A quintic from rest to rest over T accelerates by at most 5.77 way / T^2 (10/sqrt(3)). The

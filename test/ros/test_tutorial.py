@@ -185,4 +185,4 @@ def test_the_commands_for_the_real_arm_run(shell):
     assert 'No hand seems to be on' in said['bag replay before --arm']
     assert said['node get scale'].strip() == '0.0'
     assert said['node state'].strip() == 'inactive'
-    assert 'compensated' in said['node monitor --once']
+    assert 'Guard' in said['node monitor --once']
