@@ -415,7 +415,7 @@ private:
     }
   };
 
-  // An arm that was moved further while nothing was commanded was somebody else's [rad].
+  // If the arm moved further while nothing was commanded, something else has moved it [rad].
   static constexpr double kMovedSince = 0.1;
 
   static void add(Vector & total, const Vector & part) noexcept

@@ -145,7 +145,7 @@ def report(found: Run) -> str:
     lines = [f'{"pull begins":<22} {PULL_AT:7.3f} s']
     lines += [f'{name:<22} {at:7.3f} s' for name, at in found.events.items()]
     lines += [
-        f'the flange gives way by {away[(time > PULL_AT) & (time <= opened)].max():.1f} mm while '
+        f'the flange moves by {away[(time > PULL_AT) & (time <= opened)].max():.1f} mm while '
         'pulled at',
     ]
     if np.isfinite(opened):

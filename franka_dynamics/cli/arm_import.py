@@ -24,7 +24,8 @@ class ImportUrdf(NewFile):
 
     output: Path = file_option('the arm file to write (.yaml)', default=MISSING)
     force: bool = option(
-        'write over a file that is there, and write one that departs from the URDF', default=False
+        'overwrite an existing file, and write an arm file that differs from the URDF',
+        default=False,
     )
     urdf: Path = option('the URDF; .xacro is expanded', 'URDF', positional=True)
     name: str | None = option("of the arm (default: the URDF's robot name)", default=None)

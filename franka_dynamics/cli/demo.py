@@ -135,7 +135,7 @@ def _show(report: DemoReport, second: DemoReport, too_busy: str, arm: str) -> No
     show(
         second.table(
             'second act: inertias 10 % off, friction, elastic gears, noise and 0.2 kg '
-            'that nobody declared'
+            'unknown to the model'
         )
     )
     if too_busy:

@@ -34,8 +34,8 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# [rad] or [m]; an arm that was moved further while we were silent was somebody else's, and the
-# torque we left it with says nothing about the one it needs.
+# [rad] or [m]. If the arm moved further while nothing was commanded, something else has moved it,
+# and the last torque is no guess for the one that it needs now.
 _MOVED_SINCE = 0.1
 
 

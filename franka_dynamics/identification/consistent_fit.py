@@ -210,8 +210,8 @@ def _solve(cp: Any, problems: list[Any]) -> None:
                 'set.'
             )
     raise IdentificationError(
-        'The solver of the consistent fit failed, which happens where torques and starting '
-        'set contradict each other beyond measure; choose another set or a stronger --prior.'
+        'The solver of the consistent fit failed. This happens if the torques are far from the '
+        'starting set; choose another set, or a larger --prior.'
     )
 
 

@@ -43,7 +43,7 @@ class IdentificationOptions:
     rotor_inertia : bool
         Whether each joint's rotor inertia is identified too; of motor currents it always is.
     regularization : float
-        Precision of the prior on inertias: P if masses count as known to a part 1 / sqrt(P).
+        Precision P of the prior on inertias: masses have a relative deviation of 1 / sqrt(P).
     effort_unit : str
         'Nm', or 'A' where efforts are motor currents.
     effort_scale : sequence of float, optional

@@ -133,7 +133,7 @@ def estimate(equations: Equations, prior: Prior, regularization: float) -> Estim
     prior : Prior
         Of inertias towards the starting set, to second order, and of friction towards zero.
     regularization : float
-        Of the former, above zero: s, if the starting set counts as known to a part 1 / sqrt(s).
+        Precision s of the prior on inertias, above zero: relative deviation 1 / sqrt(s).
 
     """
     return solve([equations, prior.rows(regularization)])

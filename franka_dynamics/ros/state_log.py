@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of each change, and of none: the log, and the topic ~/reference_state."""
+"""Reports on changes of state, and on missing states: the log, and ~/reference_state."""
 
 from __future__ import annotations
 
