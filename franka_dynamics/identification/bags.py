@@ -254,7 +254,7 @@ def gathered(
         raise RecordingError(f'No bag can be used: {failures[0]}')
     if tests and not unseen:
         raise RecordingError(
-            f'No bag of --test can be used, so nothing is left to test the result on: {failures[-1]}'
+            f'No bag of --test can be used, so the result cannot be tested: {failures[-1]}'
         )
     _require_different([one.note for one in used if one.note is not None])
     return used, unseen, failures

@@ -262,7 +262,7 @@ def _about_the_prior(result: Identification) -> list[str]:
     )
     sentences = [
         f'The prior on inertias is {start}, known to {_part(regularization)} (precision '
-        f'{regularization:.3g}; {reason}). The standard deviations assume that it is known only to '
+        f'{regularization:.3g}; {reason}). The standard deviations assume that it is known to '
         f'{_part(min(regularization, precision.masses))} in masses and centres and '
         f'to {_part(min(regularization, precision.inertias))} in inertias about them: the '
         'largest errors that still agree with these torques.'

@@ -178,7 +178,7 @@ def with_its_sign_turned(recording):
         (
             replace,
             ['bag', '--test', 'none', '--skip-bad-bags', *SIMPLE],
-            'No bag of --test can be used, so nothing is left to test the result on',
+            'No bag of --test can be used, so the result cannot be tested',
         ),
         (replace, ['bag', '--prior', '-1'], 'precision of the prior is -1.0; it must be positive'),
         (replace, ['bag', '--output', '.'], 'is a folder; give the name of a file to be written'),
