@@ -38,7 +38,7 @@ COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
 	[ $$n -lt 5 ] || [ $$n = $$last ] || echo "  $$n packages unpacked"; done) & trap "kill $$!" EXIT;
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo docs fuzz gazebo-check receivers sbom soak test test-libraries test-long test-numpy1 test-ros told-wrong lint setup clean
+.PHONY: help broken-logs demo docs fuzz gazebo-check receivers sbom soak test test-libraries test-long test-numpy1 test-ros told-wrong lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -52,6 +52,7 @@ help:
 	@echo 'make fuzz         a hundred times the bytes and requests without sense that make test sends'
 	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
 	@echo 'make told-wrong   arms whose controller is told something wrong, in simulation: how fast they get'
+	@echo 'make broken-logs  what identify says of two real logs broken on purpose, in FRANKA_DYNAMICS_RECORDINGS'
 	@echo 'make receivers    senders killed, stopped, beside others: what the simulated arm does with their torque'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
@@ -161,6 +162,9 @@ docs: $(VENV)/docs-ready
 fuzz: setup
 	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_fuzz_bytes.py \
 		test/ros/test_hostile_requests.py test/codegen/test_cpp_nonsense.py
+
+broken-logs: setup
+	@$(BIN)/python benchmarks/broken_logs.py "$${FRANKA_DYNAMICS_RECORDINGS:?names no folder}"
 
 told-wrong: setup
 	@$(BIN)/python benchmarks/told_wrong.py $(TOLD_WRONG_ARGS)

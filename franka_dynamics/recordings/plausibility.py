@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,7 @@ _STUCK_RAD = 0.02
 _GRAVITY_SHARE = 0.5  # relative error below which another interpretation of the effort is reported
 # Relative to the joint with the largest gravity torque: there a set's gravity is nearly right.
 _HEAVY_PART = 0.25
+_EXCHANGED_PART = 0.2  # of the error that is left if two joints were exchanged
 _UNIT_FACTOR = 3.0  # factor on gravity torques beyond any load or error of a set
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # factors on the limits of torque and speed
 _JUMP_S = 0.02  # shorter intervals between stamps do not show when a position was measured
@@ -271,6 +273,20 @@ def _about_gravity(
             'drivers report commanded torque, which leaves gravity to the robot'
         )
     elif rest > _GRAVITY_SHARE * moved and np.linalg.norm(weight) > _GRAVITY_SHARE * moved:
+        pairs = list(combinations(range(len(weight)), 2))
+        exchanged = (_without_motion(_exchanged(effort, *pair) - g, moving) for pair in pairs)
+        apart = [float(np.linalg.norm(one)) / np.sqrt(len(effort)) for one in exchanged]
+        left = min(apart)
+        if left < _EXCHANGED_PART * rest:
+            pair = pairs[apart.index(left)]
+            first, second = (recording.joint_names[joint] for joint in pair)
+            yield (
+                f'the efforts of {first} and {second} look exchanged: exchanged back they are '
+                f'{left:.3g} N m away from the gravity torques of '
+                f'{arm.inertial_set} in the mean, as they are {rest:.3g} N m; exchange their '
+                'columns, such as in --effort of bag import'
+            )
+            return
         yield (
             f'gravity explains little of the effort: this is {moved:.3g} N m in the mean and '
             f'{rest:.3g} N m away from the gravity torques of {arm.inertial_set}, the best '
@@ -278,6 +294,13 @@ def _about_gravity(
             ' joints, another mounting (--gravity), another arm, a heavy load, or friction that '
             'is not of speed alone'
         )
+
+
+def _exchanged(effort: Array, one: int, other: int) -> Array:
+    """Return efforts with two columns exchanged."""
+    changed = effort.copy()
+    changed[:, [one, other]] = effort[:, [other, one]]
+    return changed
 
 
 def _acceleration(recording: Recording) -> Array:

@@ -114,6 +114,16 @@ def test_units_of_velocity_and_stamps_are_named(simulate, times, factor, option)
     assert found.endswith(f'import the log with --{option}')
 
 
+@pytest.mark.parametrize('pair', [(0, 1), (1, 2), (2, 3), (3, 4), (1, 4)])
+def test_exchanged_efforts_of_joints_that_carry_much_are_named(simulate, pair):
+    recording = simulate(FER, friction=FER.friction, noise=0.1)
+    effort = recording.effort.copy()
+    effort[:, list(pair)] = effort[:, list(reversed(pair))]
+    (found,) = faults(replace(recording, effort=effort), FER)
+    names = [FER.joint_names[joint] for joint in pair]
+    assert found.startswith(f'the efforts of {names[0]} and {names[1]} look exchanged')
+
+
 def test_inertia_of_rotors_is_not_taken_for_a_wrong_arm(simulate):
     heavy = replace(FER, joints=tuple(replace(one, rotor_inertia=9.0) for one in FER.joints))
     recording = simulate(heavy, duration=30.0, noise=0.1, rate=100.0)
