@@ -30,7 +30,8 @@ _STUCK_RAD = 0.02
 _GRAVITY_SHARE = 0.5  # relative error below which another interpretation of the effort is reported
 # Relative to the joint with the largest gravity torque: there a set's gravity is nearly right.
 _HEAVY_PART = 0.25
-_EXCHANGED_PART = 0.2  # of the error that is left if two joints were exchanged
+# Part of the error, and of that of any other exchange, that is left if two joints were exchanged.
+_EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # factor on gravity torques beyond any load or error of a set
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # factors on the limits of torque and speed
 _JUMP_S = 0.02  # shorter intervals between stamps do not show when a position was measured
@@ -276,13 +277,13 @@ def _about_gravity(
         pairs = list(combinations(range(len(weight)), 2))
         exchanged = (_without_motion(_exchanged(effort, *pair) - g, moving) for pair in pairs)
         apart = [float(np.linalg.norm(one)) / np.sqrt(len(effort)) for one in exchanged]
-        left = min(apart)
-        if left < _EXCHANGED_PART * rest:
+        left, next_best = sorted(apart)[:2] if len(apart) > 1 else (np.inf, np.inf)
+        if left < _EXCHANGED_PART * min(rest, next_best):
             pair = pairs[apart.index(left)]
             first, second = (recording.joint_names[joint] for joint in pair)
             yield (
-                f'the efforts of {first} and {second} look exchanged: exchanged back they are '
-                f'{left:.3g} N m away from the gravity torques of '
+                f'the efforts of {first} and {second} look exchanged, if not more: exchanged back '
+                f'they are {left:.3g} N m away from the gravity torques of '
                 f'{arm.inertial_set} in the mean, as they are {rest:.3g} N m; exchange their '
                 'columns, such as in --effort of bag import'
             )
