@@ -12,7 +12,7 @@ RESTART_WINDOW_S = 60.0
 
 
 class ClearedBy(int, Enum):
-    """What clears a fault; a later one clears the earlier ones too."""
+    """Ways to clear a fault, in rising order: each also clears the faults of those before it."""
 
     SETTINGS = 1  # a change of the settings it is about, or an acknowledgement
     ACKNOWLEDGEMENT = 2

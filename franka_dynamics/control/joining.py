@@ -209,7 +209,7 @@ def _profile(
 def _knots(present: Knots, profile: Any, target: ReferencePoint | None) -> Knots:
     """Return points of ruckig's motion to a target, or to rest, from where it begins."""
     count = max(1, int(np.ceil(profile.duration / _PROFILE_STEP_S)))
-    # Rounded as stamps are, so that each state belongs to its time.
+    # Rounded like stamps, so that states and times match.
     begin = float(present.times[0])
     times = begin + np.linspace(0.0, profile.duration, count + 1)[1:]
     states = np.array([profile.at_time(float(time))[:3] for time in times - begin])

@@ -177,7 +177,7 @@ class ExponentialsModel(EquationOfMotionModel):
         brackets = bracket(columns[..., :, None, :], columns[..., None, :, :])
         joints = np.arange(self.description.n)
         momenta = np.einsum('...mab,...jb->...mja', composite, columns)
-        # larger[j, k] names the innermost link that both joints move.
+        # larger[j, k] is the number of the first link that both joints move.
         larger = np.maximum.outer(joints, joints)
         carried = momenta[..., larger, joints[:, None], :]
         terms = np.einsum('...ika,...jka->...ijk', brackets, carried)

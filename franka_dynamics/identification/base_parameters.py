@@ -310,8 +310,8 @@ def base_parameters(
     description : ArmDescription, BodyTree, str or Path
         A serial arm of revolute and prismatic joints, in either DH convention, its base as it is,
         or its name or file; or a tree, such as a torso with two arms. The parameters stay in the
-        description's own link frames. In the standard convention, whose joints do not turn about
-        their link's own z, others than the paper's are eliminated.
+        description's own link frames. In the standard convention joints do not turn about their
+        link's own z, so that other parameters are eliminated than in the paper.
     gravity : array_like, shape (3,) or (k, 3)
         Gravity in the space frame. Several vectors give parameters valid for all of them
         (ANY_GRAVITY: every direction); NO_GRAVITY is for no gravity. Only the direction matters.

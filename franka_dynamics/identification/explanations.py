@@ -195,7 +195,7 @@ class _Search:
         return self.tried('gain', factors, (gain,), (joint,), gain=np.abs(each))
 
     def delayed(self, delay: float) -> Explanation:
-        """Return the candidate that efforts are late [s]."""
+        """Return the candidate explanation that efforts are delayed [s]."""
         n, beside = self.prior.model.n, self.whole.beside
         moved = delay * beside[:, :, n + RATE] + 0.5 * delay**2 * beside[:, :, n + CURVATURE]
         factors = self.whole.with_effort(self.whole.effort + moved)

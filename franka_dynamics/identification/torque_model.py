@@ -30,8 +30,8 @@ STRIBECK_VELOCITY = 0.1
 # Coefficients of friction; drag at the velocity limit is of the same size. An offset of a torque
 # sensor is ten times less, which keeps it from taking over what gravity explains.
 FRICTION_PART, OFFSET_PART = 0.02, 0.002
-# The same where effort is what the motor takes: gears rub more than bearings behind a torque
-# sensor do (a UR10e's Coulomb friction is 4 to 7 %).
+# The same if efforts are motor currents, which also overcome the friction of the gears (a UR10e's
+# Coulomb friction is 4 to 7 %).
 DRIVE_FRICTION_PART = 0.1
 
 # What a good fit leaves of a joint's unseen torque, as a part of its limit: of joints of 50 N m
