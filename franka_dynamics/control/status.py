@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller does, why, and what would change it: the one account for log and people."""
+"""The controller's state, its reason and remedy, for the log, diagnostics and callers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,10 @@ class ControllerStatus(NamedTuple):
     """
     What a controller does.
 
-    Attributes
-    ----------
-    mode : Mode
-        What it does with its command.
-    reason : str
-        Why no torque of a motion is commanded, in one sentence; COMMANDING where one is.
-    cleared_by : str
-        What lets it command again; empty while it does.
-    faulty : bool
-        Whether a fault is latched, so that it does not begin again by itself.
-
+    `mode` is the controller's mode. `reason` says in one sentence why no torque of a motion is
+    commanded, and is COMMANDING if one is. `cleared_by` is what would let it command again, empty
+    while it commands. `faulty` says whether a fault is latched, so that it does not start again by
+    itself.
     """
 
     mode: Mode

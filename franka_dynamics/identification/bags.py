@@ -97,7 +97,7 @@ def motion_of(source: Bag | Recording | Motion, model: TorqueModel) -> Motion:
 
 @dataclass(frozen=True)
 class BagNote:
-    """A report's entry about one bag; equal `digest`s mean the same recording."""
+    """A report's entry about one bag; `digest` is equal for equal recordings."""
 
     bag: str
     topic: str
