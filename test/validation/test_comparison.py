@@ -268,7 +268,8 @@ def test_a_reach_belongs_to_no_joint_and_acts_on_torque():
         reach[element] *= 1.1
         other = replace(arm, friction=replace(friction, reach=reach))
         (found,) = compare(arm, other).differences
-        assert (found.place, found.parameter) == ('arm', f'friction reach[{element + 1}]')
+        assert (found.place, found.parameter) == ('arm', 'friction model')
+        assert f'{1e3 * friction.reach[element]:g}' in str(found)
         assert found.has_effect
 
 
