@@ -39,9 +39,10 @@ static Settings settings(const double * s) {
   std::copy(s + 4, s + 14, r.payload.begin());
   r.payload_known_to_robot = s[14] != 0.0;
   r.scale = s[15]; r.ramp_time = s[16];
-  r.kp.fill(s[17]); r.kd.fill(s[18]);
-  r.friction = s[19] != 0.0; r.at_reference = s[20] != 0.0;
-  r.max_tracking_error.fill(s[21]); r.max_payload = s[22];
+  r.friction = s[17] != 0.0; r.at_reference = s[18] != 0.0;
+  r.max_tracking_error.fill(s[19]); r.max_payload = s[20];
+  std::copy(s + 21, s + 21 + kJoints, r.kp.begin());
+  std::copy(s + 21 + kJoints, s + 21 + 2 * kJoints, r.kd.begin());
   return r;
 }
 extern "C" {
@@ -166,6 +167,9 @@ def _write(files, folder):
         (folder / path).write_text(text)
 
 
+_JOINTS = 7  # of every arm that is compiled here
+
+
 def packed(settings):
     """Return settings as the caller takes them."""
     targets = ('fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco')
@@ -177,12 +181,12 @@ def packed(settings):
             float(settings.payload_known_to_robot),
             settings.scale,
             settings.ramp_time,
-            settings.kp[0],
-            settings.kd[0],
             float(settings.terms.friction),
             float(settings.state_source.value == 'reference'),
             settings.max_tracking_error[0],
             settings.max_payload,
+            *np.resize(settings.kp, _JOINTS),
+            *np.resize(settings.kd, _JOINTS),
         ]
     )
 
