@@ -106,6 +106,9 @@ class FeedforwardController:
         self._braking = Braking(description)
         self._zero = np.zeros(description.n)
         self._age = 0.0  # of the latest state [s]
+        # Effort, g(q), command and desired velocity of the latest state, until the guard saw it.
+        self._unguarded: tuple[Array | None, Array, LimitedTorque | None, Array | None] | None
+        self._unguarded = None
         self._latest: tuple[float, Array, Array] | None = None
         self._arrival = 0.0
         self._stop_goal = self._zero
@@ -204,6 +207,7 @@ class FeedforwardController:
 
         The command glides from what it was to what it becomes within `ramp_time`.
         """
+        self._run_guard()
         self._note_change()
         before, self._law = self._law, law
         self.guard.use(law.terms)
@@ -229,6 +233,7 @@ class FeedforwardController:
     def reset(self) -> None:
         """Forget the stream of states and what it showed; the next state is the first."""
         self.supervisor.reset()
+        self._unguarded = None
         self.guard.restart()
         if self.output.last is not None:
             self.guard.commanded(self.output.last)
@@ -257,6 +262,7 @@ class FeedforwardController:
         [N m], where the driver gives one. The arrays are kept and must not change afterwards.
         """
         self._arrival = arrival
+        self._run_guard()  # of the state before, where nobody called update_monitors
         if effort is not None and bool(np.isnan(effort).all()):
             effort = None  # hardware without an effort interface is read so
         if effort is not None and not all_finite(effort):
@@ -283,7 +289,6 @@ class FeedforwardController:
         self._age = max(age, 0.0) if counted and age is not None else 0.0
         if self.mode is Mode.SILENT:
             self._forget_if_moved(q)
-        self.guard.observe(stamp, q, dq, effort, gravity, age=self._age)
         reference = self.reference.sample(stamp) if observation.trusted else None
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
         previous, limited = self.output.last, None
@@ -292,21 +297,34 @@ class FeedforwardController:
                 deviation = self._law.astray(q, reference.q)
                 if deviation:
                     self.latch_fault(deviation, ClearedBy.ACKNOWLEDGEMENT)
-            if self.mode is Mode.RUNNING:
-                wrong = self.guard.judge(None if reference is None else reference.dq)
-                if wrong:
-                    self.latch_fault(wrong, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
+        self._unguarded = effort, gravity, limited, None if reference is None else reference.dq
         return CycleResult(
             observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous, limited
         )
+
+    def _run_guard(self) -> None:
+        """Let the guard judge the last state, once; its command may be out by then."""
+        if self._unguarded is None or self._latest is None:
+            return
+        (effort, gravity, limited, desired), self._unguarded = self._unguarded, None
+        stamp, q, dq = self._latest
+        self.guard.observe(stamp, q, dq, effort, gravity, age=self._age)
+        if limited is not None:
+            self.guard.commanded(limited.torque)
+        if self.mode is Mode.RUNNING:
+            wrong = self.guard.judge(desired)
+            if wrong:
+                self.latch_fault(wrong, ClearedBy.ACKNOWLEDGEMENT)
 
     def update_monitors(self, cycle: CycleResult) -> None:
         """
         Learn from a cycle what only the next one needs; to be called once its command is out.
 
-        Counts, looks for gains that swing, and offers the state to the cross-check.
+        Lets the guard judge the state, counts, looks for gains that swing, and offers the state to
+        the cross-check.
         """
+        self._run_guard()
         if cycle.gravity is None or cycle.coriolis is None:
             return
         if cycle.limited is not None:
@@ -502,6 +520,7 @@ class FeedforwardController:
             Time since the last published torque [s], by any clock.
 
         """
+        self._run_guard()
         if self.mode is not Mode.STOPPING:
             return None
         if self.output.last is None or np.array_equal(self.output.last, self._stop_goal):
@@ -663,7 +682,6 @@ class FeedforwardController:
             self.stop('the limited torque is not finite', brake=False)
             return None
         self.output.take(limited.torque, stamp)
-        self.guard.commanded(limited.torque)
         return limited
 
     def _brake(self, stamp: float, q: Array, dq: Array) -> Array | None:

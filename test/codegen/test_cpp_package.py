@@ -15,6 +15,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.guard import GuardLimits
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings, StateSource, Terms
@@ -222,6 +223,8 @@ def recorded(arm, settings, ops):
         friction=True,
         payload=settings.payload_inertia(),
         gravity=settings.gravity_vector,
+        # Its friction is drawn, and nothing of it declared.
+        controller={'guard': GuardLimits(joint_factors=(10.0,))},
     )
     rows, last = [], []
     # The core has no guard: it brakes by the model alone, without what the guard observes.
