@@ -232,6 +232,8 @@ def recorded(arm, settings, ops):
     begin, torque_of = braking.begin, braking.torque
     braking.begin = lambda _, **more: begin(**more)
     braking.torque = lambda stamp, q, dq, terms, *_: torque_of(stamp, q, dq, terms)
+    controller = loop.controller
+    controller._resting_torque = lambda: controller.terms.gravity(controller.latest[1])
 
     def note(reading, cycle):
         # What is desired may end within the cycle; it was desired in it nevertheless.
