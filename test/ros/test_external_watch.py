@@ -63,7 +63,9 @@ ZERO = np.zeros(7)
 def cycle(controller, k, effort=ZERO):
     """Return the cycle of a state of a resting arm."""
     stamp = 1.0 + 1e-3 * k
-    return controller.cycle(stamp, FER.home, ZERO, stamp, effort=effort)
+    found = controller.cycle(stamp, FER.home, ZERO, stamp, effort=effort)
+    controller.update_monitors(found)
+    return found
 
 
 def test_without_a_measured_effort_nothing_from_outside_is_told(controller, watch):
