@@ -469,7 +469,7 @@ def healthy(family: str, seed: int) -> list[str]:
                 follow_request(controller, replace(request, start=reading.time + STEP_S))
             command = command if cycle.command is None else cycle.command
             simulation.step(command, fresh=cycle.command is not None)
-        why = controller.conflict or _waits_for(controller)
+        why = controller.fault or _waits_for(controller)
         lines.append(
             f'{family} {seed:2d} {target:<7} largest share of a bound '
             f'{controller.guard.largest.max():4.2f}  {why or "not stopped"}'
