@@ -444,7 +444,8 @@ def healthy(family: str, seed: int) -> list[str]:
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.9, position_margin=0.2))
     motion = random_trajectory(problem, np.array(arm.home), 6.0, np.random.default_rng(seed))
     times = np.linspace(0.0, 6.0, 301)
-    request = TrajectoryRequest(arm.joint_names, times, *motion.at(times))
+    # The arm is led to the first point within a second.
+    request = TrajectoryRequest(arm.joint_names, 1.0 + times, *motion.at(times))
     kp, kd = (tuple(gains) for gains in weak_gains(arm, 300.0))
     lines = []
     for target, effort in (('fci', True), ('mujoco', False)):
@@ -459,7 +460,7 @@ def healthy(family: str, seed: int) -> list[str]:
         )
         controller.enable()
         command: Array | None = None
-        for step in range(8000):
+        for step in range(9000):
             reading = simulation.read()
             measured = reading.effort if effort else None
             state = (reading.time, reading.position, reading.velocity, reading.time)
