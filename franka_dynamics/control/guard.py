@@ -136,7 +136,7 @@ class Guard:
         self._stamp = 0.0
         self._q = self._dq = self._zero
         self._last_effort = b''
-        self._moved = self.measured = self._idle = False
+        self._moved = self.measured = False
         self._over = self._fast = 0.0
         self._reference_speed = self._zero
         self._left = self._gravity = self._zero
@@ -248,9 +248,9 @@ class Guard:
         self._last_effort = data
         measured = bool(data) and data != self._no_effort and self._frozen < _FROZEN
         if measured and self._terms is not None and self._terms.adds_gravity:
-            measured = not any(data == one.tobytes() for one in list(self._commands)[-3:])
+            latest = range(1, 1 + min(3, len(self._commands)))
+            measured = not any(data == self._commands[-one].tobytes() for one in latest)
         self.measured = measured
-        self._idle = effort is not None and bool((np.abs(effort) <= _IDLE * self._effort).all())
 
     def _ratios(self) -> tuple[Array, Array]:
         """Return the differences by motion and by command as shares of their bounds, (n,) each."""
@@ -398,7 +398,7 @@ class Guard:
             return FirstTorque.NOT_YET, 'too few joint states have been seen'
         ours = not self._terms.adds_gravity
         still = float(np.abs(self._dq).max()) <= REST_SPEED
-        idle = self._idle or not self.measured
+        idle = self._idle() or not self.measured
         if idle and ours:
             if braked_until_commanded and still:
                 return FirstTorque.AT_ONCE, ''
@@ -412,6 +412,12 @@ class Guard:
         if not self.measured:
             return FirstTorque.RAMPED, ''
         return self._compared_at_rest(ours, held_until_commanded)
+
+    def _idle(self) -> bool:
+        """Return whether the last state's joints were measured to give no torque."""
+        if not self._last_effort:
+            return False
+        return bool((np.abs(np.frombuffer(self._last_effort)) <= _IDLE * self._effort).all())
 
     def _compared_at_rest(self, ours: bool, held: bool) -> tuple[FirstTorque, str]:
         by_motion = self.external
@@ -428,7 +434,7 @@ class Guard:
         if self.shares[joint] <= 1.0:
             return (FirstTorque.AT_ONCE if ours and carried else FirstTorque.RAMPED), ''
         name, bound = self._names[joint], 1.0 / per_bound[joint]
-        if self._idle:
+        if self._idle():
             return FirstTorque.NOT_YET, (
                 f'no joint is measured to give a torque, but target {self._target} should carry '
                 'the arm; is it braked, or is target wrong?'
