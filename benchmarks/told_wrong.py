@@ -425,13 +425,13 @@ def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
     )
 
 
-def rows(family: str, part: str = '') -> list[Row]:
-    """Run the cases of one arm whose names contain a part."""
+def rows(family: str, name: str) -> list[Row]:
+    """Run one arm's case of this name."""
     arm = load(family)
     return [
         run(arm, case, effort, gains)
         for case in cases(arm, family)
-        if part in case.name
+        if case.name == name
         for effort in (True, False)
         for gains in case.gains
     ]
