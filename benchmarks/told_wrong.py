@@ -1,13 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What an arm does whose controller is told something wrong, in simulation, case by case.
+Simulate arms whose controller has a wrong setting or wrong sensors, and print their peak speed.
 
 Each case is run with and without measured effort, with no, gentle and firm gains, on each arm:
 the fastest joint, how far the arm gets, and the torque at the end. `make told-wrong` runs all of
 them (ten minutes of processor time); `--json FILE` keeps the rows, and `--against FILE` compares
 with rows that were kept before. `--healthy N` runs excitations at 90 % of the limits on N drawn
-realistic plants of each arm instead, on which nothing is told wrong: none may be stopped.
+realistic plants of each arm instead, with right settings: the guard may stop none of them.
 """
 
 from __future__ import annotations
@@ -444,7 +444,7 @@ def healthy(family: str, seed: int) -> list[str]:
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.9, position_margin=0.2))
     motion = random_trajectory(problem, np.array(arm.home), 6.0, np.random.default_rng(seed))
     times = np.linspace(0.0, 6.0, 301)
-    # The arm is led to the first point within a second.
+    # The first second moves the arm from where it stands to the first point.
     request = TrajectoryRequest(arm.joint_names, 1.0 + times, *motion.at(times))
     # Three times the demonstration's: under those some drawn arms sag too far to begin a motion.
     kp, kd = (tuple(k * gains) for k, gains in zip((3.0, 1.7), weak_gains(arm, 300.0)))
