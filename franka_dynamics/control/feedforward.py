@@ -415,7 +415,7 @@ class FeedforwardController:
         if self.mode is Mode.RUNNING:
             return ControllerStatus(self.mode, COMMANDING, '', False)
         if self.waits_for and supervisor.condition is Condition.TRUSTED:
-            return ControllerStatus(self.mode, self.waits_for, 'what it says', False)
+            return ControllerStatus(self.mode, self.waits_for, 'correct what it names', False)
         state = f'{supervisor.condition.value}: {supervisor.reason}'
         wait = 'wait until the states are trusted' if self.enabled else 'activate the node'
         return ControllerStatus(self.mode, self.stop_reason or state, wait, False)

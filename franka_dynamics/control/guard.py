@@ -395,7 +395,7 @@ class Guard:
 
         """
         if not self.settled or self._terms is None:
-            return FirstTorque.NOT_YET, 'too few joint states have been seen'
+            return FirstTorque.NOT_YET, ''  # too few states for a verdict
         ours = not self._terms.adds_gravity
         still = float(np.abs(self._dq).max()) <= REST_SPEED
         idle = self._idle() or not self.measured

@@ -97,18 +97,23 @@ class StateLog:
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         self._logger, self._controller = node.get_logger(), controller
         self._mode, self._fault = controller.mode, controller.faults.reason
-        self._seen: tuple[Mode, str, Condition] | None = None
-        self._commanded = False
+        self._seen: tuple[Mode, str, Condition, bool] | None = None
+        self._commanded = self._told_refusal = False
 
     def activated(self, topic: str) -> None:
         """Say that the node listens from now on."""
-        self._commanded = False
+        self._commanded = self._told_refusal = False
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
     def note(self) -> bool:
         """Say what has changed since the last call, and return whether; cheap, for every cycle."""
         controller = self._controller
-        seen = controller.mode, controller.faults.reason, controller.supervisor.condition
+        seen = (
+            controller.mode,
+            controller.faults.reason,
+            controller.supervisor.condition,
+            bool(controller.waits_for),
+        )
         if seen == self._seen:
             return False
         self._seen = seen
@@ -123,6 +128,10 @@ class StateLog:
                 self._logger.error(f'fault: {status}')
             else:
                 self._logger.info('the fault was cleared')
+        if controller.waits_for and not self._told_refusal:
+            # Once: the residual may cross its bound with every state.
+            self._told_refusal = True
+            self._logger.warning(f'no torque yet: {controller.waits_for}')
         return True
 
     def _tell_mode(self, controller: FeedforwardController) -> None:

@@ -66,6 +66,18 @@ def test_a_change_of_state_is_one_once(change):
     assert not log.note()
 
 
+def test_a_refused_first_torque_is_logged_once():
+    said = []
+    loop = Loop(Settings(target='mujoco'), gravity_compensation=True)
+    logger = SimpleNamespace(
+        **dict.fromkeys(('info', 'error'), lambda _: None), warning=said.append
+    )
+    log = StateLog(SimpleNamespace(get_logger=lambda: logger), loop.controller)
+    loop.run(0.3, lambda *_: log.note())
+    assert len(said) == 1
+    assert said[0].startswith('no torque yet: before the first torque fer_joint')
+
+
 def test_an_arm_that_is_held_by_the_guard_is_an_error():
     controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
     node = SimpleNamespace(
