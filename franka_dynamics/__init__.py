@@ -12,10 +12,10 @@ Every name of `__all__` is imported when it is first asked for, so that `import 
 loads neither Pinocchio nor a compiler nor a solver.
 """
 
-from typing import TYPE_CHECKING
-
 from ._lazy import lazy_exports
 
+# Not from typing, whose import takes longer than all else here.
+TYPE_CHECKING = False
 if TYPE_CHECKING:  # for editors and type checkers
     from .arm import ArmDescription as ArmDescription
     from .arm import available_arms as available_arms
@@ -108,4 +108,4 @@ if TYPE_CHECKING:  # for editors and type checkers
 
 __version__ = '0.2.0'
 
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__ = lazy_exports(__name__)

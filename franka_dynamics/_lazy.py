@@ -4,21 +4,23 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
-from importlib import import_module
-from pathlib import Path
+import functools
 import sys
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """
-    Return `__getattr__`, `__dir__` and `__all__` of a package.
+    Return `__getattr__`, which knows `__all__` too, and `__dir__` of a package.
 
     What it offers is what its `if TYPE_CHECKING:` imports, for editors and type checkers: there is
-    no second list. What `dir` lists, and so what an editor or a Python prompt completes, is what
-    is promised: modules are not, whether they have been imported or not.
+    no second list. It is read at the first question, so that the command line, which asks none,
+    starts without it. `dir`, and so the completion of an editor or a Python prompt, lists these
+    names and no modules, whether imported or not.
 
     Parameters
     ----------
@@ -27,27 +29,37 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         because importing such a module would put the module in its place.
 
     """
-    source = Path(str(sys.modules[package].__file__)).read_text(encoding='utf-8')
-    places = {
-        alias.asname: (f'.{node.module}', alias.name)
-        for guarded in ast.parse(source).body
-        if isinstance(guarded, ast.If)
-        for node in guarded.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.asname
-    }
+
+    @functools.cache
+    def places() -> dict[str, tuple[str, str]]:
+        import ast
+        from pathlib import Path
+
+        source = Path(str(sys.modules[package].__file__)).read_text(encoding='utf-8')
+        return {
+            alias.asname: (f'.{node.module}', alias.name)
+            for guarded in ast.parse(source).body
+            if isinstance(guarded, ast.If)
+            for node in guarded.body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if alias.asname
+        }
 
     def load(name: str) -> Any:
-        if name not in places:
+        from importlib import import_module
+
+        if name == '__all__':
+            return sorted(places())
+        if name.startswith('__') or name not in places():
             raise AttributeError(f'module {package!r} has no attribute {name!r}')
-        module, attribute = places[name]
+        module, attribute = places()[name]
         value = getattr(import_module(module, package), attribute)
         setattr(sys.modules[package], name, value)  # later look-ups do not come here
         return value
 
     def listed() -> list[str]:
         own = [name for name in vars(sys.modules[package]) if name.startswith('__')]
-        return sorted({*own, *places})
+        return sorted({*own, *places()})
 
-    return load, listed, sorted(places)
+    return load, listed

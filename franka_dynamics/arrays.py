@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -100,12 +100,51 @@ def joint_values(
     if fits and np.isfinite(vector).all():
         return vector
     if not fits:
-        raise JointVectorError(
-            f'{name} has shape {vector.shape}, expected {f"(..., {n})" if stack else (n,)}: one '
-            f'value per joint{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
-        )
+        raise _wrong_shape(name, vector.shape, f'(..., {n})' if stack else f'({n},)', joints, arm)
     at = tuple(np.argwhere(~np.isfinite(vector))[0])
     raise JointVectorError(
         f'{name} of {arm and "joint "}{joints[at[-1]]} is {vector[at]}; every value must be a '
         'finite number.'
+    )
+
+
+def require_states(
+    shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str], *, first_axis: bool = False
+) -> None:
+    """
+    Refuse arrays of states that do not have one value per joint, or differ in shape.
+
+    Parameters
+    ----------
+    shapes : mapping of str to tuple of int
+        The arrays' shapes, by their names.
+    joints : sequence of str, length n
+        The joints in order.
+    first_axis : bool
+        Whether the joints are the first axis rather than the last.
+
+    Raises
+    ------
+    JointVectorError
+        Naming the array.
+
+    """
+    n, (first, all_alike) = len(joints), next(iter(shapes.items()))
+    expected, place = (f'({n}, ...)', 0) if first_axis else (f'(..., {n})', -1)
+    for name, shape in shapes.items():
+        if not shape or shape[place] != n:
+            raise _wrong_shape(name, shape, expected, joints)
+        if shape != all_alike:
+            raise JointVectorError(
+                f'{name} has shape {shape} and {first} has {all_alike}; give every state all of '
+                'its values.'
+            )
+
+
+def _wrong_shape(
+    name: str, shape: tuple[int, ...], expected: str, joints: Sequence[str], arm: str = ''
+) -> JointVectorError:
+    return JointVectorError(
+        f'{name} has shape {shape}, expected {expected}: one value per joint'
+        f'{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
     )

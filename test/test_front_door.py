@@ -3,6 +3,7 @@
 """`import franka_dynamics` offers every name it promises and loads nothing heavy for it."""
 
 import inspect
+from pathlib import Path
 import re
 import subprocess
 import sys
@@ -41,6 +42,21 @@ def test_importing_the_package_loads_no_engine():
     )
     loaded = words_printed(program)
     assert set(loaded) - set(sys.stdlib_module_names) == {'franka_dynamics'}
+
+
+def test_the_command_begins_before_slow_modules_are_read():
+    # -S, because the environment's own start files read what they like. Until the command
+    # handles Ctrl-C, every module that it imports is a time in which Ctrl-C is a traceback.
+    program = 'import sys; sys.path.insert(0, {!r}); import franka_dynamics; print(*sys.modules)'
+    root = str(Path(fd.__file__).parents[1])
+    words = subprocess.run(
+        [sys.executable, '-S', '-c', program.format(root)],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert 'franka_dynamics' in words
+    assert not {'typing', 'ast', 'pathlib'} & set(words)
 
 
 def test_the_model_of_an_arm_loads_neither_compiler_nor_solver():

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from .compiled import available_threads, Function, function_of
 from .exchange import aligned, exchange
 from ..arm import ArmDescription
+from ..arrays import require_states
 from ..codegen.equations import customised_equations, form, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
@@ -260,7 +261,7 @@ class BatchModel:
         self, given: dict[str, ArrayLike]
     ) -> tuple[list[np.ndarray], tuple[int, ...], Any]:
         """Return the inputs as aligned arrays (N, n), their leading axes, the result's type."""
-        n, found = self.description.n, {}
+        found = {}
         for name, values in given.items():
             if isinstance(values, np.ma.MaskedArray):
                 raise JointVectorError(
@@ -275,24 +276,16 @@ class BatchModel:
                 raise JointVectorError(
                     f'{name} has the type {array.dtype}; it must hold real numbers.'
                 )
-            if array.ndim < 1 or array.shape[-1] != n:
-                raise JointVectorError(
-                    f'{name} has shape {array.shape}, expected (..., {n}): a column per joint, '
-                    f'ordered {", ".join(self.description.joint_names)}.'
-                )
             found[name] = array
-        first, shape = next((name, array.shape) for name, array in found.items())
-        for name, array in found.items():
-            if array.shape != shape:
-                raise JointVectorError(
-                    f'{name} has shape {array.shape} and {first} has {shape}; '
-                    'give every state all of its values.'
-                )
-        count = math.prod(shape[:-1])
+        require_states(
+            {name: array.shape for name, array in found.items()}, self.description.joint_names
+        )
         single = all(array.dtype == _SINGLE for array in found.values())
         dtype = _SINGLE if single else _DOUBLE
-        arrays = [array.reshape(count, n).astype(dtype, copy=False) for array in found.values()]
-        return arrays, shape[:-1], dtype
+        lead = next(iter(found.values())).shape[:-1]
+        rows = (math.prod(lead), self.description.n)
+        arrays = [array.reshape(rows).astype(dtype, copy=False) for array in found.values()]
+        return arrays, lead, dtype
 
 
 @functools.lru_cache(maxsize=128)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from .batch_model import BatchModel
 from .traced_model import LibraryModel, TracedModel
 from ..arm import ArmDescription
+from ..arrays import require_states
 from ..codegen.equations import form, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
@@ -117,12 +118,9 @@ def _called_back(model: BatchModel, quantity: Quantity) -> Callable[..., Any]:
                 )
         if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in found):
             found = [array.astype(jnp.result_type(float)) for array in found]
-        for name, array in zip(names, found):
-            if array.ndim < 1 or array.shape[-1] != n or array.shape != found[0].shape:
-                raise JointVectorError(
-                    f'{name} has shape {array.shape}, expected (..., {n}), the same for '
-                    f'{", ".join(names)}.'
-                )
+        require_states(
+            {name: array.shape for name, array in zip(names, found)}, model.description.joint_names
+        )
         return function(*found)
 
     return checked

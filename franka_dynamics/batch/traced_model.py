@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
+from ..arrays import require_states
 from ..codegen.emit import python_callable
 from ..codegen.equations import customised_equations, Quantity
 from ..dynamics.body_tree import BodyTree
@@ -130,26 +131,15 @@ class TracedModel(LibraryModel):
         return stacked(())
 
     def _columns(self, states: dict[str, Any]) -> list[list[Any]]:
-        n, shape = self.description.n, None
         for name, values in states.items():
-            found = tuple(getattr(values, 'shape', ()))
             if 'float' not in str(getattr(values, 'dtype', '')):
                 raise JointVectorError(
                     f'{name} is not an array of a floating-point type of {self.xp.__name__}.'
                 )
-            if not found or found[0 if self.columns else -1] != n:
-                expected = f'({n}, ...): a row' if self.columns else f'(..., {n}): a column'
-                raise JointVectorError(
-                    f'{name} has shape {found}, expected {expected} per joint, ordered '
-                    f'{", ".join(self.description.joint_names)}.'
-                )
-            if shape is not None and found != shape:
-                raise JointVectorError(
-                    f'{name} has shape {found} and {next(iter(states))} has {shape}; '
-                    'give every state all of its values.'
-                )
-            shape = found
-        return [[x[k] if self.columns else x[..., k] for k in range(n)] for x in states.values()]
+        shapes = {name: tuple(values.shape) for name, values in states.items()}
+        require_states(shapes, self.description.joint_names, first_axis=self.columns)
+        joints = range(self.description.n)
+        return [[x[k] if self.columns else x[..., k] for k in joints] for x in states.values()]
 
 
 # f(columns of each input, elements), which fills a dict by place; the inputs' names; the shape of

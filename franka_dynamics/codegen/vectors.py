@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import math
 
 from .chain import GeneratorJoint, Moments
 from .expression import Expression, Graph, Number
+from ..spatial import quarter_turns
 
 Vector = tuple[Expression, Expression, Expression]
 Matrix = tuple[Vector, Vector, Vector]  # rows
@@ -44,13 +44,11 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 def turn(graph: Graph, angle: Expression, offset: float) -> Turn:
     """Return cosine and sine of angle + offset; a quarter turn's offset costs nothing."""
-    quarters = offset / (0.5 * math.pi)
-    if quarters != round(quarters):
+    quarters = quarter_turns(offset)
+    if quarters is None:
         angle, quarters = angle + offset, 0
     sine, cosine = (graph.zero, graph.lift(1.0)) if angle.is_zero else graph.sin_cos(angle)
-    return ((cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine))[
-        round(quarters) % 4
-    ]
+    return ((cosine, sine), (-sine, cosine), (-cosine, -sine), (sine, -cosine))[quarters]
 
 
 def rotate(turned: Turn, vector: Vector) -> Vector:

@@ -21,7 +21,7 @@ from .body_tree import BodyTree
 from .derivatives import differentiate, tree_motion, TreeMotion
 from .model import GRAVITY, joint_stack, solve_acceleration
 from ..arm.inertia import rigid_transform
-from ..arrays import freeze
+from ..arrays import freeze, joint_values
 from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3
 from ..typing import Array
@@ -347,15 +347,7 @@ class ClosedChain:
         return joined
 
     def _active_vector(self, values: ArrayLike, name: str) -> Array:
-        vector = np.asarray(values, dtype=float)
-        if vector.ndim < 1 or vector.shape[-1] != len(self.active):
-            raise TreeError(
-                f'{name} has shape {vector.shape}, expected (..., {len(self.active)}):'
-                f' one value for each of the joints {self.active.tolist()}.'
-            )
-        if not np.isfinite(vector).all():
-            raise TreeError(f'{name} holds a value that is not finite.')
-        return vector
+        return joint_values(values, name, [self.tree.names[i] for i in self.active])
 
 
 def _solve(matrix: Array, right: Array) -> Array:

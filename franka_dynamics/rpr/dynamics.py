@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .kinematics import finite_triples, RprKinematics, stacked
+from .kinematics import JOINTS, RprKinematics, stacked
 from ..arm import ArmDescription, FrictionModel, LinkInertia
+from ..arrays import joint_values
 from ..dynamics.model import GRAVITY, solve_acceleration, wrench_stack
 from ..errors import DescriptionError
 from ..typing import Array
@@ -145,7 +146,7 @@ class RprDynamics:
 
         c12 and c21 contain the m3 terms that the report omits; c21 = -c12, so C is not symmetric.
         """
-        rates = tuple(np.moveaxis(finite_triples(dq, 'dq'), -1, 0))
+        rates = tuple(np.moveaxis(joint_values(dq, 'dq', JOINTS), -1, 0))
         return stacked(coriolis_rows(self.kinematics, self.masses, self._place(q), rates))
 
     def gravity(self, q: ArrayLike) -> Array:
@@ -155,7 +156,7 @@ class RprDynamics:
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return 1/2 dq^T B dq, shape (...) [J]; the report's expansion of it is wrong."""
-        velocity = finite_triples(dq, 'dq')
+        velocity = joint_values(dq, 'dq', JOINTS)
         return 0.5 * np.einsum('...i,...ij,...j->...', velocity, self.mass_matrix(q), velocity)
 
     def potential_energy(self, q: ArrayLike) -> Array:
@@ -181,18 +182,18 @@ class RprDynamics:
 
         """
         return np.einsum(
-            '...ij,...j->...i', self.mass_matrix(q), finite_triples(ddq, 'ddq')
+            '...ij,...j->...i', self.mass_matrix(q), joint_values(ddq, 'ddq', JOINTS)
         ) + self._resistance(q, dq, h)
 
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, h: ArrayLike | None = None
     ) -> Array:
         """Return ddq of B ddq = tau - C dq - F - g - J_G^T h, shape (..., 3)."""
-        free = finite_triples(tau, 'tau') - self._resistance(q, dq, h)
+        free = joint_values(tau, 'tau', JOINTS) - self._resistance(q, dq, h)
         return solve_acceleration(self.mass_matrix(q), free)
 
     def _resistance(self, q: ArrayLike, dq: ArrayLike, h: ArrayLike | None) -> Array:
-        velocity = finite_triples(dq, 'dq')
+        velocity = joint_values(dq, 'dq', JOINTS)
         total = np.einsum('...ij,...j->...i', self.coriolis_matrix(q, velocity), velocity)
         total = total + self.gravity(q)
         if self.friction is not None:
@@ -203,7 +204,7 @@ class RprDynamics:
         return total + np.einsum('...ai,...a->...i', jacobian, wrench_stack(h))
 
     def _place(self, q: ArrayLike) -> Place:
-        _, d2, theta3 = np.moveaxis(finite_triples(q, 'q'), -1, 0)
+        _, d2, theta3 = np.moveaxis(joint_values(q, 'q', JOINTS), -1, 0)
         return Place.of(
             self.kinematics,
             self.masses,

@@ -23,9 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, Convention, DHRow, JointKind
-from ..errors import DescriptionError, JointVectorError, UnreachableError
+from ..arrays import joint_values
+from ..errors import DescriptionError, UnreachableError
 from ..typing import Array
 
+JOINTS = ('theta1', 'd2', 'theta3')
 _KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
 # Tolerance, relative to the arm's size, for positions on the edge of the reach.
 _EDGE_EPS = 1e-12
@@ -135,7 +137,7 @@ class RprKinematics:
             If `position` is not three finite numbers.
 
         """
-        x, y, z = target = finite_triples(position, 'position', (3,))
+        x, y, z = target = joint_values(position, 'position', 'xyz', stack=False)
         rise = (z - self.d0) / self.a3
         if abs(rise) > 1.0 + _EDGE_EPS:
             raise UnreachableError(
@@ -189,7 +191,7 @@ class RprKinematics:
 
         """
         low, high = (
-            finite_triples(values, name, (3,))
+            joint_values(values, name, JOINTS, stack=False)
             for values, name in ((lower, 'lower'), (upper, 'upper'))
         )
         branches = self.inverse(position)
@@ -206,7 +208,7 @@ class RprKinematics:
             joint = int(margins[nearest].argmin())
             raise UnreachableError(
                 f'{_point(np.asarray(position, dtype=float))} is out of reach within the joint '
-                f'limits: the nearest branch needs {("theta1", "d2", "theta3")[joint]} = '
+                f'limits: the nearest branch needs {JOINTS[joint]} = '
                 f'{branches[nearest, joint]:.6g}, outside {low[joint]:g} to {high[joint]:g}.'
             )
         return np.asarray(branches[kept])
@@ -225,7 +227,7 @@ class RprKinematics:
 
     def _parts(self, q: ArrayLike) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
         """Return (S1, C1), (S3, C3) and D = d2bar + d2."""
-        theta1, d2, theta3 = np.moveaxis(finite_triples(q, 'q'), -1, 0)
+        theta1, d2, theta3 = np.moveaxis(joint_values(q, 'q', JOINTS), -1, 0)
         return (
             (np.sin(theta1), np.cos(theta1)),
             (np.sin(theta3), np.cos(theta3)),
@@ -247,15 +249,6 @@ def jacobian_rows(
         [0, 0, -s1],
         [1, 0, 0],
     ]
-
-
-def finite_triples(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Array:
-    """Return finite numbers of shape (..., 3), or of `shape`; or raise JointVectorError."""
-    vector = np.asarray(values, dtype=float)
-    fits = vector.shape[-1:] == (3,) if shape is None else vector.shape == shape
-    if not fits or not np.isfinite(vector).all():
-        raise JointVectorError(f'{name} must be three finite numbers; got {vector.tolist()}.')
-    return vector
 
 
 def stacked(rows: Sequence[Sequence[ArrayLike]]) -> Array:

@@ -16,7 +16,6 @@ the two halves exchanged.
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 
 import sympy as sp
 
@@ -152,8 +151,7 @@ def _placement(
     values: dict[sp.Symbol, float],
 ) -> tuple[sp.Matrix, sp.Matrix]:
     cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
-    sin_alpha = round(math.sin(row.alpha)) if sine.is_Integer else math.sin(row.alpha)
-    cos_alpha = round(math.cos(row.alpha)) if cosine.is_Integer else math.cos(row.alpha)
+    cos_alpha, sin_alpha = cos_sin(row.alpha)
     lengths = (row.a, -row.d * sin_alpha, row.d * cos_alpha)
     offset = sp.Matrix(
         [_letter(f'{axis}{i}', length, values) for axis, length in zip('xyz', lengths)]

@@ -20,6 +20,7 @@ from ..codegen.expression import Graph
 from ..codegen.program import write_program
 from ..dynamics.model import require_reference_frame
 from ..rpr import symbolic as rpr
+from ..spatial import quarter_turns
 
 _OF_WHAT = {
     'LOCAL_WORLD_ALIGNED': "v of the frame's origin, axes of the base",
@@ -211,10 +212,9 @@ def _number(value: float) -> sp.Expr:
 
 
 def _angle(value: float) -> sp.Expr:
-    quarters = value / (0.5 * math.pi)
-    if quarters == round(quarters):
-        return sp.Rational(round(quarters), 2) * sp.pi
-    return _number(value)
+    if quarter_turns(value) is None:
+        return _number(value)
+    return sp.Rational(round(value / (0.5 * math.pi)), 2) * sp.pi
 
 
 def rpr_report() -> list[Section]:

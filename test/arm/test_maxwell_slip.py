@@ -132,5 +132,5 @@ def test_malformed_slip_friction_is_refused_in_one_sentence(change, sentence):
 
 
 def test_velocities_of_another_arm_are_refused():
-    with pytest.raises(JointVectorError, match='the friction model has 2 joints'):
+    with pytest.raises(JointVectorError, match=r'expected \(\.\.\., 2\)'):
         MODEL.torque(np.zeros(7))

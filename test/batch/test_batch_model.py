@@ -223,7 +223,7 @@ def test_no_state_is_read_after_its_memory_was_filled(fer, place, read):
     [
         (
             (np.zeros((5, 6)),) * 3,
-            r'q has shape \(5, 6\), expected \(\.\.\., 7\): a column per joint',
+            r'q has shape \(5, 6\), expected \(\.\.\., 7\): one value per joint',
         ),
         (
             (np.zeros((5, 7)), np.zeros((4, 7)), np.zeros((5, 7))),
