@@ -9,12 +9,13 @@ are evaluated at the same random states.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import subprocess
 import sys
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, LinkInertia
 from ..dynamics.model import GRAVITY
@@ -128,13 +129,11 @@ def compare_with_robot(
             f'the robot has {len(state.q)} joints and {arm.name} {arm.n}; give --arm.'
         )
     ours = PinocchioModel(arm, GRAVITY)
-    rng, n = np.random.default_rng(0), arm.n
-    lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
     tool = np.reshape(state.F_T_EE, (4, 4), order='F')
     reported = np.reshape(state.O_T_EE, (4, 4), order='F')
     distance = np.linalg.norm((reported - ours.frames(np.array(state.q))[-1] @ tool)[:3, 3])
-    told = LinkInertia.from_center_of_mass(state.m_total, np.array(state.F_x_Ctotal), np.zeros(6))
-    loaded = PinocchioModel(bare.with_payload(told), GRAVITY)
+    load = LinkInertia.from_center_of_mass(state.m_total, np.array(state.F_x_Ctotal), np.zeros(6))
+    loaded = PinocchioModel(bare.with_payload(load), GRAVITY)
     base = np.array(state.O_ddP_O)
     # libfranka takes gravity from the state, where a simulated robot may leave zeros.
     state.O_ddP_O = list(GRAVITY)
@@ -145,40 +144,17 @@ def compare_with_robot(
         ('Jacobian', 'm', MOST_LEVER),
         (f'g by the load the robot knows ({state.m_total:.3g} kg)', 'N m', MOST_GRAVITY_TORQUE),
     )
-    pairs: list[list[tuple[Array, Array]]] = [[] for _ in terms]  # of theirs and ours
+    rng = np.random.default_rng(0)
+    lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
+    each = []
     for _ in range(states):
         q, dq = rng.uniform(lower, upper), rng.uniform(-speed, speed)
-        state.q, state.dq = q.tolist(), dq.tolist()
-        jacobian = ours.jacobian(q)
-        # From the flange to the end effector.
-        lever = ours.frames(q)[-1, :3, :3] @ tool[:3, 3]
-        jacobian = np.vstack((jacobian[:3] + np.cross(jacobian[3:], lever, axis=0), jacobian[3:]))
-        gravity = ours.gravity(q)
-        for values, pair in zip(
-            pairs,
-            (
-                (np.reshape(served.mass(state), (n, n)), ours.mass_matrix(q)),
-                (np.array(served.coriolis(state)), ours.coriolis_matrix(q, dq) @ dq),
-                (np.array(served.gravity(state)), gravity),
-                (np.reshape(served.zero_jacobian(state), (6, n), order='F'), jacobian),
-                (loaded.gravity(q), gravity),
-            ),
-        ):
-            values.append(pair)
-    for (subject, unit, most), values in zip(terms, pairs):
-        theirs, own = np.array(values).swapaxes(0, 1)
+        each.append(_both(state, served, ours, loaded, tool, q, dq))
+    for (subject, unit, most), pairs in zip(terms, zip(*each)):
+        theirs, own = np.array(pairs).swapaxes(0, 1)
         if most is None:
             most = MOST_RELATIVE * np.abs(theirs).max()
-        apart = np.abs(theirs - own)
-        # Where a term is zero throughout, rounding alone is allowed.
-        allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), apart.shape)
-        worst = np.unravel_index(np.argmax(apart / allowed), apart.shape)
-        yield Difference(
-            subject,
-            f'differs by up to {apart[worst]:.3g} {unit} at {arm.joint_names[int(worst[-1])]} '
-            f'({allowed[worst]:.3g} allowed)',
-            bool(apart[worst] <= allowed[worst]),  # a NaN is not
-        )
+        yield _judged(subject, unit, np.abs(theirs - own), most, arm.joint_names)
     yield Difference(
         POSE,
         f'{distance:.3g} m apart ({MOST_DISTANCE:g} allowed)',
@@ -189,4 +165,44 @@ def compare_with_robot(
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',
         # A simulated robot may report none.
         not base.any() or bool(np.abs(base - GRAVITY).max() <= MOST_BASE_GRAVITY),
+    )
+
+
+def _both(
+    state: Any,
+    served: Any,
+    ours: PinocchioModel,
+    loaded: PinocchioModel,
+    tool: Array,
+    q: Array,
+    dq: Array,
+) -> list[tuple[Array, Array]]:
+    """Return the terms at q and dq, each by the robot's model and by ours."""
+    n = len(q)
+    state.q, state.dq = q.tolist(), dq.tolist()
+    jacobian, gravity = ours.jacobian(q), ours.gravity(q)
+    # From the flange to the end effector.
+    lever = ours.frames(q)[-1, :3, :3] @ tool[:3, 3]
+    jacobian = np.vstack((jacobian[:3] + np.cross(jacobian[3:], lever, axis=0), jacobian[3:]))
+    return [
+        (np.reshape(served.mass(state), (n, n)), ours.mass_matrix(q)),
+        (np.array(served.coriolis(state)), ours.coriolis(q, dq)),
+        (np.array(served.gravity(state)), gravity),
+        (np.reshape(served.zero_jacobian(state), (6, n), order='F'), jacobian),
+        (loaded.gravity(q), gravity),
+    ]
+
+
+def _judged(
+    subject: str, unit: str, apart: Array, most: ArrayLike, joints: Sequence[str]
+) -> Difference:
+    """Return a term's largest difference, relative to the allowed one, over all states."""
+    # Where a term is zero throughout, rounding alone is allowed.
+    allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), apart.shape)
+    worst = np.unravel_index(np.argmax(apart / allowed), apart.shape)
+    return Difference(
+        subject,
+        f'differs by up to {apart[worst]:.3g} {unit} at {joints[int(worst[-1])]} '
+        f'({allowed[worst]:.3g} allowed)',
+        bool(apart[worst] <= allowed[worst]),  # a NaN is not
     )
