@@ -20,6 +20,7 @@ from ..files import write_text
 from ..options import option
 
 if TYPE_CHECKING:
+    from ..control.guard_replay import GuardReplay
     from ..recordings.mounted import MountedVerdict
     from ..recordings.preprocessing import Motion
     from ..recordings.recording import Recording
@@ -56,14 +57,12 @@ class Replay(MeasuredTorques):
 
     def run(self) -> int:
         """Print the table and the verdicts; exit 1 only if a required E is missed."""
-        from ..control.guard_replay import replay_guard
         from ..recordings.mounted import judge_mounted
         from ..recordings.replay import fit_all
         from ..report.replay import (
             alike,
             guard_parameters,
             guard_sentence,
-            plot_torques,
             possible,
             replay_as_data,
         )
@@ -78,16 +77,7 @@ class Replay(MeasuredTorques):
             tried = fit_all(each, motion, gravity=self.gravity)
             mounted = judge_mounted(tried, motion, gravity=self.gravity)
             fits = possible(tried, mounted)
-            best = fits[0].arm
-            guarded = replay_guard(
-                best,
-                recording.time,
-                recording.q,
-                recording.dq,
-                recording.effort,
-                gravity=self.gravity,
-                progress=bar.follow('observing torques'),
-            )
+            guarded = self._guarded(fits[0].arm, recording, bar)
         others = alike(fits, motion)
         every = (*fits, *(one for one in tried if one not in fits))
         say_each(warnings, 'warning')  # before the verdict, which they may make meaningless
@@ -98,24 +88,38 @@ class Replay(MeasuredTorques):
             say(f"this arm's bounds: {self.learn}; give them to the node by --params-file")
         if self.json:
             data = replay_as_data(recording, motion, every, others, warnings, mounted)
-            data['guard'] = {
-                'share': guarded.share,
-                'residual': guarded.residual,
-                'watched': guarded.watched,
-                'stopped': guarded.stopped,
-            }
+            figures = ('share', 'residual', 'watched', 'stopped')
+            data['guard'] = {name: getattr(guarded, name) for name in figures}
             write_json(self.json, data)
         if not self.no_plots:
-            title, path = (
-                f'{Path(recording.source).name} on {best.name}',
-                self.output / 'torques.png',
-            )
-            plot_torques(motion, fits, recording.joint_names, title, path)
-            say(f'plot: {path}')
+            self._plot(recording, motion, fits)
         if self.require is not None and fits[0].whole.whole > self.require:
             say(f'E is above the required {self.require:g} N m', style='red')
             return 1
         return 0
+
+    def _guarded(self, arm: ArmDescription, recording: Recording, bar: ProgressBar) -> GuardReplay:
+        """Return what the guard makes of the recording, by the arm that fits best."""
+        from ..control.guard_replay import replay_guard
+
+        return replay_guard(
+            arm,
+            recording.time,
+            recording.q,
+            recording.dq,
+            recording.effort,
+            gravity=self.gravity,
+            progress=bar.follow('observing torques'),
+        )
+
+    def _plot(self, recording: Recording, motion: Motion, fits: Sequence[Fit]) -> None:
+        """Draw measured torques and those of the sets that fit."""
+        from ..report.replay import plot_torques
+
+        title = f'{Path(recording.source).name} on {fits[0].arm.name}'
+        path = self.output / 'torques.png'
+        plot_torques(motion, fits, recording.joint_names, title, path)
+        say(f'plot: {path}')
 
     def _candidates(self) -> list[ArmDescription]:
         """Return every combination of set and hand."""

@@ -24,6 +24,7 @@ from ..identification.options import IdentificationOptions
 from ..options import option
 
 if TYPE_CHECKING:
+    from ..identification.bags import Bag
     from ..identification.results import Identification
 
 _CONNECT_S = 20.0
@@ -77,13 +78,9 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
 
     def run(self) -> int:
         """Print the figures and write the output files; exit 1 if the result is no better."""
-        from ..files import write_text
-        from ..identification.bags import Bag, labels_of
+        from ..identification.bags import Bag
         from ..identification.identify import identify
         from ..identification.results import IDENTIFIED
-        from ..report.identification import identification_as_data
-        from ..report.identification_page import identification_page
-        from ..report.table import json_text
 
         self.require_new()
         start = self.load_arm()
@@ -106,19 +103,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             )
         refused = self._refusal(result)
         # Files are written before anything is printed, because `| head` ends this program.
-        if self.output and not refused:
-            result.save(self.output, payload=self.payload, anyway=True)
-        if self.report:
-            every = [*bags, *tests]
-            used = dict(result.recorded.bags)
-            motions = (
-                (name, bag.motion(result.model))
-                for name, bag in zip(labels_of(every), every)
-                if name in used
-            )
-            write_text(self.report, identification_page(result, motions))
-        if self.json:
-            write_text(self.json, json_text(identification_as_data(result)))
+        self._write(result, [*bags, *tests], arm_file=not refused)
         show_identification(result)
         for what, path in (('written', self.json), ('page', self.report)):
             if path:
@@ -133,6 +118,27 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         else:
             say('no arm file was written: name one with --output')
         return 0
+
+    def _write(self, result: Identification, bags: list[Bag], *, arm_file: bool) -> None:
+        """Write the arm file unless it is refused, the page and the figures, if asked for."""
+        from ..files import write_text
+        from ..identification.bags import labels_of
+        from ..report.identification import identification_as_data
+        from ..report.identification_page import identification_page
+        from ..report.table import json_text
+
+        if self.output and arm_file:
+            result.save(self.output, payload=self.payload, anyway=True)
+        if self.report:
+            used = dict(result.recorded.bags)
+            motions = (
+                (name, bag.motion(result.model))
+                for name, bag in zip(labels_of(bags), bags)
+                if name in used
+            )
+            write_text(self.report, identification_page(result, motions))
+        if self.json:
+            write_text(self.json, json_text(identification_as_data(result)))
 
     def _hands(self, start: ArmDescription) -> list[ArmDescription]:
         """Return the sets without a hand, with each shipped hand and with the declared hand."""
