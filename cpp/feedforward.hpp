@@ -1,8 +1,8 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feedforward torques of one arm, without ROS: terms, payload, the gravity rule of the target,
-// friction, torque and torque-rate limits, a brake, and a stop sequence that needs no state.
+// Feedforward torques of one arm, without ROS: gravity, Coriolis, inertia and friction torque,
+// payload, torque and torque-rate limits, a brake, and a stop sequence that needs no state.
 //
 // Real-time safe: no allocation, no lock, no exception and no system call after configure().
 // SI units; arrays in joint order. tau = M(q) ddq + C(q, dq) dq + g(q).
@@ -20,8 +20,8 @@
 namespace @NAME@
 {
 
-/// A torque may change by no more than this per second [N m/s], whatever the arm file says, and at
-/// most one control cycle of time counts [s]: what FCI stops the robot for.
+/// Largest change of a torque [N m/s], whatever the arm file allows, and the longest time between
+/// two commands for which it is granted, one control cycle [s]. FCI stops a robot beyond these.
 constexpr double kMostRate = 1000.0;
 constexpr double kLongestStep = 1e-3;
 
@@ -30,12 +30,12 @@ struct Reference
   Vector q{}, dq{}, ddq{};
 };
 
-/// Keeps commands within a torque and a torque rate.
+/// Limits torques and torque rates.
 class TorqueLimiter
 {
 public:
-  /// The nearest torque that may follow `previous` after `elapsed` seconds, of which at most
-  /// kLongestStep counts, and none if it is not positive or not a number.
+  /// The torque nearest to `desired` that may follow `previous` after `elapsed` seconds. At most
+  /// kLongestStep of them count; a negative time or NaN counts as zero.
   static Vector limit(const Vector & desired, const Vector & previous, double elapsed) noexcept
   {
     const double seconds = elapsed > 0.0 ? std::min(elapsed, kLongestStep) : 0.0;
@@ -54,16 +54,16 @@ public:
   }
 };
 
-/// Brings a moving arm to rest: M(q) a with a = -dq / T within the acceleration limits. It needs
-/// no reference, only states that are trusted.
+/// Brings a moving arm to rest by M(q) a, with a = -dq / T within the acceleration limits. It
+/// needs valid states, and no reference.
 class Braking
 {
 public:
   static constexpr double kTimeConstant = 0.03;  // [s]
-  static constexpr double kRestSpeed = 0.02;     // of every joint [rad/s]
-  static constexpr double kLongest = 1.0;        // [s]
+  static constexpr double kRestSpeed = 0.02;     // [rad/s] a slower joint is at rest
+  static constexpr double kLongest = 1.0;        // [s] after which the brake gives up
 
-  /// `hold`: keep the arm at rest, and brake it again should it be pushed.
+  /// Start braking. With `hold` the arm is kept at rest afterwards, and braked again if pushed.
   void begin(bool hold = false) noexcept
   {
     hold_ = hold;
@@ -73,8 +73,8 @@ public:
 
   bool at_rest() const noexcept {return at_rest_;}
 
-  /// The brake's torque; false when it is over: at rest unless it holds, after kLongest, or when
-  /// energy grows.
+  /// Compute the brake's torque. Returns false at the end of braking: the arm is at rest and need
+  /// not be held, kLongest has passed, or the kinetic energy grows.
   bool torque(
     double stamp, const Vector & q, const Vector & dq, const TermModel & terms,
     Vector & tau) noexcept
@@ -120,9 +120,10 @@ public:
   }
 
 private:
-  static constexpr int kRestSamples = 20;  // below twice kRestSpeed: gears ripple
-  // A brake takes energy out; were it to put some in, model or velocity would be wrong. The torque
-  // of before acts on for kLate, and somebody may push for kLongestGain.
+  // Samples below twice kRestSpeed (velocities ripple with the gears) that make an arm at rest.
+  static constexpr int kRestSamples = 20;
+  // A brake takes kinetic energy out of the arm. If it adds energy, the model or the velocity is
+  // wrong. Earlier torques still act for kLate, and a person may push for kLongestGain.
   static constexpr double kMostEnergyGain = 1.5, kLeastEnergy = 0.05;  // [1], [J]
   static constexpr double kLate = 0.05, kLongestGain = 0.1;            // [s]
 
@@ -131,20 +132,20 @@ private:
   bool began_ = false, hold_ = false, at_rest_ = false;
 };
 
-/// Why an update gave no torque, or that it did.
+/// The result of an update: a command, or why there is none.
 enum class Outcome {command, silent, not_finite, out_of_range};
 
-/// State and reference -> torque. One object per arm; not thread safe.
+/// Computes the torque for a state and a reference. One object per arm; not thread safe.
 ///
-/// Call update() once per state. Where it gives no command, call stop_step() until it returns
-/// false. What no sound sensor shows (a value that is not finite, a joint out of its range, an arm
-/// far from its reference) stops the arm for good: fault() says why, until clear_fault().
+/// Call update() once per state. If it gives no command, call stop_step() until it returns false.
+/// A value that is not finite, a joint out of its range or far from its reference is a fault: the
+/// arm is stopped until clear_fault(), and fault() says why.
 class Feedforward
 {
 public:
-  /// Use other settings from the next update on; the command glides to what it becomes, and what
-  /// friction remembers of the motion begins anew. Returns nullptr, or why they cannot be used;
-  /// the present ones then stay.
+  /// Use other settings from the next update on. The step in the command is faded out, and the
+  /// friction elements' state becomes unknown. Returns nullptr, or why the settings are refused;
+  /// the present ones then stay in use.
   const char * configure(const Settings & settings) noexcept
   {
     if (const char * reason = refuse(settings)) {
@@ -169,18 +170,18 @@ public:
   const Vector & last() const noexcept {return last_;}
   bool stopping() const noexcept {return mode_ == Mode::stopping;}
   bool braking() const noexcept {return mode_ == Mode::braking;}
-  /// Whether a brake keeps the arm at rest until resume().
+  /// Whether the brake has stopped the arm and holds it until resume().
   bool holding() const noexcept {return braking() && braking_.at_rest();}
-  /// Whether a torque was commanded since the beginning.
+  /// Whether a torque was commanded since the start or the last restart().
   bool started() const noexcept {return started_;}
 
-  /// What stopped the arm for good, or nullptr.
+  /// The fault that stopped the arm, or nullptr.
   const char * fault() const noexcept {return fault_;}
 
-  /// Acknowledge the fault; commands begin again with the next trusted state.
+  /// Acknowledge the fault; commands begin again with the next valid state.
   void clear_fault() noexcept {fault_ = nullptr;}
 
-  /// Begin anew: the next update gives the first command.
+  /// Forget everything but the settings: the next update gives the first command.
   void restart() noexcept
   {
     mode_ = Mode::silent;
@@ -190,11 +191,11 @@ public:
     law_.friction.restart();
   }
 
-  /// The torque for one joint state, which is also what was published last.
+  /// Compute the torque `tau` for one joint state; the caller publishes it.
   ///
-  /// `reference` may be null: then what was desired last is held; where nothing ever was and there
-  /// are gains, the arm is held where it is. `torque`, where given, is somebody else's and is added
-  /// before the limits.
+  /// Without a `reference` the last one's position is held; if there was none and there are gains,
+  /// the present position is held. `torque`, if given, comes from upstream and is added before the
+  /// limits.
   Outcome update(
     double stamp, const Vector & q, const Vector & dq, const Reference * reference,
     Vector & tau, const Vector * torque = nullptr) noexcept
@@ -219,7 +220,7 @@ public:
     if (mode_ == Mode::silent) {
       begin(q);
     }
-    // By what the torque would follow, had law and reference not changed.
+    // The reference so far, for the torque that would follow without the change.
     const Reference was = held_;
     const bool desired_before = desires_, begins = reference && !follows_;
     const Reference * desired_state = desired(reference);
@@ -232,7 +233,7 @@ public:
     }
     Vector gravity, ours{}, coriolis, total{};
     law_.terms.gravity(q, gravity);
-    // Whoever gives torques may carry gravity himself; once he is silent nobody does.
+    // The torques from upstream may contain gravity; once they cease nobody else compensates it.
     if (law_.settings.gravity || law_.settings.torque_from_upstream) {
       law_.terms.gravity_left_to_us(q, gravity, ours);
     }
@@ -291,8 +292,8 @@ public:
     return Outcome::command;
   }
 
-  /// Bring a moving arm to rest by the next updates, and then begin the stop sequence; an arm that
-  /// followed torques from upstream and that nobody else carries is held at rest instead.
+  /// Bring a moving arm to rest by the next updates, and then begin the stop sequence. An arm that
+  /// follows torques from upstream, with a target that adds no gravity, is held at rest instead.
   void brake() noexcept
   {
     const bool hold = law_.settings.torque_from_upstream && law_.settings.target.stop_at_gravity;
@@ -305,7 +306,7 @@ public:
     }
   }
 
-  /// End a brake for what is commanded again.
+  /// End braking or holding, because commands have come again.
   void resume() noexcept
   {
     if (mode_ == Mode::braking && !fault_) {
@@ -313,7 +314,7 @@ public:
     }
   }
 
-  /// Begin the stop sequence; it needs no state.
+  /// Begin the stop sequence, which needs no states; with `to_zero` it ends at zero torque.
   void stop(bool to_zero = false) noexcept
   {
     if (mode_ != Mode::running && mode_ != Mode::braking) {
@@ -338,8 +339,8 @@ public:
     mode_ = Mode::stopping;
   }
 
-  /// Begin the stop sequence where the last trusted state is longer ago than `timeout` [s], at the
-  /// time `now` on the clock of the states' stamps; returns whether it is under way.
+  /// Begin the stop sequence if the last valid state is older than `timeout` [s] at the time `now`
+  /// on the clock of the states' stamps. Returns whether the stop sequence runs.
   bool check_silence(double now, double timeout) noexcept
   {
     if (!(now - stamp_ <= timeout)) {
@@ -348,8 +349,8 @@ public:
     return stopping();
   }
 
-  /// The next torque of the stop sequence, `elapsed` seconds after the last one; false when it has
-  /// ended: then `tau` is where it ended.
+  /// Compute the next torque of the stop sequence, `elapsed` seconds after the last one. Returns
+  /// false once the sequence has ended; `tau` is then its last torque.
   bool stop_step(double elapsed, Vector & tau) noexcept
   {
     tau = last_;
@@ -368,7 +369,7 @@ public:
 private:
   enum class Mode {silent, running, braking, stopping};
 
-  /// What makes a torque of a state and a reference.
+  /// Settings and models, by which a state and a reference give a torque.
   struct Law
   {
     Settings settings{};
@@ -376,8 +377,8 @@ private:
     Friction friction{};
     bool has_gains = false;
 
-    /// Gravity left to us, what `scale` applies to (Coriolis, inertia, friction) and feedback;
-    /// `reference` may be null.
+    /// Sum the gravity that the target does not add, `scale` times Coriolis, inertia and friction
+    /// torque, and the PD torque. `reference` may be null.
     void torque(
       const Vector & q, const Vector & dq, const Reference * reference, const Vector & gravity,
       const Vector & coriolis, Vector & total) const noexcept
@@ -396,7 +397,7 @@ private:
         add(total, part);
       }
       if (settings.friction && reference) {
-        // At the desired velocity: from the measured one, friction would be driven by noise.
+        // At the desired velocity, because that of the measured one follows the sensor's noise.
         friction.feedforward(reference->dq, part);
         add(total, part);
       }
@@ -415,7 +416,7 @@ private:
     }
   };
 
-  // If the arm moved further while nothing was commanded, something else has moved it [rad].
+  // If a joint moved further while nothing was commanded, something else moved the arm [rad].
   static constexpr double kMovedSince = 0.1;
 
   static void add(Vector & total, const Vector & part) noexcept
@@ -459,7 +460,7 @@ private:
     desires_ = true;
   }
 
-  /// The reference, or what is held without one, or nullptr where nothing is desired yet.
+  /// The reference; without one the position that is held, or nullptr if there is none yet.
   const Reference * desired(const Reference * reference) noexcept
   {
     if (mode_ != Mode::running) {
@@ -484,14 +485,14 @@ private:
     return false;
   }
 
-  /// Fade out the difference that a start or a change would be as a step: from what was published
-  /// at a start; from what would follow from this state by what held until now, `before`, at a
-  /// change.
+  /// Add to `desired` the step that a start or a change would cause, faded out over the ramp time.
+  /// At a start the step begins at the last torque published, at a change at `before`: the torque
+  /// of the former settings and reference at this state.
   void glide(double stamp, Vector & desired, const Vector * before) noexcept
   {
     const double ramp = law_.settings.ramp_time;
     const double passed = ramp > 0.0 ? (stamp - since_) / ramp : 1.0;
-    // Not above 1, should the stamps go back.
+    // At most 1, even if the stamps go back.
     const double left = blending_ && passed < 1.0 ? std::min(1.0 - passed, 1.0) : 0.0;
     if (!blend_asked_ && !before) {
       blending_ = left > 0.0;
@@ -519,8 +520,9 @@ private:
   const char * fault_ = nullptr;
   Mode mode_ = Mode::silent;
   bool started_ = false, blending_ = false, blend_asked_ = false;
-  bool changed_ = false;  // whether there is another law, `before_`, since the last update
-  bool desires_ = false, follows_ = false;  // whether something is desired; whether by a reference
+  bool changed_ = false;  // whether the settings changed since the last update, from `before_`
+  bool desires_ = false;  // whether `held_` is valid
+  bool follows_ = false;  // whether the last update had a reference
 };
 
 }  // namespace @NAME@

@@ -143,8 +143,8 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
     std::vector<std::string>{hardware_interface::HW_IF_POSITION,
     hardware_interface::HW_IF_VELOCITY, hardware_interface::HW_IF_ACCELERATION} :
     std::vector<std::string>{hardware_interface::HW_IF_EFFORT};
-  // Best effort hears reliable publishers too. Ten messages, so that another publisher's do not
-  // push out those of the one that is heard.
+  // Best effort also matches reliable publishers. A depth of ten, so that a second publisher's
+  // messages do not push out those of the accepted one.
   subscription_ = node->create_subscription<Message>(
     "~/reference", rclcpp::QoS(10).best_effort(),
     [this](const std::shared_ptr<const Message> message, const rclcpp::MessageInfo & info) {
@@ -288,8 +288,9 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
 
 CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::State &)
 {
-  // Called while the command interfaces are still ours, outside the cycle: a ramp is not possible
-  // here, so what carries nobody goes to zero and what holds the arm stays.
+  // The command interfaces still belong to this controller, but no further cycle comes: a ramp is
+  // not possible. The last torque written is therefore that at the end of the stop sequence: zero,
+  // or the gravity torque if the target does not add it.
   Vector tau;
   return !receiver_.end(tau) || write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
 }
@@ -335,7 +336,7 @@ bool FeedforwardController::write(const Vector & tau)
 return_type FeedforwardController::update_and_write_commands(
   const rclcpp::Time &, const rclcpp::Duration & period)
 {
-  // Time is counted in periods: unlike the node's clock, nobody sets it back.
+  // Time is the sum of the periods, because the node's clock can be set back.
   const double elapsed = period.seconds();
   const Values * values =
     is_in_chained_mode() ? chained_values() : receiver_.inbox.current(elapsed);
@@ -343,7 +344,7 @@ return_type FeedforwardController::update_and_write_commands(
   const bool read = read_states(q, dq);
   const bool started =
     receiver_.cycle(elapsed, read ? &q : nullptr, read ? &dq : nullptr, values, tau);
-  // Before the first command the interfaces are left as they are.
+  // Nothing is written before the first command.
   return !started || write(tau) ? return_type::OK : return_type::ERROR;
 }
 

@@ -16,12 +16,12 @@
 namespace @NAME@
 {
 
-/// Feedforward torques of @ARM@ as a chainable controller, which ends what it is given.
+/// Feedforward torques of @ARM@ as a chainable controller, with a time-out for its references.
 ///
-/// States: <joint>/position and <joint>/velocity. Command: <joint>/effort. References, from a
-/// controller upstream or from one publisher at a time on ~/reference (Float64MultiArray), are
-/// what the parameter `reference` says: see Command in receiver.hpp. ~/status (DiagnosticStatus)
-/// says what the controller does, whom it hears and what it refused.
+/// State interfaces are <joint>/position and <joint>/velocity, command interfaces <joint>/effort.
+/// References come from a controller upstream, or from one publisher at a time on ~/reference
+/// (Float64MultiArray); the parameter `reference` says what they mean (Command in receiver.hpp).
+/// ~/status (DiagnosticStatus) has the controller's state, its publisher and the refused messages.
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
 public:
@@ -64,11 +64,11 @@ private:
   Values chained_{};
   rclcpp::Subscription<Message>::SharedPtr subscription_;
 
-  // Of the thread that receives and tells; the control cycle has no part in them.
+  // For the executor's thread alone, not for the control cycle.
   rclcpp::Publisher<Status>::SharedPtr publisher_;
   rclcpp::TimerBase::SharedPtr timer_;
-  Inbox::Publisher refused_{};  // the last publisher that was not heard
-  Status status_;               // as it was told
+  Inbox::Publisher refused_{};  // the last publisher that was refused
+  Status status_;               // as published last
 };
 
 }  // namespace @NAME@

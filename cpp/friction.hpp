@@ -1,8 +1,8 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Friction of the arm file's model, followed cycle by cycle, and the part of it that is safe to
-// command: as much as is certain, along the reference, nothing at rest.
+// Joint friction by the arm file's model, and the part of it that is commanded: the friction of
+// the reference's motion less its uncertainty, and none at rest.
 #ifndef @GUARD@_FRICTION_HPP
 #define @GUARD@_FRICTION_HPP
 
@@ -16,18 +16,18 @@
 namespace @NAME@
 {
 
-/// Friction tau_f that the arm takes, and what of it may be commanded.
+/// The joints' friction torque tau_f, and the part of it that may be commanded.
 ///
 /// Linear models: tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + f_o +
-/// sum_e a_e z_e, with Maxwell-slip elements z_e <- clip(z_e + step / reach_e, -1, 1). Where their
-/// state is not known, at the start and after a gap in which the arm may have been moved unseen,
-/// both extremes are carried on until the motion has brought them together.
+/// sum_e a_e z_e, with Maxwell-slip elements z_e <- clip(z_e + step / reach_e, -1, 1). At the
+/// start, and after a gap between two states, the elements' state is unknown: both extremes are
+/// followed until the motion has made them equal.
 class Friction
 {
 public:
-  /// Reference speeds below which nothing is commanded, and from which on all of it is [rad/s].
+  /// Up to the first reference speed no friction is commanded, from the second on all [rad/s].
   static constexpr double kRestSpeed = 0.005, kFullSpeed = 0.02;
-  /// A longer step between two states may have moved the arm to and fro unseen [s].
+  /// Longest gap between two states [s]; in a longer one the arm may have moved to and fro.
   static constexpr double kLongestGap = 0.05;
 
   Friction() noexcept {restart();}
@@ -42,7 +42,7 @@ public:
     }
   }
 
-  /// Take a measured position [rad] at a stamp [s].
+  /// Follow the elements' state to a measured position [rad] with its time stamp [s].
   void follow(double stamp, const Vector & q) noexcept
   {
     if (followed_ && !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kLongestGap)) {
@@ -61,7 +61,7 @@ public:
     followed_ = true;
   }
 
-  /// What to command for a reference velocity [rad/s]: at most the friction that is certain.
+  /// The friction torque to command at a reference velocity [rad/s].
   void feedforward(const Vector & dq, Vector & tau) const noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -72,7 +72,7 @@ public:
     }
   }
 
-  /// The friction of long, steady sliding at dq [rad/s]: every element has begun to slip.
+  /// The friction torque of steady sliding at dq [rad/s], when every element slips.
   static void steady(const Vector & dq, Vector & tau) noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -119,7 +119,7 @@ private:
       for (std::size_t k = 0; k < kSliding; ++k) {
         sum += along * kFrictionCoefficients[k][i] * x[k] - kFrictionLeft[k][i] * std::abs(x[k]);
       }
-      // In each element's state the torque is least at one of its bounds.
+      // The torque is linear in an element's state, so that it is least at one of the extremes.
       for (std::size_t e = 0; e < kElements; ++e) {
         const std::size_t k = kSliding + e;
         double lower = 0.0;

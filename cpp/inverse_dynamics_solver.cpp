@@ -35,7 +35,7 @@ void InverseDynamicsSolver::initialize(
   const std::string & param_namespace, const std::string &)
 {
   Settings settings;
-  // A target that adds no gravity: what this interface asks for is all of it.
+  // The interface asks for the whole gravity torque, so the target is one that adds none.
   settings.target = kMujoco;
   const std::string prefix = param_namespace.empty() ? "" : param_namespace + ".";
   const auto read = [&](const std::string & name, auto & place) {

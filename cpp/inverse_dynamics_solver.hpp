@@ -17,7 +17,7 @@ namespace @NAME@
 /// The dynamics of @ARM@ as a plugin of inverse_dynamics_solver (Salerno's interface).
 ///
 /// Parameters below the given namespace: gravity_vector (three numbers) and payload (ten), both
-/// optional. Friction is that of long, steady sliding; zero where the arm file has none.
+/// optional. Friction torque is that of steady sliding; zero if the arm file has no friction.
 class InverseDynamicsSolver : public inverse_dynamics_solver::InverseDynamicsSolver
 {
 public:

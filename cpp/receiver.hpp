@@ -1,8 +1,8 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a command's way, without ROS: commands of one publisher at a time, refused where they
-// cannot be meant, and an arm that is braked and stopped when they cease.
+// Receives commands, without ROS: from one publisher at a time, checked for size and range. When
+// the commands cease, the arm is braked and stopped.
 //
 // Real-time safe as feedforward.hpp is. One thread may call Inbox::receive() while another one runs
 // the control cycle.
@@ -22,7 +22,7 @@
 namespace @NAME@
 {
 
-/// What a command is.
+/// What the values of a command mean.
 enum class Command
 {
   motion,       ///< positions, then velocities, then accelerations of all joints
@@ -35,15 +35,16 @@ constexpr std::size_t command_size(Command command)
   return command == Command::motion ? 3 * kJoints : kJoints;
 }
 
-/// The values of a command; torques take the first kJoints.
+/// The values of a command; a torque command uses the first kJoints.
 using Values = std::array<double, 3 * kJoints>;
 
-/// What became of a message.
+/// Whether a message was accepted (heard), or why it was refused.
 enum class Answer {heard, other_publisher, wrong_size, not_finite, out_of_bounds};
 constexpr std::size_t kAnswers = 5;
 
-/// Why values cannot be a command, or Answer::heard. Bounds: the torque limit; the range of the
-/// joint; ten times its limits of velocity and acceleration, which only a wrong unit exceeds.
+/// Check the values of a command. They must be finite; torques within the torque limits, positions
+/// within the joints' ranges, velocities and accelerations within ten times their limits, which
+/// only values in a wrong unit exceed.
 inline Answer judged(Command command, const double * values, std::size_t count) noexcept
 {
   constexpr double kMostOfLimit = 10.0;
@@ -66,8 +67,8 @@ inline Answer judged(Command command, const double * values, std::size_t count) 
   return Answer::heard;
 }
 
-/// Hands the newest value from one thread to another one; neither waits (three buffers: one is
-/// written, one is read, one lies between them).
+/// Passes the newest value from one thread to another without either of them waiting (triple
+/// buffer: one is written, one is read, one is exchanged).
 template<typename T>
 class Newest
 {
@@ -93,22 +94,22 @@ private:
   unsigned written_ = 0, read_ = 2;
 };
 
-/// The commands of one publisher at a time. Another one is heard once the cycle has found that the
-/// first was silent for longer than the time-out.
+/// The commands of one publisher at a time. Another publisher is accepted once the control cycle
+/// has found that the first one was silent for longer than the time-out.
 class Inbox
 {
 public:
-  /// By what a publisher is known: its GID.
+  /// A publisher's GID in DDS.
   using Publisher = std::array<std::uint8_t, 16>;
 
-  /// Before the first message; `timeout` in s.
+  /// Set the kind of command and the time-out [s]; call it before the first message.
   void configure(Command command, double timeout) noexcept
   {
     command_ = command;
     timeout_ = timeout;
   }
 
-  /// Take a message, in the thread that receives them.
+  /// Check and keep a message; for the thread that receives messages.
   Answer receive(const Publisher & from, const double * values, std::size_t count) noexcept
   {
     const bool anybody = silent_since_ == number_;
@@ -124,8 +125,8 @@ public:
     return answer;
   }
 
-  /// The command of this cycle, `elapsed` seconds after the last one, or nullptr where there is
-  /// none or it is older than the time-out; in the control cycle.
+  /// The newest command, or nullptr if there is none or it is older than the time-out. `elapsed`
+  /// seconds have passed since the last call; for the control cycle.
   const Values * current(double elapsed) noexcept
   {
     const Message & message = newest_.read();
@@ -138,39 +139,41 @@ public:
     return &message.values;
   }
 
-  /// Forget what came so far; in the control cycle.
+  /// Forget the messages so far; for the control cycle.
   void forget() noexcept
   {
     silent_since_ = seen_ = newest_.read().number;
     age_ = std::numeric_limits<double>::infinity();
   }
 
-  /// How many messages had an answer.
+  /// How many messages got this answer; for any thread.
   std::uint64_t count(Answer answer) const noexcept
   {
     return counts_[static_cast<std::size_t>(answer)];
   }
 
-  /// Who was heard last; in the thread that receives.
+  /// The publisher of the last accepted message; for the thread that receives messages.
   const Publisher & publisher() const noexcept {return publisher_;}
 
 private:
   struct Message
   {
     Values values;
-    std::uint64_t number;  // of the messages heard, from 1 on
+    std::uint64_t number;  // accepted messages are counted from 1
   };
 
   Command command_ = Command::motion;
   double timeout_ = 0.05;
   Newest<Message> newest_{};
   std::array<std::atomic<std::uint64_t>, kAnswers> counts_{};
-  // The last message before the silence that the cycle has found, if it goes on.
+  // Number of the last message before the time-out that the control cycle found.
   std::atomic<std::uint64_t> silent_since_{0};
-  Publisher publisher_{};     // of the receiving thread, as is
-  std::uint64_t number_ = 0;  // that of the newest message
-  std::uint64_t seen_ = 0;    // of the control cycle, as is
-  double age_ = 0.0;          // that of the message seen [s]
+  // For the receiving thread: publisher and number of the last accepted message.
+  Publisher publisher_{};
+  std::uint64_t number_ = 0;
+  // For the control cycle: number and age [s] of the message that it read last.
+  std::uint64_t seen_ = 0;
+  double age_ = 0.0;
 };
 
 /// What the arm is doing.
@@ -178,17 +181,17 @@ enum class State
 {
   waiting,    ///< nothing was commanded yet
   following,  ///< a command is followed
-  braking,    ///< the torque ceased: the arm is brought to rest by its model
-  holding,    ///< the arm is carried and held until a command comes
-  stopped,    ///< the torque goes to where the target's stop ends, or is there
-  fault       ///< the same, until restart(): Receiver::fault() says why
+  braking,    ///< the commands ceased: the arm is brought to rest by its model
+  holding,    ///< the arm is held against gravity, at rest, until a command comes
+  stopped,    ///< the stop sequence runs or has ended
+  fault       ///< stopped until restart(); Receiver::fault() says why
 };
 
-/// A Feedforward under commands from upstream: the torque of each control cycle.
+/// Computes each control cycle's torque from commands that come from upstream.
 class Receiver
 {
 public:
-  /// Before the first cycle. Returns nullptr, or why the settings cannot be used.
+  /// Call it before the first cycle. Returns nullptr, or why the settings are refused.
   const char * configure(Settings settings, Command command, double timeout) noexcept
   {
     if (!(timeout > 0.0 && timeout <= kLongestTimeout)) {
@@ -211,10 +214,10 @@ public:
   // For any thread.
   State state() const noexcept {return state_;}
   const char * fault() const noexcept {return fault_;}
-  /// How often a torque ceased while it was followed.
+  /// How often the torques that were followed ceased.
   std::uint64_t timeouts() const noexcept {return timeouts_;}
 
-  /// Begin anew with what comes from now on.
+  /// Start again; commands received so far are forgotten.
   void restart() noexcept
   {
     feedforward_.restart();
@@ -223,10 +226,11 @@ public:
     state_ = State::waiting;
   }
 
-  /// The torque `elapsed` seconds after the last cycle; false before the first command.
+  /// Compute the torque of a cycle, `elapsed` seconds after the last one. Returns false before the
+  /// first command: there is nothing to write then.
   ///
-  /// `states`: q and dq, or nullptr where they could not be read. `values`: the command of this
-  /// cycle, or nullptr; the inbox's is inbox.current(elapsed), another one is to be judged().
+  /// `q` and `dq` are nullptr if they could not be read. `values` is the command of this cycle or
+  /// nullptr: inbox.current(elapsed), or values from elsewhere that judged() has accepted.
   bool cycle(
     double elapsed, const Vector * q, const Vector * dq, const Values * values,
     Vector & tau) noexcept
@@ -266,7 +270,7 @@ public:
     return feedforward_.started();
   }
 
-  /// Take the torque back without further cycles: where the target's stop ends.
+  /// End the stop sequence at once, without further cycles; `tau` is its last torque.
   bool end(Vector & tau) noexcept
   {
     feedforward_.stop();
@@ -280,7 +284,7 @@ public:
   Inbox inbox{};
 
 private:
-  // Longer than it takes any publisher to be late, and shorter than what a fall takes [s].
+  // [s] A publisher that is only late comes sooner; an arm does not fall far in this time.
   static constexpr double kLongestTimeout = 1.0;
 
   State found(bool commanded, bool given) const noexcept
@@ -299,7 +303,7 @@ private:
 
   Feedforward feedforward_{};
   Command command_ = Command::motion;
-  double clock_ = 0.0;  // [s] in cycles: no clock that somebody sets
+  double clock_ = 0.0;  // [s] sum of the cycles' times, because system clocks can be set back
   std::atomic<State> state_{State::waiting};
   std::atomic<const char *> fault_{nullptr};
   std::atomic<std::uint64_t> timeouts_{0};

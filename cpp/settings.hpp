@@ -1,7 +1,7 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the feedforward is asked to do: target, terms, payload, gains, and when that is refused.
+// Settings of the feedforward (target, terms, payload, gains), and the checks that refuse them.
 #ifndef @GUARD@_SETTINGS_HPP
 #define @GUARD@_SETTINGS_HPP
 
@@ -23,32 +23,32 @@ inline bool all_finite(const Vector & values) noexcept
   return std::all_of(values.begin(), values.end(), [](double x) {return std::isfinite(x);});
 }
 
-/// Whether a joint can be there; an encoder may read a little past a limit.
+/// Whether a joint can be at a position; an encoder may read up to kSlack past a limit.
 inline bool within_range(std::size_t joint, double position) noexcept
 {
   constexpr double kSlack = 0.2;  // [rad]
   return position >= kLower[joint] - kSlack && position <= kUpper[joint] + kSlack;
 }
 
-/// What a commanded torque means to whoever receives it.
+/// What the receiver of the commanded torques adds to them, and where commands start and stop.
 struct Target
 {
-  bool receiver_adds_gravity;   ///< then only the difference to the true gravity is commanded
-  bool receiver_adds_friction;  ///< then friction may not be commanded
-  bool start_at_gravity;        ///< the first command; otherwise zero
-  bool stop_at_gravity;         ///< where the stop sequence ends; otherwise zero
+  bool receiver_adds_gravity;   ///< so only what its model lacks is commanded
+  bool receiver_adds_friction;  ///< so no friction torque may be commanded
+  bool start_at_gravity;        ///< the first command is gravity; otherwise zero
+  bool stop_at_gravity;         ///< the stop sequence ends at gravity; otherwise zero
 };
 
-constexpr Target kFci{true, true, false, false};           // the real arm compensates both itself
-constexpr Target kFrankaGazebo{true, false, false, false};  // franka_ros2's Gazebo plugin: gravity
-constexpr Target kGzRos2Control{false, false, true, true};  // nobody else compensates anything
+constexpr Target kFci{true, true, false, false};           // the real arm compensates both
+constexpr Target kFrankaGazebo{true, false, false, false};  // franka_ros2's Gazebo plugin
+constexpr Target kGzRos2Control{false, false, true, true};  // the simulator compensates nothing
 constexpr Target kMujoco{false, false, true, true};
 
 struct Settings
 {
   Target target = kFci;
   bool gravity = true, coriolis = true, inertia = true;
-  /// Friction of the reference's velocity, as far as it is certain (see friction.hpp).
+  /// Friction torque at the reference's velocity, less its uncertainty (friction.hpp).
   bool friction = false;
   /// Coriolis and inertia torque at the reference's state instead of the measured one.
   bool at_reference = false;
@@ -58,14 +58,14 @@ struct Settings
   /// order xx, xy, xz, yy, yz, zz.
   std::array<double, 10> payload{};
   bool payload_known_to_robot = true;
-  double max_payload = 0.0;  ///< [kg] instead of the arm's rated load; 0: the rated load holds
+  double max_payload = 0.0;  ///< largest payload accepted [kg]; 0: the arm's rated load
   double scale = 1.0;        ///< of Coriolis, inertia and friction torque, 0 to 1
-  double ramp_time = 0.2;    ///< in which a step of the command is faded out [s]
-  /// The torque given to update() is a controller's upstream: should it cease, this one carries
-  /// what gravity the target leaves to us, even if `gravity` is off.
+  double ramp_time = 0.2;    ///< time in which a step of the command is faded out [s]
+  /// The torque given to update() comes from a controller upstream. If that one ceases, the
+  /// gravity torque that the target does not add is commanded here, even if `gravity` is false.
   bool torque_from_upstream = false;
   Vector kp{}, kd{};         ///< optional joint PD [N m/rad, N m s/rad]
-  /// How far a joint may be from its reference before the arm is stopped [rad]; 0: not checked.
+  /// Largest distance of a joint from its reference [rad]; beyond it the arm is stopped. 0: any.
   Vector max_tracking_error = filled(0.2);
 
   static constexpr Vector filled(double value) noexcept
@@ -78,10 +78,10 @@ struct Settings
   }
 };
 
-/// A payload that no arm carries, or nullptr.
+/// Why a payload is refused, or nullptr.
 inline const char * refuse_payload(const Settings & s) noexcept
 {
-  // Far beyond any arm, so that slips of the unit are found: grams, millimetres.
+  // Far above any arm's payload, to find masses in grams and lengths in millimetres.
   constexpr double kMostMass = 100.0, kMostLever = 1.0;
   for (double x : s.payload) {
     if (!std::isfinite(x)) {
@@ -111,7 +111,7 @@ inline const char * refuse_payload(const Settings & s) noexcept
       return "payload: its inertia is larger than that of any body within 1 m of its centre";
     }
   }
-  // A real body: half the trace times 1, less the inertia, is positive semidefinite.
+  // Of a real body trace(I) / 2 1 - I is positive semidefinite: no principal minor is negative.
   const double A = s.payload[4], D = s.payload[7], F = s.payload[9];
   const double B = s.payload[5], C = s.payload[6], E = s.payload[8];
   const double half = 0.5 * (A + D + F), eps = 1e-12 * std::max(1.0, half);
@@ -129,7 +129,7 @@ inline const char * refuse_payload(const Settings & s) noexcept
 /// Why settings cannot be used on this arm, or nullptr.
 inline const char * refuse(const Settings & s) noexcept
 {
-  // [1/rad], [s/rad] Gains in shares of the torque limit, as the node bounds them.
+  // Largest gains relative to the torque limit [1/rad], [s/rad], as in the Python node.
   constexpr double kMostStiffness = 25.0, kMostDamping = 3.0;
   for (std::size_t i = 0; i < kJoints; ++i) {
     if (!(s.kp[i] >= 0.0 && s.kp[i] <= kMostStiffness * kEffort[i] &&
@@ -154,15 +154,15 @@ inline const char * refuse(const Settings & s) noexcept
   }
   length = std::sqrt(length);
   if (s.target.receiver_adds_gravity && !(length >= 9.7 && length <= 9.9)) {
-    return "the target compensates gravity itself: only the direction of gravity_vector can "
-           "differ (9.7 to 9.9 m/s^2 in all)";
+    return "the target compensates gravity by itself, with 9.81 m/s^2: the length of "
+           "gravity_vector must be 9.7 to 9.9 m/s^2";
   }
   if (s.friction && kFriction == FrictionKind::none) {
     return "terms.friction is on, but the arm file had no friction model";
   }
   if (s.friction && s.target.receiver_adds_friction) {
-    return "terms.friction is on, but the target compensates friction itself; adding it twice can "
-           "drive the arm by itself";
+    return "terms.friction is on, but the target compensates friction by itself; friction "
+           "compensated twice can set the arm in motion";
   }
   return refuse_payload(s);
 }

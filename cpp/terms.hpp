@@ -1,7 +1,8 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The torque terms of the arm with its payload, under the target's rule of gravity.
+// Gravity, Coriolis and inertia torque of the arm with its payload, and the part of the gravity
+// torque that the target does not add.
 #ifndef @GUARD@_TERMS_HPP
 #define @GUARD@_TERMS_HPP
 
@@ -17,7 +18,7 @@ namespace @NAME@
 /// Ten inertial parameters: mass, first moment (3), inertia about the frame's origin (6).
 using Body = std::array<double, 10>;
 
-/// A body given about its centre of mass -> about the frame's origin.
+/// A body's parameters about its frame's origin, from those about its centre of mass.
 inline Body about_origin(const std::array<double, 10> & given) noexcept
 {
   const double m = given[0], x = given[1], y = given[2], z = given[3];
@@ -26,7 +27,7 @@ inline Body about_origin(const std::array<double, 10> & given) noexcept
     given[7] + m * (x * x + z * z), given[8] - m * (y * z), given[9] + m * (x * x + y * y)};
 }
 
-/// A body in the flange frame -> in the frame of the last joint.
+/// A body's parameters in the last joint's frame, from those in the flange frame.
 inline Body in_last_frame(const Body & body) noexcept
 {
   const auto & T = kFlange;  // rows of (R | p)
@@ -48,7 +49,8 @@ inline Body in_last_frame(const Body & body) noexcept
       }
     }
   }
-  // Steiner for a shift by p with first moment h' = R h: I + (2 h'.p + m p.p) 1 - ...
+  // Steiner's theorem for a shift by p, with h' = R h the first moment in the new axes:
+  // R I R' + (2 h'.p + m p.p) 1 - h' p' - p h'' - m p p'.
   const double p[3] = {T[0][3], T[1][3], T[2][3]};
   double dot = 0.0;
   for (int i = 0; i < 3; ++i) {
@@ -62,7 +64,7 @@ inline Body in_last_frame(const Body & body) noexcept
   return {m, h[0], h[1], h[2], R[0][0], R[0][1], R[0][2], R[1][1], R[1][2], R[2][2]};
 }
 
-/// The torque terms under given settings, by the customised equations of equations.h.
+/// The torque terms of the settings, by the customised equations of equations.h.
 class TermModel
 {
 public:
@@ -84,7 +86,7 @@ public:
     @PREFIX@_gravity(q.data(), &true_.gravity, tau.data());
   }
 
-  /// The part of gravity = g(q) that the target does not add itself.
+  /// The part of `gravity` = g(q) that the target does not add by itself.
   void gravity_left_to_us(const Vector & q, const Vector & gravity, Vector & tau) const noexcept
   {
     if (!receiver_adds_gravity_) {
@@ -137,7 +139,7 @@ private:
     const Body * payload, const std::array<double, 3> & gravity, Prepared & prepared) noexcept
   {
     auto X = kParameters;
-    // A Body is m, h, I; a link's parameters are I, h, m.
+    // A Body holds m, h, I in this order, a link's parameters I, h, m.
     constexpr std::size_t place[10] = {9, 6, 7, 8, 0, 1, 2, 3, 4, 5};
     for (std::size_t i = 0; payload && i < payload->size(); ++i) {
       X[11 * (kJoints - 1) + place[i]] += (*payload)[i];

@@ -145,7 +145,7 @@ def test_given_a_state_when_not_to_be_trusted_then_no_torque(built, joint, value
         ({'scale': RANGES['scale']}, None),
         ({'scale': RANGES['scale'] + 1e-9}, b'scale must be within 0 and 1'),
         ({'kp': (-1.0,)}, b'kp and kd must be'),
-        ({'gravity_vector': (0.0, 0.0, -1.6)}, b'the target compensates gravity itself'),
+        ({'gravity_vector': (0.0, 0.0, -1.6)}, b'the target compensates gravity by itself'),
         ({'payload': (-1.0, *[0.0] * 9)}, b'a mass cannot be negative'),
         ({'payload': (0.0, 0.1, *[0.0] * 8)}, b'payload has no mass'),
         ({'payload': (1.0, 0, 0, 0, 1.0, 0, 0, 0.1, 0, 0.1)}, b'belongs to no real body'),
