@@ -107,6 +107,7 @@ def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
             for given in ('1', 'heavy', '1,2,3,nan', '1_0,0,0,0', '1' * 5000)
         ),
         ('1,0,0,0,0.1,0,0,-0.1,0,0.1', 'belongs to no real body'),
+        ('1,0,0,0,2,0,0,2,0,2', 'have at most 1'),
         ('-1,0,0,0', 'cannot be negative'),
         ('0,0,0,0', 'has no mass'),
         ('900,0,0,0.06', 'Are these grams'),

@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import MaxwellSlipFriction
 from franka_dynamics.arm.friction import friction_along, slip_bounds
 from franka_dynamics.arm.friction_state import FrictionState
-from franka_dynamics.errors import FrictionError, JointVectorError
+from franka_dynamics.errors import FrictionError
 
 from ..arms import slip_states
 
@@ -129,8 +129,3 @@ def test_malformed_slip_friction_is_refused_in_one_sentence(change, sentence):
     with pytest.raises(FrictionError, match=sentence) as caught:
         replace(MODEL, **change)
     assert len(str(caught.value)) < 300
-
-
-def test_velocities_of_another_arm_are_refused():
-    with pytest.raises(JointVectorError, match=r'expected \(\.\.\., 2\)'):
-        MODEL.torque(np.zeros(7))
