@@ -9,17 +9,6 @@ import numpy as np
 from franka_dynamics.arm import Convention, DHRow, LinkInertia
 from franka_dynamics.arm.sampling import random_arm
 
-# [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
-FRANKA_ORIGINS_AT_ZERO = (
-    (0, 0, 0.333),
-    (0, 0, 0.333),
-    (0, 0, 0.649),
-    (0.0825, 0, 0.649),
-    (0, 0, 1.033),
-    (0, 0, 1.033),
-    (0.088, 0, 1.033),
-    (0.088, 0, 0.926),
-)
 TWISTS = (0.0, np.pi / 2, -np.pi / 2, np.pi, np.pi / 4, 0.3)
 
 

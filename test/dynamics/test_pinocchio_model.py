@@ -10,10 +10,9 @@ import sys
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
-from franka_dynamics.errors import InertiaError, JointVectorError
 from franka_dynamics.validation.crosscheck import QUANTITIES
 
 FER = load('fer')
@@ -41,19 +40,6 @@ def test_the_pinocchio_model_holds_limits_rotors_and_joint_names():
     np.testing.assert_array_equal(model.effortLimit, arm.limit('effort'))
     np.testing.assert_array_equal(model.armature, 0.1 * np.arange(7))
     assert list(model.names)[1:] == list(arm.joint_names)
-
-
-def test_a_first_moment_without_mass_is_refused_naming_the_joint():
-    arm = load('fer')
-    odd = replace(arm, links=(*arm.links[:-1], LinkInertia(0.0, (0.1, 0.0, 0.0), np.eye(3))))
-    with pytest.raises(InertiaError, match='behind fer_joint7 of fer has no mass but the first'):
-        PinocchioModel(odd)
-
-
-def test_a_malformed_wrench_is_refused_naming_its_form():
-    zero = np.zeros(7)
-    with pytest.raises(JointVectorError, match='six finite numbers, force'):
-        PinocchioModel(FER).inverse_dynamics(zero, zero, zero, wrench=(1.0, 2.0, 3.0))
 
 
 def test_threads_that_share_a_model_read_their_own_poses_alone():

@@ -155,7 +155,7 @@ def test_the_other_formulations_run_without_pinocchio():
     subprocess.run([sys.executable, '-c', code], check=True)
 
 
-@pytest.mark.parametrize('own', [ExponentialsModel, LagrangianModel])
+@pytest.mark.parametrize('own', [ExponentialsModel, LagrangianModel, PinocchioModel])
 def test_a_link_without_mass_but_with_moments_is_refused(own):
     arm = load('fer')
     odd = replace(arm.links[2], mass=0.0)
