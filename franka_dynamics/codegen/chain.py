@@ -1,11 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm as the chain that equations are generated for: a tree of rows, inertia as second moments.
+The chain of joints and bodies that equations are generated for.
 
-An arm is the tree of its bodies, and every body's frame is moved until its joint lies along z.
-
-Inertia is kept as the second moment S (the integral of r r' dm), which together with the first
+An arm is treated as a tree of bodies, and every body's frame is moved so that its joint lies along
+z. Inertia is kept as the second moment S (the integral of r r' dm), which together with the first
 moment and the mass forms the pseudo-inertia: J = tr(S) 1 - S.
 """
 
@@ -22,24 +21,18 @@ from ..arm import ArmDescription, JointKind, LinkInertia
 from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import as_tree, BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..dynamics.tree_rows import (
-    cos_sin,
-    frames_along_z,
-    tree_rows,
-    TreeRow,
-    with_axes_along_z,
-)
-from ..spatial import inverse_transform
+from ..dynamics.tree_rows import frames_along_z, tree_rows, TreeRow, with_axes_along_z
+from ..spatial import cos_sin, inverse_transform
 from ..typing import Array
 
-# What a rotation by a multiple of 90 degrees may leave of an exact zero, relative.
+# Relative rounding error of a component that is zero after a rotation by quarter turns.
 _ZERO = 1e-15
 
 
 @dataclass(frozen=True)
 class Moments:
     """
-    The mass moments of a body of order zero, one and two, about its frame's origin.
+    Mass, first moment and second moment of a body about its frame's origin.
 
     `second` holds xx, xy, xz, yy, yz, zz. Entries are numbers or expressions.
     """
@@ -50,7 +43,7 @@ class Moments:
 
     @classmethod
     def of(cls, link: LinkInertia) -> Moments:
-        """Return the moments of a link whose numbers are known."""
+        """Return a link's moments as numbers."""
         pseudo = link.pseudo_inertia()
         xx, xy, xz, yy, yz, zz = (float(pseudo[i, j]) for i, j in _SIX)
         hx, hy, hz = (float(h) for h in link.first_moment)
@@ -76,14 +69,14 @@ class Moments:
         tensor, p = _symmetric(self.second), origin
         halves = [[_dot(row, column) for column in tensor] for row in rows]  # R S
         carried = [self.mass * along for along in p]
-        # S' = R S R' + h p' + p h' + m p p' by h + m p / 2, so that products are written once.
-        middle = [h + 0.5 * way for h, way in zip(turned, carried)]
+        # S' = R S R' + h p' + p h' + m p p'; with h + m p / 2 each product is written once.
+        middle = [h + 0.5 * shift for h, shift in zip(turned, carried)]
         second = [
             _dot(rows[j], halves[i])
             + (2.0 * (middle[i] * p[i]) if i == j else middle[i] * p[j] + middle[j] * p[i])
             for i, j in _SIX
         ]
-        x, y, z = (h + way for h, way in zip(turned, carried))
+        x, y, z = (h + shift for h, shift in zip(turned, carried))
         return Moments(
             self.mass,
             (x, y, z),
@@ -106,9 +99,9 @@ class GeneratorJoint:
     """
     One joint of the chain, with the link it moves.
 
-    The frame stands in its antecedent's at Rz(gamma) Rx(alpha), its origin at `origin` (for a
-    prismatic joint: at position zero), and turns by `theta` plus, for a revolute joint, its
-    position. gamma is zero on a serial arm.
+    Relative to its antecedent's frame the link's frame has the rotation Rz(gamma) Rx(alpha)
+    Rz(theta + q), with q only for a revolute joint, and its origin is at `origin` (of a prismatic
+    joint at q = 0) [m]. gamma is zero on a serial arm.
     """
 
     revolute: bool
@@ -140,14 +133,26 @@ class GeneratorJoint:
 @dataclass(frozen=True)
 class GeneratorChain:
     """
-    A serial arm seen from its first joint, or a tree from its first joints.
+    The joints of an arm or a tree; antecedents come first.
 
-    `gravity` is what holds in the axes of each root's frame at zero (z along its joint), by the
-    numbers of the roots, in numbers or expressions [m/s^2].
-    `tip` is the pose of the flange in the frame of the body that carries it, `tip_body`, and
-    `root` that of the first frame on the way there in the space frame before it turns, each of
-    shape (4, 4); torques depend on neither's position. `parents` are the joints' antecedents, -1
-    for the base; `names` are the joints'.
+    Attributes
+    ----------
+    joints : tuple of GeneratorJoint
+        Joints on the base (roots) have their own frame at q = 0 as the antecedent's frame, because
+        torques do not depend on where they are.
+    gravity : mapping of int to three numbers or expressions
+        By the number of each root: gravity in the axes of its frame at q = 0 [m/s^2].
+    root : ndarray, shape (4, 4)
+        Pose in the space frame of the frame at q = 0 of the root from which the tip is reached.
+    tip : ndarray, shape (4, 4)
+        Pose of the flange, or of a tree's tool, in the frame of the body `tip_body`.
+    parents : tuple of int
+        Numbers of the joints' antecedents; BASE (-1) for roots.
+    tip_body : int
+        The body that carries the tip.
+    names : tuple of str
+        Names of the joints.
+
     """
 
     joints: tuple[GeneratorJoint, ...]
@@ -178,7 +183,7 @@ def build_chain(
     graph: Graph | None = None,
 ) -> GeneratorChain:
     """
-    Return the chain of an arm, or of a tree of bodies, whose joints name their antecedents.
+    Return the chain of an arm or of a tree of bodies.
 
     Parameters
     ----------
@@ -187,8 +192,8 @@ def build_chain(
     gravity : array_like, shape (3,), or None
         Gravity in the space frame [m/s^2]; None, with a graph, makes symbols of it.
     graph : Graph, optional
-        Where the inertial parameters are to be symbols; without it they are the description's
-        numbers. The symbols are in the description's own frames.
+        Graph in which the inertial parameters become symbols, about the description's own frames.
+        Without it they are the description's numbers.
 
     """
     own = as_tree(description)
@@ -198,7 +203,7 @@ def build_chain(
     while rows[first].parent != BASE:
         first = rows[first].parent
     joints: list[GeneratorJoint] = []
-    falls: dict[int, tuple[Number, Number, Number]] = {}
+    gravity_at: dict[int, tuple[Number, Number, Number]] = {}
     root = np.eye(4)
     for i, (row, link) in enumerate(zip(rows, own.inertias)):
         moments = Moments.parameters(graph, i + 1) if graph else Moments.of(link)
@@ -207,10 +212,9 @@ def build_chain(
         rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(own.rotor_inertias[i])
         joint = _joint(row, moments, rotor)
         if row.parent == BASE:
-            falls[i] = _fall(joint.twist, gravity, graph)
+            gravity_at[i] = _gravity_in(joint.twist, gravity, graph)
             if i == first:
                 root[:3, :3], root[:3, 3] = joint.twist, joint.origin
-            # Where a root stands moves no torque: its own frame at zero serves as the origin.
             joint = replace(
                 joint,
                 cos_alpha=1.0,
@@ -221,7 +225,13 @@ def build_chain(
             )
         joints.append(joint)
     return GeneratorChain(
-        tuple(joints), falls, root, np.array(tree.tool), tree.parents, tree.tool_body, tree.names
+        tuple(joints),
+        gravity_at,
+        root,
+        np.array(tree.tool),
+        tree.parents,
+        tree.tool_body,
+        tree.names,
     )
 
 
@@ -229,7 +239,7 @@ def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
     cos_gamma, sin_gamma = cos_sin(row.gamma)
     cos_alpha, sin_alpha = cos_sin(row.row.alpha)
     a, d = row.row.a, row.row.d
-    # In the axes behind gamma: a along x, d along the joint.
+    # In axes rotated by gamma: a along x, d along the joint axis.
     y, z = -d * sin_alpha, d * cos_alpha
     return GeneratorJoint(
         row.kind is JointKind.REVOLUTE,
@@ -244,10 +254,10 @@ def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
     )
 
 
-def _fall(
+def _gravity_in(
     axes: Array, gravity: ArrayLike | None, graph: Graph | None
 ) -> tuple[Number, Number, Number]:
-    """Return gravity in these axes."""
+    """Return gravity in axes that are given as columns in the space frame, shape (3, 3)."""
     if graph and gravity is None:
         space = [graph.parameter(f'g{axis}') for axis in 'xyz']
         x, y, z = (_dot([float(entry) for entry in column], space) for column in axes.T)

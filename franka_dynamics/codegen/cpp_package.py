@@ -21,11 +21,12 @@ from ..resources import share_directory
 from ..typing import Array
 
 QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantity.INVERSE_DYNAMICS)
-# As control.braking and control.terms have them.
+# The same values as in control.braking and control.terms.
 BRAKE_ACCELERATION = 10.0  # [rad/s^2] of a joint whose file states no limit
 DEVIATIONS_LEFT = 2.0  # standard deviations of each coefficient
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')
-# Where the files of cpp/ go, by suffix; @NAME@ and others in names and texts are replaced.
+# Folders of the package for the templates in cpp/, by suffix. @NAME@ and other words between
+# @ signs are replaced in their names and texts.
 _FOLDERS = {'.hpp': 'include/@NAME@/', '.cpp': 'src/', '.yaml': 'config/'}
 
 
@@ -83,7 +84,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     return {**files, f'include/{name}/equations.h': c_header(listed)}
 
 
-# Of config/parameters, what the controller has no use for.
+# Parameters in config/parameters that the controller does not have.
 _NOT_HERE = ('max_flange_error', 'stream_period')
 _BRACES = str.maketrans('[]', '{}')
 _KINDS = {
@@ -95,12 +96,12 @@ _KINDS = {
 
 
 def _shared() -> list[ParameterSpec]:
-    """Return the parameters that the Python node has too."""
+    """Return the parameters that the controller shares with the Python node."""
     return [spec for spec in (*specs('torque'), *specs('motion')) if spec.name not in _NOT_HERE]
 
 
 def _declarations() -> Iterator[str]:
-    """Yield the declarations of these parameters."""
+    """Yield the C++ declarations of the shared parameters."""
     for spec in _shared():
         # JSON's literals are C++'s, but for the brackets.
         default = json.dumps(spec.default).translate(_BRACES)
@@ -108,7 +109,7 @@ def _declarations() -> Iterator[str]:
 
 
 def _bounds() -> Iterator[str]:
-    """Yield the checks of those that have a range."""
+    """Yield the C++ checks of the shared parameters that have a range."""
     for spec in _shared():
         if spec.minimum is not None and spec.maximum is not None:
             low, high, unit = spec.minimum, spec.maximum, f' {spec.unit}'.rstrip()
@@ -124,7 +125,7 @@ def _filled(text: str, words: dict[str, str]) -> str:
 
 
 def _arm_words(description: ArmDescription) -> dict[str, str]:
-    """Return the arm's numbers as the texts that arm.hpp names."""
+    """Return the arm's numbers as texts, by the words of the template arm.hpp."""
 
     def limit(name: str) -> str:
         return _listed(np.abs(description.limit(name)))
@@ -152,7 +153,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
 
 
 def _friction_words(description: ArmDescription) -> dict[str, str]:
-    """Return the friction's rows of coefficients, and how much of each is not commanded."""
+    """Return the friction's coefficients, their uncertainties and constants as such texts."""
     model, n = description.friction, description.n
     kind, rows, reach = 'none', np.zeros((4, n)), np.zeros(0)
     deviations, width, stribeck_velocity = None, 1.0, 1.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Generated equations as CUDA kernels over many states, a thread a state."""
+"""Generated equations as CUDA kernels: one thread computes one state."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from .emit import c_functions, heading, identifier, summary
 from .equations import Equations
 from ..errors import OutputError
 
-# A number of the equations: each stands in real(...), so that single precision stays single.
+# A literal of the equations. Each is written as real(...), because double literals would make
+# the arithmetic of REAL=float double.
 _NUMBER = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)(?![\w.])')
 
 _PREAMBLE = """\
 // The kernels take device pointers and strides in elements: joint k of state i is
-// array[i * state_stride + k * joint_stride], so that rows (n, 1) and columns (1, count) are read
-// where they are; columns, whose neighbours are read together, are the faster ones. Results lie
-// alike, their elements in the order of rows. Launch any one-dimensional grid:
+// array[i * state_stride + k * joint_stride]. Strides (n, 1) mean an array of shape (count, n),
+// strides (1, count) one of shape (n, count), which is faster, because neighbouring threads then
+// read neighbouring numbers. Results have strides of their own; the elements of a matrix are
+// numbered row by row. Launch any one-dimensional grid:
 //   kernel<<<(count + 255) / 256, 256>>>(count, q, ..., out, state_stride, joint_stride,
 //                                        out_state_stride, out_element_stride)
-// REAL is double unless set (-DREAL=float). A host compiler takes the file as C++; one call
-// then does all states.
+// REAL is double unless set (-DREAL=float). A host compiler compiles the file as C++; one call
+// of a kernel then computes all states.
 #ifndef REAL
 #define REAL double
 #endif
@@ -56,7 +58,7 @@ def cuda_source(listed: Sequence[Equations]) -> str:
     Parameters
     ----------
     listed : sequence of Equations
-        One arm's, with their parameters as numbers.
+        Equations of one arm, with parameters as numbers.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def cuda_source(listed: Sequence[Equations]) -> str:
     """
     if listed[0].parameters:
         raise OutputError(
-            'CUDA kernels have their parameters as numbers; leave --parameters run_time out.'
+            'CUDA kernels have inertial parameters as numbers; leave --parameters run_time out.'
         )
     prefix = identifier(listed[0].arm)
     parts = [*(f'// {line}'.rstrip() for line in heading(listed)), '//', _PREAMBLE]

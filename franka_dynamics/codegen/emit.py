@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whole files of generated code, a Python module or a C header, and the operations in them."""
+"""Generated equations as a Python module or a C header, and their number of operations."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..errors import OutputError
 
 
 class OperationCount(NamedTuple):
-    """Multiplications and additions; subtractions and changes of sign are additions."""
+    """Multiplications and additions; subtractions and sign changes count as additions."""
 
     multiplications: int
     additions: int
 
 
-# A literal's sign is part of it.
+# The sign of a number literal is no operation.
 _ADDITION = re.compile(r' [-+] |-(?=[A-Za-z_(])')
 
 
 def operation_count(program: Program) -> OperationCount:
     """
-    Return the operations of an evaluation, as they stand in the code.
+    Return the number of operations of one evaluation, counted in the code.
 
     Sines, cosines, divisions and index arithmetic are not counted, as in table 1 of Gautier and
     Khalil 1990 (which has no divisions).
@@ -40,14 +40,16 @@ def operation_count(program: Program) -> OperationCount:
 
 def c_functions(program: Program, prefix: str, n: int) -> str:
     """
-    Return a program as one C99 function, or, with parameters at run time, a struct and two.
+    Return a program as a C99 function.
+
+    With parameters at run time a struct of prepared values and a function that fills it precede.
 
     Parameters
     ----------
     program : Program
-        What to compute.
+        The statements.
     prefix : str
-        Put in front of every name, with an underscore: an identifier.
+        An identifier, put with an underscore in front of every name.
     n : int
         Number of joints: the size of the input arrays.
 
@@ -56,7 +58,7 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     output = f'double {program.results[0].array}'
     output += ''.join(f'[{size}]' for size in program.shape)
     arguments = [f'const double {array}[{n}]' for array in program.inputs]
-    # An arm that only slides has a gravity that reads no position; compilers warn of that.
+    # Compilers warn of unused arguments, as q in the gravity of an arm without revolute joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
     body += _body(program, '  const double ', 'parameters->p', ';')
     body += [f'  {_target(result, "][")} = {result.expression};' for result in program.results]
@@ -82,7 +84,7 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
 
 
 def _body(program: Program, opening: str, prepared: str, end: str) -> list[str]:
-    """Return what reads a program's arrays and computes, an assignment a line."""
+    """Return the lines that read inputs and prepared values, and those of the statements."""
     read = [
         f'{array}{i} = {array}[{i - 1}]'
         for array, elements in program.inputs.items()
@@ -93,7 +95,7 @@ def _body(program: Program, opening: str, prepared: str, end: str) -> list[str]:
 
 
 def _preparation(program: Program, opening: str, end: str) -> list[str]:
-    """Return what reads the parameters and computes from them alone."""
+    """Return the lines that read the parameters and compute the prepared values."""
     words = set(program.prepared)
     for statement in program.preparation:
         words.update(_WORD.findall(statement.expression))
@@ -114,7 +116,7 @@ def _values(statements: Sequence[Statement]) -> list[str]:
 
 
 def _target(result: Result, between: str) -> str:
-    """Return the places of a result, `between` an array's indices being a comma or brackets."""
+    """Return the left side of a result's assignment; `between` separates an array's indices."""
     return ' = '.join(
         f'{result.array}[{between.join(map(str, place))}]' for place in result.places
     )
@@ -150,10 +152,10 @@ def python_callable(
     equations: Equations, sin: Callable[..., Any], cos: Callable[..., Any]
 ) -> Callable[..., None]:
     """
-    Return the function of `python_function`, compiled, with these for its sines and cosines.
+    Return the compiled function of `python_function`, which calls the given `sin` and `cos`.
 
-    Its inputs are the elements of arrays by place, of any type with sums and products; what it
-    fills is anything that can be assigned to by place.
+    Its inputs are sequences of values of any type that has + and *; its output is any object that
+    supports assignment by index.
     """
     names: dict[str, Any] = {'sin': sin, 'cos': cos}
     source = python_function(equations.program)
@@ -183,8 +185,9 @@ _MEANING = {
     Quantity.JACOBIAN: "J with (v, omega) = J dq at the flange's origin, in space axes",
 }
 _NAMES = """Names: w, dw angular velocity and acceleration of a link, U = [dw] + [w][w],
-a acceleration of a frame's origin (aP: seen from the frame before), f and n force and moment at
-a joint; the digit is the link, the last letter the axis, in the link's own frame. m_x holds -x."""
+a acceleration of a frame's origin (aP: in the axes of the frame before), f and n force and
+moment at a joint; the digit is the link, the last letter the axis, in the link's own frame. m_x
+holds -x."""
 
 
 def python_module(listed: Sequence[Equations]) -> str:
@@ -217,7 +220,7 @@ def c_header(listed: Sequence[Equations]) -> str:
     Parameters
     ----------
     listed : sequence of Equations
-        Of one arm, each of another quantity.
+        Equations of one arm, each of a different quantity.
 
     Returns
     -------
@@ -239,7 +242,7 @@ def c_header(listed: Sequence[Equations]) -> str:
     return '\n'.join(
         [
             '/*',
-            # No name of the arm's ends the comment.
+            # An arm's name must not end the comment.
             *(f' * {line}'.rstrip().replace('*/', '* /') for line in heading(listed)),
             ' */',
             f'#ifndef {guard}',
@@ -256,7 +259,7 @@ def c_header(listed: Sequence[Equations]) -> str:
 
 def heading(listed: Sequence[Equations]) -> list[str]:
     """
-    Return the lines at the top of a generated file: what it is, what its names mean.
+    Return the comment at the top of a generated file: arm, parameters, meaning of the names.
 
     Raises
     ------
@@ -296,13 +299,13 @@ def require_each_once(names: Sequence[str]) -> None:
 
 
 def identifier(name: str) -> str:
-    """Return a name with what cannot stand in an identifier replaced by underscores."""
+    """Return a name as a valid identifier: other characters become underscores."""
     text = re.sub(r'\W', '_', name, flags=re.ASCII)
     return f'_{text}' if text[:1].isdigit() else text
 
 
 def summary(equations: Equations) -> str:
-    """Return what a quantity is and what it costs."""
+    """Return the meaning of a quantity and its number of operations."""
     multiplications, additions = operation_count(equations.program)
     return (
         f'{_MEANING[equations.quantity]}: {multiplications} multiplications, {additions} '

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The customised equations of one arm or tree: which quantity, which parameters, written how."""
+"""Customised equations of an arm or a tree: inverse dynamics, mass matrix, other quantities."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def mass_matrix(
 
 
 def _effort(graph: Graph, joint: GeneratorJoint, body: Moments) -> tuple[Vector, Vector]:
-    """Return force and moment that accelerate a body by one about, or along, z."""
+    """Return force and moment of a unit acceleration of a body about, or along, its joint's z."""
     hx, hy, _ = lifted(graph, body.first)
     xx, _, xz, yy, yz, _ = (graph.lift(entry) for entry in body.second)
     zero = graph.zero
@@ -85,7 +85,7 @@ def _effort(graph: Graph, joint: GeneratorJoint, body: Moments) -> tuple[Vector,
 
 
 class Quantity(str, Enum):
-    """What equations can be generated for."""
+    """Quantities for which equations can be generated."""
 
     INVERSE_DYNAMICS = 'inverse_dynamics'  # M ddq + C dq + g
     NONLINEAR_EFFECTS = 'nonlinear_effects'  # C dq + g
@@ -96,12 +96,12 @@ class Quantity(str, Enum):
     FORWARD_DYNAMICS = 'forward_dynamics'  # M^-1 (tau - C dq - g)
     CORIOLIS_MATRIX = 'coriolis_matrix'  # C of Christoffel symbols, dM/dt = C + C^T
     REGRESSOR = 'regressor'  # H with M ddq + C dq + g = H X, without rotors
-    FLANGE_POSE = 'flange_pose'  # of the flange, or a tree's tool, in the space frame
-    JACOBIAN = 'jacobian'  # its (v, omega) by dq, at its origin, in the axes of the space frame
+    FLANGE_POSE = 'flange_pose'  # T of the flange, or of a tree's tool, in the space frame
+    JACOBIAN = 'jacobian'  # J of the flange: (v, omega) = J dq at its origin, in space axes
 
 
 class _Form(NamedTuple):
-    """The input arrays of a quantity, its output array, and that one's shape."""
+    """The names of a quantity's input arrays and of its output array, and the output's shape."""
 
     arrays: tuple[str, ...]
     output: str
@@ -109,7 +109,7 @@ class _Form(NamedTuple):
 
 
 def form(quantity: Quantity, n: int, columns: Sequence[int] | None = None) -> _Form:
-    """Return what a quantity of n joints reads and fills; `columns` are those of a regressor."""
+    """Return the arrays of a quantity of n joints; `columns` are those of a regressor."""
     width = 10 * n if columns is None else len(columns)
     return {
         Quantity.INVERSE_DYNAMICS: _Form(('q', 'dq', 'ddq'), 'tau', (n,)),
@@ -127,10 +127,10 @@ def form(quantity: Quantity, n: int, columns: Sequence[int] | None = None) -> _F
 
 
 class Parameters(str, Enum):
-    """When inertial parameters and gravity become known."""
+    """How generated code gets inertial parameters and gravity."""
 
     BAKED = 'baked'  # numbers in the code
-    RUN_TIME = 'run_time'  # arguments of a preparation that is run once
+    RUN_TIME = 'run_time'  # arguments of a function that is called once, before the first state
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +138,9 @@ class Equations:
     """
     The equations of one `quantity` of a described arm or tree.
 
-    `gravity` in the space frame [m/s^2] is not read where there are `parameters`, which are set
-    at run time. `outputs` are expressions of `graph` and go to an array of this `shape`, from the
-    input `arrays` and `parameters`.
+    `outputs` are expressions of `graph` in the elements of the input `arrays`; they fill an array
+    of this `shape`. `parameters` names the parameters that are set at run time; if there are any,
+    gravity is one of them, and `gravity` in the space frame [m/s^2] is not used.
     """
 
     description: ArmDescription | BodyTree
@@ -195,12 +195,12 @@ def customised_equations(
         The arm, with its hand and payload as desired; revolute and prismatic joints. Or a tree of
         bodies: a torso with two arms.
     quantity : Quantity
-        What is to be computed.
+        The quantity to compute.
     gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2]; not read if parameters come at run time.
+        Gravity in the space frame [m/s^2]; not used if parameters are set at run time.
     parameters : Parameters
-        BAKED writes numbers. RUN_TIME leaves the ten parameters of each link, its rotor and
-        gravity as arguments of a preparation, whose results the equations read.
+        BAKED writes numbers. RUN_TIME leaves the ten parameters of each link, its rotor inertia
+        and gravity as arguments of a function that is called once and prepares constants.
     terminal_wrench : bool
         Whether the surroundings exert a force and a moment on the last link, given as inputs
         f1..f3 and m1..m3 [N, N m] about the origin and in the axes of the last joint's frame
@@ -213,14 +213,13 @@ def customised_equations(
     columns : sequence of int, optional
         Which of the 10 n columns a regressor has, in this order; all if not given.
     slopes : bool
-        Whether to return, in place of the quantity, its derivatives by all input values, which
-        are one more axis: those of q first.
+        Whether to return the derivatives of the quantity by all input values instead, along one
+        more axis, those by q first.
 
     Returns
     -------
     Equations
-        Inputs, steps and outputs, with the `counts` of additions and multiplications;
-        `c_header` turns them into code.
+        `c_header` writes them as C code, `program` has their statements.
 
     Raises
     ------
@@ -265,7 +264,7 @@ def customised_equations(
 
 
 def parameter_names(n: int) -> tuple[str, ...]:
-    """Return what a preparation reads, in order: 11 parameters of each link, then gravity."""
+    """Return the names of run-time parameters: 11 of each link in order, then gravity."""
     links = [
         name
         for link in range(1, n + 1)
@@ -275,7 +274,7 @@ def parameter_names(n: int) -> tuple[str, ...]:
 
 
 def parameter_values(description: ArmDescription) -> tuple[float, ...]:
-    """Return an arm's numbers in that order, with gravity as it is by default."""
+    """Return an arm's run-time parameters in this order, with the default gravity."""
     links = [
         float(value)
         for link, joint in zip(description.links, description.joints)
@@ -293,7 +292,7 @@ def outputs_of(
     classical: bool = False,
     columns: Sequence[int] | None = None,
 ) -> list[Output]:
-    """Return a quantity of a chain as expressions of a graph, which others may share."""
+    """Return a quantity of a chain as expressions; several quantities may share the graph."""
     n, (arrays, array, _) = chain.n, form(quantity, chain.n)
     q = _variables(graph, 'q', n)
     if quantity is Quantity.FLANGE_POSE:
@@ -310,7 +309,7 @@ def outputs_of(
     zeros = (graph.zero,) * n
     still = (graph.zero,) * 3
     pushed = (still, still)
-    if terminal_wrench:  # what the last link exerts in turn
+    if terminal_wrench:  # the last link exerts the opposite on its surroundings
         force, moment = (lifted(graph, _variables(graph, array, 3)) for array in ('f', 'm'))
         pushed = scale(-1.0, force), scale(-1.0, moment)
     inputs = Inputs(
@@ -387,8 +386,8 @@ def _solved(
     """
     Return x with M x = right, by M = L D L^T without square roots.
 
-    Golub and Van Loan 2013, section 4.1.2: n divisions. Of M the elements (i, j), i <= j, are
-    read. A joint whose pivot is zero at every position is named.
+    Golub and Van Loan 2013, section 4.1.2, with n divisions. `elements` are those (i, j) of M with
+    i <= j; `names` are the joints', for the InertiaError of a pivot that is always zero.
     """
     n = len(right)
     L: dict[tuple[int, int], Expression] = {}

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Arithmetic expressions as a graph that writes nothing down twice, and their derivatives.
+Arithmetic expressions as a graph without common subexpressions, and their derivatives.
 
-Every expression is a sign and a node; equal nodes are one object (hash consing), so common
-subexpressions never arise, and a sign never costs an operation because sums absorb it. Constants
-are folded when an expression is made. What depends on parameters alone counts as constant, too:
-it is computed once, when the parameters are set.
+Every expression is a sign and a node. Equal nodes are one object (hash consing), so that there are
+no common subexpressions; signs cost no operation, because sums absorb them. Constants are folded
+when an expression is made. A value that depends on parameters alone counts as constant too: it is
+computed once, when the parameters are set.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A node with a sign; use +, - and * on it. Equality is identity of value."""
+    """A node with a sign; +, - and * make new expressions. Equal expressions share one node."""
 
     graph: Graph
     sign: int
@@ -81,7 +81,7 @@ class Graph:
     Parameters
     ----------
     parameters_vary : bool
-        Whether parameters are variables like the others, so that there is a gradient by them.
+        Whether parameters count as variables, so that gradients by them exist.
 
     """
 
@@ -106,13 +106,13 @@ class Graph:
         return Expression(self, 1, self._node(VARIABLE, name=name))
 
     def parameter(self, name: str) -> Expression:
-        """Return an input that is set once; what depends on parameters alone counts as one."""
+        """Return an input that is set once; values of parameters alone count as constant."""
         if self._parameters_vary:
             return self.variable(name)
         return Expression(self, 1, self._node(PARAMETER, name=name, constant=True))
 
     def name(self, name: str, value: Expression) -> None:
-        """Give a value its textbook name, unless it has one or another value has that name."""
+        """Give a value its textbook name, unless it has a name or the name is taken."""
         number = value.node.number
         if value.node.operands and number not in self._names and name not in self._taken:
             self._names[number] = (name, value.sign)
@@ -124,7 +124,7 @@ class Graph:
             self.name(name + axis, component)
 
     def name_of(self, node: Node) -> tuple[str, int] | None:
-        """Return a node's name, and the sign of the node in what the name stands for."""
+        """Return a node's name, and the sign of the node in the value of that name."""
         return self._names.get(node.number)
 
     def sin_cos(self, angle: Expression) -> tuple[Expression, Expression]:
@@ -246,15 +246,15 @@ def gradient(
     Return the derivatives of a value by some of its inputs, as expressions of the same graph.
 
     Reverse accumulation (Griewank and Walther 2008, "Evaluating Derivatives", section 3.2): each
-    node hands its adjoint on to its operands, outputs first. What several derivatives share is
-    held once, because equal expressions are one node.
+    node passes its adjoint on to its operands, from the value to the inputs. The derivatives share
+    subexpressions, because equal expressions are one node.
 
     Parameters
     ----------
     graph : Graph
         The graph of all expressions.
     value : Expression
-        What to differentiate.
+        The expression to differentiate.
     variables : sequence of Expression
         Inputs, as `Graph.variable` returns them.
 
@@ -288,7 +288,7 @@ def gradient(
 
 
 def reachable(outputs: Iterable[Expression], *, into_constants: bool = True) -> list[Node]:
-    """Return the nodes that outputs need, in an order in which they can be computed."""
+    """Return the nodes on which outputs depend, operands before the nodes that use them."""
     found: dict[int, Node] = {}
     pending = [output.node for output in outputs]
     while pending:

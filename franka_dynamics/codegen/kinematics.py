@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The path from the space frame to the flange, or to a tree's tool: poses and Jacobians."""
+"""Pose and Jacobian of the flange, or of a tree's tool, in the space frame."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def jacobian(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
 ) -> list[list[Expression]]:
     """
-    Return (v, omega) of the flange by each joint's velocity, by rows.
+    Return the Jacobian of the flange by rows: (v, omega) by each joint's velocity.
 
-    At the flange's origin, in the axes of the space frame.
+    v is that of the flange's origin; both are in the axes of the space frame.
     """
     frames = _frames(graph, chain, q)
     tip = _tip(graph, chain, frames)[1]
@@ -58,7 +58,7 @@ def jacobian(
 
 
 def _path(chain: GeneratorChain) -> list[int]:
-    """Return the joints that move the tip, from the base on."""
+    """Return the joints that move the tip, in order from the base."""
     path, j = [], chain.tip_body
     while j != BASE:
         path.append(j)

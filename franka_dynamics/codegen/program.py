@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A graph's outputs as a list of statements: nothing unused, parameters apart, signs absorbed.
+The outputs of a graph as a list of statements, those of parameters alone in a preparation.
 
-The statements' right-hand sides are valid in Python and in C alike: +, -, *, parentheses, names
-and literals. A value may be held with the opposite sign, and is then called m_ and its name:
-sums and products downstream absorb the sign, so that hardly a negation is left.
+The statements' right-hand sides are valid in Python and in C: +, -, *, parentheses, names and
+literals. A variable may hold the negative of a value; its name is then m_ and the value's name.
+The sums and products that use it absorb the sign, so that few negations remain.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Program:
     """
     A straight-line computation.
 
-    `inputs` maps each input array to the elements that are read, from 1; the result has `shape`.
+    `inputs` maps each input array to the elements that are read, counted from 1; the result has
+    `shape`.
     `parameters` are the names that `preparation` reads, `prepared` the names that it sets and
     `statements` read.
     """
@@ -75,7 +76,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Output:
-    """A value to compute and the places of an array where it goes."""
+    """A value, and the places of an output array that it fills."""
 
     array: str
     places: tuple[tuple[int, ...], ...]
@@ -91,10 +92,10 @@ def write_program(
     shape: Sequence[int] = (),
 ) -> Program:
     """
-    Return the statements that compute the outputs, in an order that reads from base to tip.
+    Return the statements that compute the outputs, in order from base to tip.
 
-    `arrays` are the input arrays in the order of the arguments, read or not; `shape` is the
-    output array's.
+    `arrays` are the input arrays in the order of the arguments, also those that no statement
+    reads; `shape` is the output array's.
     """
     return _Writer(graph, outputs).program(name, tuple(arrays), tuple(parameters), tuple(shape))
 
@@ -105,8 +106,8 @@ class _Writer:
         self.nodes = reachable(output.value for output in outputs)
         self.uses = Counter(operand.number for node in self.nodes for operand in node.operands)
         self.uses.update(output.value.node.number for output in outputs)
-        self.held: dict[int, tuple[str, int]] = {}  # name and sign of what has a statement
-        self.crossed = 0  # prepared values named so far
+        self.held: dict[int, tuple[str, int]] = {}  # name and sign of the variable of a node
+        self.crossed = 0  # number of prepared values so far
         self.preferred = {output.value.node.number: output.value.sign for output in outputs}
 
     def program(
@@ -143,7 +144,7 @@ class _Writer:
         )
 
     def _crossing(self) -> set[int]:
-        """Return the nodes made of parameters that what is not made of them alone reads."""
+        """Return the constant nodes, numbers aside, that statements or outputs read."""
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         reads += [output.value.node for output in self.outputs]
         return {node.number for node in reads if node.constant and node.kind != CONSTANT}
@@ -169,7 +170,7 @@ class _Writer:
         name, meant = self.graph.name_of(node) or (f't{node.number}', 0)
         text, sign = self._expand(node, self.preferred.get(node.number, meant))
         if crossing:
-            # A parameter that is read is named by its place; its sign is settled here, for free.
+            # A prepared value is named by its index; its sign is corrected in the preparation.
             if sign < 0:
                 text, sign = f'-({text})', 1
             target = f'p_{self.crossed}'
@@ -180,7 +181,7 @@ class _Writer:
         return Statement(target, text)
 
     def _render(self, node: Node) -> tuple[str, int]:
-        """Return the text of a value in an expression, and the sign with which it is the node."""
+        """Return the text of a node in an expression, and the node's sign in that text."""
         if node.number in self.held:
             return self.held[node.number]
         if node.kind == CONSTANT:
@@ -188,7 +189,7 @@ class _Writer:
         return self._expand(node)
 
     def _expand(self, node: Node, preferred: int = 0) -> tuple[str, int]:
-        """Return a value's operation written out, with the preferred sign where that is free."""
+        """Return a node's operation as text, and its sign: the preferred one if that is free."""
         if node.kind == PARAMETER:
             return node.name, 1
         if node.kind == RECIPROCAL:
@@ -222,7 +223,7 @@ class _Writer:
         raise AssertionError('a sum has terms of one sign at least')
 
     def _terms(self, node: Node, sign: int) -> list[tuple[int, Node]]:
-        """Return the terms of a sum, sums within it that nothing else reads opened."""
+        """Return the signed terms of a sum; inner sums without a variable are expanded."""
         terms = []
         first, second = node.operands
         for operand, own in ((first, sign), (second, sign if node.kind == ADD else -sign)):
@@ -251,6 +252,6 @@ def _negated(text: str, kind: str) -> str:
 
 
 def _angle_name(text: str) -> str:
-    """Return what the sine of q2, q2 + q3 or q7 + 0.36 is called after: q2, q2_q3, q7_offset."""
+    """Return the name of an angle: q2, q2_q3 or q7_offset for q2, q2 + q3 or q7 + 0.36."""
     parts = [part if part[0].isalpha() else 'offset' for part in re.split(r' [+-] ', text)]
     return '_'.join(parts)

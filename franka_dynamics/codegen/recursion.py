@@ -1,14 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The outward half of the customised recursion: how every link moves.
+The customised Newton-Euler recursion: motions of the links outwards, wrenches inwards.
 
-U = [domega] + [omega][omega] turns a point of a link into its acceleration, a(r) = a + U r
-(Khalil & Kleinfinger 1987), and it is not computed afresh for each link. Its third column is a
-column of the previous link's U, rotated: column z is how the joint axis accelerates, which the
-joint's own motion does not change. From that column and the products omega_i omega_j follow the
-other off-diagonal elements, and with xx + yy = -Uzz two squares give the diagonal. Against the
-recursion of omega and domega that saves three multiplications and two additions a joint.
+With U = [domega] + [omega][omega] the point r of a link accelerates by a(r) = a + U r (Khalil &
+Kleinfinger 1987). Only a part of U is computed anew for each link. Its third column, the
+acceleration of the joint axis, does not depend on the joint's own motion, so it is a column of the
+previous link's U, rotated. From this column and the products omega_i omega_j follow the other
+off-diagonal elements, and with xx + yy = -Uzz two squares give the diagonal. Compared with the
+recursion of omega and domega this saves three multiplications and two additions per joint.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ from ..dynamics.body_tree import BASE
 @dataclass(frozen=True)
 class Inputs:
     """
-    What the torque is a function of; zeros are allowed anywhere, and fold away.
+    Positions, velocities and accelerations of the joints, and the wrench at the tip.
 
-    `force` and `moment` are what the link that carries the tip exerts on its surroundings, about
-    the origin and in the axes of its frame. `weightless` leaves gravity out.
+    Any of them may be zero, and is then folded. `force` and `moment` are what the link that
+    carries the tip exerts on its surroundings, about the origin and in the axes of its frame.
+    `weightless` leaves gravity out.
     """
 
     q: tuple[Expression, ...]
@@ -56,22 +57,22 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Spread:
-    """The matrix U of a link, by rows, with combinations of its elements that come for less."""
+    """The matrix U of a link by rows, and combinations of its elements that are known already."""
 
     rows: Matrix
-    yy_xx: Expression | None = None  # Uyy - Uxx, where it is at hand
+    yy_xx: Expression | None = None  # Uyy - Uxx
     squares: tuple[Expression, Expression] | None = None  # omega_x^2, omega_z^2
 
 
 @dataclass(frozen=True)
 class BodyMotion:
-    """How a link moves, in its own frame."""
+    """The motion of a link, in the axes of its frame."""
 
     omega: Vector
     spin: Vector  # domega
     spread: Spread
     acceleration: Vector  # of the origin
-    at_joint: Vector  # the same vector in the previous frame, for a revolute joint
+    at_joint: Vector  # of the origin as well, in the axes of the previous frame
 
 
 def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[BodyMotion]:
@@ -124,7 +125,7 @@ def _turn_about(
     at_joint: Vector,
     linear: Vector,
 ) -> BodyMotion:
-    """Go through a revolute joint whose axis is parallel or perpendicular to the last."""
+    """Return the motion after a revolute joint at a twist alpha of quarter turns."""
     x, y, _ = rotate_back(turned, source[0])
     xz_axis, yz_axis, zz_axis = rotate_back(turned, source[1])
     z, spin_z = rates
@@ -147,7 +148,7 @@ def _turn_skew(
     linear: Vector,
     rates: tuple[Expression, Expression],
 ) -> BodyMotion:
-    """Go through a revolute joint at any twist: omega and domega, then U from them."""
+    """Return the motion after a revolute joint at any twist alpha: U from omega and domega."""
     rate, push = rates
     x, y, z = rotate_back(turned, untwist(joint, last.omega))
     spin = rotate_back(turned, untwist(joint, last.spin))
@@ -163,7 +164,7 @@ def _slide(
     turned: Turn,
     rates: tuple[Expression, Expression],
 ) -> BodyMotion:
-    """Go through a prismatic joint: the link turns as the one before it."""
+    """Return the motion after a prismatic joint, which does not change omega."""
 
     def into(vector: Vector) -> Vector:
         return rotate_back(turned, untwist(joint, vector))
@@ -205,7 +206,7 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
     """Return the torque (or force) of every joint."""
     inward = _Inward(graph, chain, inputs)
     none: Vector = (graph.zero, graph.zero, graph.zero)
-    # What hangs on each link, the terminal wrench on the one that carries the tip.
+    # The wrench of the bodies beyond each link; for the link with the tip the terminal wrench.
     beyond: list[Wrench] = [(none, none)] * chain.n
     beyond[chain.tip_body] = inputs.force, inputs.moment
     torques = [graph.zero] * chain.n
@@ -224,8 +225,8 @@ class _Inward:
         self.graph, self.inputs = graph, inputs
         self.motions = outward(graph, chain, inputs)
         self.joints, self.parents = chain.joints, chain.parents
-        # At a tip, whose motion nothing else needs, it is shorter to turn the link's moments than
-        # its motion: the wrench on the link is written in the axes before the joint's turn.
+        # No other link needs the motion of a last link. There it takes fewer operations to rotate
+        # the link's moments than its motion: the wrench is computed before the joint's rotation.
         self.unturned = {
             j
             for j, joint in enumerate(chain.joints)
@@ -239,7 +240,7 @@ class _Inward:
         return joint_turn(self.graph, self.joints[j], self.inputs.q[j])
 
     def gather(self, j: int, beyond: Wrench) -> Wrench:
-        """Add what link j itself takes to what is handed down to it."""
+        """Return the wrench on link j and the bodies beyond it, about the origin of its frame."""
         motion, moments = self.motions[j], self.joints[j].moments
         if j in self.unturned:
             own = self._before_turn(j)
@@ -252,12 +253,12 @@ class _Inward:
         return force, moment
 
     def load(self, j: int, wrench: Wrench) -> Expression:
-        """Return what joint j's actuator gives."""
+        """Return the torque (or force) of joint j."""
         force, moment = wrench
         joint, push = self.joints[j], self.inputs.ddq[j]
         if not joint.revolute:
             return force[2] + joint.rotor_inertia * push
-        # Joint 1's rotor is in its link's couple already, where it adds to a constant.
+        # Joint 1's rotor inertia is part of its link's couple, where it adds to a constant.
         return moment[2] + joint.rotor_inertia * push if j else moment[2]
 
     def propagate(self, j: int, wrench: Wrench) -> Wrench:
@@ -277,7 +278,7 @@ class _Inward:
         return force, add(self._couple(j, spread, moments), lever)
 
     def _couple(self, j: int, spread: Spread, moments: Moments) -> Vector:
-        """Return the axial vector of U S, with the first joint's rotor beside it."""
+        """Return the axial vector of U S, for joint 1 with the torque of its rotor."""
         (uxx, uxy, uxz), (uyx, uyy, uyz), (uzx, uzy, uzz) = spread.rows
         xx, xy, xz, yy, yz, zz = (self.graph.lift(entry) for entry in moments.second)
         zz_yy, xx_zz = uzz - uyy, uxx - uzz
@@ -293,9 +294,9 @@ class _Inward:
 
     def _before_turn(self, j: int) -> Wrench:
         """
-        Return the wrench on a revolute joint's link in the axes before the joint's turn.
+        Return the wrench on a revolute joint's link in the axes before the joint's rotation.
 
-        There U is the previous link's, twisted, and what the joint's own motion adds:
+        There U is the previous link's in rotated axes, and the joint's own motion adds to it
         -dq (dq + 2 omega_z) on xx and yy, -/+ ddq on xy and yx, 2 dq omega on zx and zy.
         """
         joint, last = self.joints[j], self.motions[self.parents[j]]
@@ -306,7 +307,7 @@ class _Inward:
         twice = 2.0 * rate
         straight = joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
         if joint.cos_alpha == 0.0 and straight and last.spread.squares is not None:
-            # The two squares that stay are the previous link's; only the one about z is new.
+            # Two squares are the previous link's; only the one about z is new.
             fast = (z + rate) * (z + rate)
             new_xx, new_yy = -(last.spread.squares[1] + fast), -(last.spread.squares[0] + fast)
         else:

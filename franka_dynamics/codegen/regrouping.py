@@ -1,14 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Base parameters in the form that costs least: what no motion shows is moved towards the base.
+Base parameters: link parameters regrouped towards the base, so that most of them become zero.
 
-What lies on a revolute joint's axis belongs to either of its links: a mass m, a first moment hz
-and a second moment Szz of link j along z_j move the same whether they are fixed to link j or to
-link j - 1. Taking them off link j is the regrouping of Gautier and Khalil 1990, eq. (20), where
-YY, mZ and m are eliminated; written in second moments it is the motion of points, and YY_j is
-Szz_j. The whole tensor of a prismatic joint's link may move (eq. 21, as corrected: S_{j-1} + R S_j
-R').
+Mass on the axis of revolute joint j moves in the same way whether it is part of link j or of link
+j - 1. Therefore the mass m, the first moment hz and the second moment Szz of link j are moved to
+link j - 1: the regrouping of Gautier and Khalil 1990, eq. (20), which eliminates YY, mZ and m; in
+second moments YY_j is Szz_j. Of a prismatic joint's link the whole second moment is moved (eq. 21,
+as corrected: S_{j-1} + R S_j R').
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ _IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> GeneratorChain:
     """
-    Return the same arm with revolute joints' origins at the common normals before their axes.
+    Return the same arm with revolute joints' origins at the common normals with the axes before.
 
-    A Franka's frame 3 then stands in the shoulder, where no force need be known. The frame that
-    carries the tip stays in its place unless it is movable.
+    The origin of a Franka's frame 3 is then in the shoulder, where no force has to be computed.
+    The origin of the frame that carries the tip is moved only if `movable_tip`.
     """
     joints: list[GeneratorJoint] = []
     shifts = [0.0] * chain.n  # of each origin along its own axis [m]
@@ -52,7 +51,7 @@ def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> Gene
 
 
 def regroup(chain: GeneratorChain) -> GeneratorChain:
-    """Return the chain with its base parameters: its links hold what a torque can show."""
+    """Return the chain with its base parameters; the other parameters of its links are zero."""
     chain = _with_merged_rotor(chain)
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):
@@ -89,9 +88,9 @@ def _rotation(joint: GeneratorJoint) -> list[list[float]]:
 
 def _with_merged_rotor(chain: GeneratorChain) -> GeneratorChain:
     """
-    Put joint 2's rotor into ZZ2 where axis 1 is perpendicular: no torque tells them apart.
+    Add joint 2's rotor inertia to ZZ2 if axis 1 is perpendicular: torques depend on the sum.
 
-    ZZ alone is, in second moments, a half on xx and yy and minus a half on zz.
+    In second moments, an addition to ZZ alone is half of it on xx and yy and minus half on zz.
     """
     if chain.n < 2 or chain.parents[1] != 0:
         return chain

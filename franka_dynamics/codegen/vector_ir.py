@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Equations over many states as LLVM's assembly: a state in each lane of a vector.
+LLVM assembly that evaluates equations for many states, one state in each lane of a vector.
 
-The text is in single-assignment form with explicit vectors and calls nothing, so that LLVM has
-only to choose registers and instructions: no optimisation passes are needed.
+The text is in single-assignment form with explicit vectors and without calls, so that LLVM only
+has to choose registers and instructions: no optimisation passes are needed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .expression import (
 )
 
 _OPERATIONS = {ADD: 'fadd', SUBTRACT: 'fsub', MULTIPLY: 'fmul'}
-# Sines and cosines up to a quarter turn: pi/2 in parts, the first ones short enough that their
-# products with a number of turns are exact (Cody and Waite 1980), a number to whose last place
-# quarters are rounded, and polynomials (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992).
+# Constants for sines and cosines: pi/2 as a sum, whose first terms are so short that products with
+# a number of quarter turns are exact (Cody and Waite 1980); the number whose addition rounds to
+# whole quarter turns; polynomials (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992).
 _DOUBLE = (
     (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
     6755399441055744.0,
@@ -64,22 +64,22 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     """
     Return a module whose function `run` computes a quantity of any number of states.
 
-    Its arguments are a pointer to each input array and to the output, then for each of them how
-    many bytes lie between two states, then the number of states, at least 1. A state's values lie
-    side by side; the output may lie upon no input. A state with a value that is not finite gives
+    Its arguments are a pointer to each input array and to the output, then for each of them the
+    bytes from one state to the next, then the number of states, at least 1. A state's values are
+    contiguous; the output must not overlap an input. A state with a value that is not finite gives
     NaN in its own result and in no other.
 
     Parameters
     ----------
     equations : Equations
-        What is computed, with numbers for parameters.
+        The equations, with numbers for parameters.
     lanes : int
         How many states a vector holds, a power of two.
     single : bool
         Whether arrays and arithmetic are float32 instead of float64.
 
     """
-    # Without this x86 takes 256 bits where there are 512; others do not read it.
+    # Without these attributes LLVM takes 256 bits on x86 with 512; other processors ignore them.
     bits = lanes * (32 if single else 64)
     return '\n'.join(
         [
@@ -111,7 +111,7 @@ class _Writer:
             'loop:',
             '  %start = phi i64 [ 0, %entry ], [ %next, %loop ]',
         ]
-        # Lanes past the last state take that state once more, so that no rest is left.
+        # Lanes beyond the last state compute that one again, so that no remainder is left.
         wanted = [self._let(f'add i64 %start, {lane}') for lane in range(self.lanes)]
         states = [self._let(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
         elements = {array: self._loaded(array, states) for array in self.equations.arrays}
@@ -187,16 +187,16 @@ class _Writer:
         rounded = self._operation('fadd', rounded, self._constant(large))
         quarters, y = self._operation('fsub', rounded, self._constant(large)), x
         for part in half_pi:
-            way = self._operation('fmul', quarters, self._constant(part))
-            y = self._operation('fsub', y, way)
+            product = self._operation('fmul', quarters, self._constant(part))
+            y = self._operation('fsub', y, product)
         square = self._operation('fmul', y, y)
         cubed = self._operation('fmul', square, y)
         sine = self._operation('fmul', cubed, self._polynomial(sines, square))
         sine = self._operation('fadd', y, sine)
         cosine = self._operation('fmul', square, self._polynomial(cosines, square))
         cosine = self._operation('fadd', self._constant(1.0), cosine)
-        # The quarter stands in the last bits: odd ones exchange the two, their second bit is the
-        # sign, of the cosine that of the quarter after.
+        # The last bits of `rounded` are the number of quarter turns. An odd number exchanges sine
+        # and cosine. Its second bit is the sign of the sine, that of the next number the cosine's.
         whole = f'<{self.lanes} x i{self.bits}>'
         quarter = self._let(f'bitcast {self.vector} {rounded} to {whole}')
         after = self._let(f'add {whole} {quarter}, {self._splat(f"i{self.bits} 1")}')
@@ -224,8 +224,8 @@ class _Writer:
         return value
 
     def _rows(self, array: str, states: Sequence[str]) -> list[str]:
-        ways = [self._let(f'mul i64 {state}, %{array}_step') for state in states]
-        return [self._let(f'getelementptr i8, ptr %{array}, i64 {way}') for way in ways]
+        offsets = [self._let(f'mul i64 {state}, %{array}_step') for state in states]
+        return [self._let(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
 
     def _loaded(self, array: str, states: Sequence[str]) -> list[str]:
         """Return the values of an input array, each a vector over the states."""
@@ -241,7 +241,7 @@ class _Writer:
         return found
 
     def _store(self, unknown: str, states: Sequence[str]) -> None:
-        """Write each state's results, its axes taken as one."""
+        """Write each state's results as one row."""
         shape = self.equations.shape
         values = [''] * math.prod(shape)
         for output in self.equations.outputs:
@@ -253,7 +253,7 @@ class _Writer:
                 for index, size in zip(place, shape):
                     flat = flat * size + index
                 values[flat] = value
-        # As many values of a state at a time as a vector holds, or fewer, a power of two.
+        # Values are written in square tiles: `tile` values, a power of two, of as many states.
         rows = self._rows('out', states)
         tile = 1 << (min(len(values), self.lanes).bit_length() - 1)
         piece = f'<{tile} x {self.number}>'
@@ -269,13 +269,13 @@ class _Writer:
         return self._let(f'getelementptr {self.number}, ptr {row}, i64 {column}')
 
     def _shuffled(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
-        """Return the elements at these places of two vectors in a row, of `size` (all lanes)."""
+        """Return elements of two vectors, counted through the first and then the second."""
         held = f'<{size or self.lanes} x {self.number}>'
         mask = ', '.join(f'i32 {place}' for place in places)
         return self._let(f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>')
 
     def _transposed(self, rows: list[str]) -> list[str]:
-        """Return columns of a square of vectors: blocks beside the diagonal change places."""
+        """Return the columns of a square of vectors, by exchanging its off-diagonal blocks."""
         size, step, held = len(rows), 1, list(rows)
         while step < size:
             low = [j - step + size if j & step else j for j in range(size)]
@@ -290,6 +290,6 @@ class _Writer:
 
 
 def _tiles(columns: int, tile: int) -> list[int]:
-    """Return where tiles begin; the last one ends with the columns, upon the one before."""
+    """Return the first column of each tile; the last tile may overlap the one before."""
     first = list(range(0, columns - tile + 1, tile))
     return first if columns % tile == 0 else [*first, columns - tile]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors of expressions, and the two rotations that a modified DH row is made of."""
+"""Vectors of expressions, and the rotations of a modified DH row."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 
 def turn(graph: Graph, angle: Expression, offset: float) -> Turn:
-    """Return cosine and sine of angle + offset; a quarter turn's offset costs nothing."""
+    """Return cosine and sine of angle + offset; an offset of quarter turns costs no operation."""
     quarters = quarter_turns(offset)
     if quarters is None:
         angle, quarters = angle + offset, 0
@@ -80,7 +80,7 @@ def untwist(joint: GeneratorJoint, vector: Vector) -> Vector:
 
 
 def arm_to(graph: Graph, joint: GeneratorJoint, position: Expression) -> Vector:
-    """Return a joint's origin in the frame before it."""
+    """Return the origin of a joint's frame in its antecedent's frame."""
     arm = lifted(graph, joint.origin)
     return arm if joint.revolute else add(arm, scale(position, lifted(graph, joint.axis)))
 
