@@ -53,7 +53,7 @@ class Controller(Node):
         self._command.publish(Float64MultiArray(data=torque.tolist()))
 
     def stop(self):
-        """Fade the torque out within 0.1 s, because receivers hold the last one for ever."""
+        """Fade the torque out within 0.1 s, because not every receiver would end it."""
         last = self._torque
         for share in np.linspace(1.0, 0.0, 101):
             self.command(share * last)

@@ -23,7 +23,6 @@ import pinocchio as pin
 from franka_dynamics.arm import load, MaxwellSlipFriction
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.interval_motion import IntervalMotion
 from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
@@ -118,16 +117,20 @@ class Follower:
 
     def __init__(self, controller: FeedforwardController) -> None:
         self._controller = controller
-        self._motion = IntervalMotion(ARM.n, PERIOD_S)
+        self._last, self._position = 0.0, np.array(ARM.home)
         self._velocity = np.zeros(ARM.n)
 
-    def update(self, stamp: float, q: np.ndarray, dq: np.ndarray, effort: np.ndarray) -> None:
+    def update(self, stamp: float, q: np.ndarray) -> None:
         """Take a state after the controller took it."""
-        interval = self._motion.add(stamp, q, dq, effort)
-        if interval is None or self._controller.mode is not Mode.RUNNING:
+        elapsed, before = stamp - self._last, self._position
+        if elapsed < PERIOD_S - 0.5 * STEP_S:
             return
-        share = interval.seconds / (SMOOTHING_S + interval.seconds)
-        self._velocity = self._velocity + share * (interval.dq - self._velocity)
+        self._last, self._position = stamp, q
+        if self._controller.mode is not Mode.RUNNING:
+            return
+        # Of positions: the measured velocity is the motors' and noisier.
+        share = elapsed / (SMOOTHING_S + elapsed)
+        self._velocity = self._velocity + share * ((q - before) / elapsed - self._velocity)
         at = np.clip(q, LOWER, UPPER)
         velocity = np.clip(self._velocity, -FASTEST, FASTEST)
         follow_request(
@@ -170,7 +173,7 @@ def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
         time, state = reading.time, (reading.time, reading.position, reading.velocity)
         cycle = controller.cycle(*state, time, effort=reading.effort)
         command = command if cycle.command is None else cycle.command
-        follower.update(*state, reading.effort)
+        follower.update(time, reading.position)
         pose = model.frames(simulation.position)[-1]
         flange, velocity = pose[:3, 3], np.array(simulation.data.qvel)
         twist = model.jacobian(simulation.position) @ velocity

@@ -23,7 +23,6 @@ from ..typing import Array
 
 # Bandwidth of the observer [rad/s]; it reaches 92 % of a step after 22 ms.
 BANDWIDTH, DAMPING = 120.0, 0.71
-EFFORT_FRICTION = ('auto', 'included', 'excluded')
 
 
 def friction_in_effort(
@@ -32,8 +31,8 @@ def friction_in_effort(
     """
     Return the friction model that measured efforts contain, or None if they contain none.
 
-    `choice` is one of EFFORT_FRICTION. On a real arm the joint torque sensors measure the friction
-    of the arm file, in plain simulators they do not; `auto` decides by the target.
+    `choice` is included, excluded or auto. On a real arm the joint torque sensors measure the
+    friction of the arm file, in plain simulators they do not; `auto` decides by the target.
 
     Raises
     ------

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from enum import Enum
 
 RESTART_WINDOW_S = 60.0
@@ -14,10 +13,9 @@ RESTART_WINDOW_S = 60.0
 class ClearedBy(int, Enum):
     """Ways to clear a fault, in rising order: each also clears the faults of those before it."""
 
-    SETTINGS = 1  # a change of the settings it is about, or an acknowledgement
-    ACKNOWLEDGEMENT = 2
-    ACTIVATION = 3
-    CONFIGURATION = 4
+    ACKNOWLEDGEMENT = 1
+    ACTIVATION = 2
+    CONFIGURATION = 3
 
 
 class FaultLatch:
@@ -35,13 +33,12 @@ class FaultLatch:
     def __init__(self, max_restarts: int) -> None:
         self._max_restarts = max_restarts
         self._stops: deque[float] = deque()
-        self._touched_by: frozenset[str] = frozenset()
-        self._until = ClearedBy.SETTINGS
+        self._until = ClearedBy.ACKNOWLEDGEMENT
         self.reason = ''
         self.latched = 0  # how often a fault was latched
         self.restarts = 0  # how often the controller started again without being asked
 
-    def latch(self, reason: str, until: ClearedBy, touched_by: Iterable[str] = ()) -> None:
+    def latch(self, reason: str, until: ClearedBy) -> None:
         """
         Latch a fault, unless a graver one is present or the same is.
 
@@ -51,13 +48,11 @@ class FaultLatch:
             One sentence for people.
         until : ClearedBy
             What clears it.
-        touched_by : iterable of str
-            With ClearedBy.SETTINGS, the names of the Settings whose change clears it.
 
         """
         if self.reason and until <= self._until:
             return
-        self.reason, self._until, self._touched_by = reason, until, frozenset(touched_by)
+        self.reason, self._until = reason, until
         self.latched += 1
 
     def note_stop(self, reason: str, now: float) -> None:
@@ -75,18 +70,11 @@ class FaultLatch:
     @property
     def cleared_by(self) -> str:
         """What clears the fault that is present, as an instruction."""
-        if self._until is ClearedBy.SETTINGS:
-            return f'change {", ".join(sorted(self._touched_by))}, or clear the fault'
         return {
             ClearedBy.ACKNOWLEDGEMENT: 'clear the fault once its cause is gone',
             ClearedBy.ACTIVATION: 'deactivate and activate the node',
             ClearedBy.CONFIGURATION: 'clean the node up and configure it again',
         }[self._until]
-
-    def settings_changed(self, changed: Iterable[str]) -> None:
-        """Clear a fault that one of these settings is about."""
-        if self._until is ClearedBy.SETTINGS and not self._touched_by.isdisjoint(changed):
-            self.reason = ''
 
     def acknowledge(self) -> tuple[bool, str]:
         """Clear what a person may clear; return whether there is no fault now, and a sentence."""
@@ -106,6 +94,5 @@ class FaultLatch:
             self._clear()
 
     def _clear(self) -> None:
-        self.reason = ''
-        self._until = ClearedBy.SETTINGS
+        self.reason, self._until = '', ClearedBy.ACKNOWLEDGEMENT
         self._stops.clear()

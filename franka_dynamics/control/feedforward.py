@@ -164,15 +164,16 @@ class FeedforwardController:
 
     # Settings ----------------------------------------------------------------------------------
 
-    def require_usable(self, settings: Settings) -> None:
+    def prepare(self, settings: Settings) -> ControlLaw:
         """
-        Refuse other live parameters that could not be used now.
+        Return what follows from other live parameters; nothing is changed, and it takes a while.
 
         Raises
         ------
         SettingsError
-            If they cannot be used on this arm, or would change the target of an enabled one, or
-            of one that is braked or whose torque is being taken back.
+            If they cannot be used on this arm, if the gains would swing, or if they would change
+            the target of an enabled arm, or of one that is braked or whose torque is being taken
+            back.
 
         """
         in_use = self.enabled or self.mode is not Mode.SILENT
@@ -182,19 +183,6 @@ class FeedforwardController:
                 'node is active: who carries the arm is decided before the first torque. '
                 'Deactivate it, set target, and activate it again.'
             )
-        settings.validate(self.description)
-
-    def prepare(self, settings: Settings) -> ControlLaw:
-        """
-        Return what follows from other live parameters; nothing is changed, and it takes a while.
-
-        Raises
-        ------
-        SettingsError
-            As require_usable, or if the gains would swing.
-
-        """
-        self.require_usable(settings)
         law = ControlLaw(self.description, settings)
         swings = self._unstable_gains(law)
         if swings:
@@ -211,7 +199,6 @@ class FeedforwardController:
         self._note_change()
         before, self._law = self._law, law
         self.guard.use(law.terms)
-        self.faults.settings_changed(law.settings.changed_from(before.settings))
         if law.has_gains and not before.has_gains:
             # Where the arm was held before its gains were taken away is nobody's desire any more.
             self.reference.hold(None)
@@ -490,20 +477,14 @@ class FeedforwardController:
             self.stop_reason += f'; not braked to rest: {reason}'
             self._begin_stop_sequence()
 
-    def latch_fault(
-        self,
-        reason: str,
-        until: ClearedBy,
-        *,
-        touched_by: frozenset[str] = frozenset(),
-    ) -> None:
+    def latch_fault(self, reason: str, until: ClearedBy) -> None:
         """
         Latch a fault: brake, and command nothing more until it is cleared as `until` says.
 
         Where a person may clear it, the arm is held at rest meanwhile, as long as its states are
         trusted. Other faults (another sender, models that differ) end in silence.
         """
-        self.faults.latch(reason, until, touched_by)
+        self.faults.latch(reason, until)
         self.stop(reason, hold=until <= ClearedBy.ACKNOWLEDGEMENT)
 
     def clear_fault(self) -> tuple[bool, str]:

@@ -68,8 +68,8 @@ class GuardLimits:
     `joint_factors` multiply the bounds on unexplained torque, one for all joints or one each;
     `bag replay --learn` finds those of an arm. For `payload_time` [s] after a change of payload
     while torques are commanded, an arm at rest may carry the old load or the new one.
-    `effort_friction` says whether measured torques contain friction: one of
-    external_torque.EFFORT_FRICTION.
+    `effort_friction` says whether measured torques contain friction, as friction_in_effort takes
+    it.
     """
 
     joint_factors: tuple[float, ...] = (1.0,)

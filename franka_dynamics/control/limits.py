@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import CommandRefusedError
+from ..arm import ArmDescription
+from ..errors import CommandRefusedError, listed
 from ..typing import Array
 
 # FCI's limit; it holds for every arm, also one whose file has a larger rate or none.
@@ -20,21 +20,22 @@ MOST_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
 LONGEST_STEP_S = 1e-3
 
 
-def finite_command(command: ArrayLike, names: Sequence[str]) -> NDArray[np.float64]:
+def judged_command(command: ArrayLike, description: ArmDescription) -> NDArray[np.float64]:
     """
-    Return commanded torques as an array of shape (n,), one finite value per joint [N m].
+    Return commanded torques as an array of shape (n,) [N m].
 
     Raises
     ------
     CommandRefusedError
-        If there is another number of values, or one is not finite.
+        If there is another number of values, or one is not finite or beyond its joint's limit.
 
     """
-    torque = np.array(command, dtype=float)
-    if torque.shape != (len(names),) or not np.isfinite(torque).all():
+    torque, limit = np.array(command, dtype=float), description.limit('effort')
+    if torque.shape != limit.shape or not (np.isfinite(torque) & (np.abs(torque) <= limit)).all():
         raise CommandRefusedError(
-            f'a command of {torque.size} values {torque.tolist()} was refused: {len(names)} '
-            f'finite torques in the order {", ".join(names)} are needed'
+            f'a command of {torque.size} values [{listed(torque.tolist())}] was refused: '
+            f'{description.n} torques in the order {", ".join(description.joint_names)} are '
+            f'needed, each finite and at most {limit.tolist()} N m'
         )
     return torque
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .braking import Braking
-from .limits import all_finite, finite_command, TorqueLimiter
+from .limits import all_finite, judged_command, TorqueLimiter
 from .settings import Settings
 from .terms import TermModel
 from ..arm import ArmDescription
@@ -77,7 +77,7 @@ class TorqueReceiver:
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
         self.timeouts = 0  # how often a sender has fallen silent
         self.foreign = 0  # torques of a second sender, which were not followed
-        self._names = description.joint_names
+        self._description = description
         self._terms = TermModel(description, settings)
         self._holds = not settings.profile.receiver_adds_gravity
         self._limiter = TorqueLimiter(
@@ -105,10 +105,11 @@ class TorqueReceiver:
         Raises
         ------
         CommandRefusedError
-            If there is another number of values, or one is not finite.
+            If there is another number of values, or one is not finite or beyond its limit: no
+            sound sender sends that, so the last torque stays until the time-out.
 
         """
-        given = finite_command(torque, self._names)
+        given = judged_command(torque, self._description)
         last = self._number
         if last is not None and number is not None and not last < number <= last + _LOST_AT_MOST:
             self.foreign += 1

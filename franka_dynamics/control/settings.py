@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import Enum
 import functools
 
@@ -148,11 +148,6 @@ class Settings:
         """Return the target's profile."""
         return target_profile(self.target)
 
-    @property
-    def inclined(self) -> bool:
-        """Whether the base is mounted otherwise than FCI assumes it."""
-        return tuple(self.gravity_vector) != GRAVITY
-
     def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return kp and kd as arrays of shape (n,); a single number stands for every joint."""
         return _per_joint('kp', self.kp, n), _per_joint('kd', self.kd, n)
@@ -160,16 +155,6 @@ class Settings:
     def tracking_errors(self, n: int) -> NDArray[np.float64]:
         """Return max_tracking_error as an array of shape (n,)."""
         return _per_joint('max_tracking_error', self.max_tracking_error, n)
-
-    def changed_from(self, other: Settings) -> frozenset[str]:
-        """Return the names of the live parameters that differ from those of other settings."""
-        changed = {
-            f'{group}{entry.name}'
-            for group, ours, theirs in (('', self, other), ('terms.', self.terms, other.terms))
-            for entry in fields(ours)
-            if getattr(ours, entry.name) != getattr(theirs, entry.name)
-        }
-        return frozenset(changed - {'terms'})
 
     def payload_inertia(self) -> LinkInertia:
         """

@@ -28,7 +28,7 @@ _SENTENCES = {
     ReceiverState.HOLDING: 'holding the arm until a command comes',
     ReceiverState.STOPPED: 'stopped',
 }
-_KEYS = 'time-outs', 'refused: other publisher', 'refused: wrong size or not finite'
+_KEYS = 'time-outs', 'refused: other publisher', 'refused: wrong size, not finite, over a limit'
 _USUAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
 
 

@@ -50,11 +50,6 @@ class StatusPublisher:
         # No lifecycle publisher: a node that may not command may still say why.
         self._publisher = node.create_publisher(DiagnosticArray, topic, qos)
 
-    @property
-    def listened_to(self) -> bool:
-        """Whether anybody reads it."""
-        return bool(self._publisher.get_subscription_count() > 0)
-
     def status(
         self, subject: str, level: bytes, message: str, pairs: Mapping[str, Any]
     ) -> DiagnosticStatus:

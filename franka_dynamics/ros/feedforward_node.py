@@ -31,6 +31,7 @@ from .parameters import declare, LiveParameters, values
 from .qos import DESCRIPTION_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .two_threads import CycleCalls, NodePart
 from ..control.braking import LONGEST_BRAKING_S
+from ..control.control_law import ControlLaw
 from ..control.cycle_result import Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
@@ -289,13 +290,14 @@ class FeedforwardNode(LifecycleNode):
     def _require_usable(self, merged: dict[str, Any]) -> None:
         settings = settings_from(merged)
         if self._arm is not None:
-            self.controller.require_usable(settings)
+            self.controller.prepare(settings)
 
     def _apply_settings(self, live: dict[str, Any]) -> None:
         if self._arm is None:
             return
         self.arm.read_clock()
-        law = self.controller.prepare(settings_from(live))
+        # Judged when they were set: an error here would end a node that commands.
+        law = ControlLaw(self.controller.description, settings_from(live))
         with self._lock:
             # The interpreter was shared with this thread meanwhile.
             self.controller.supervisor.ignore_next_gap()

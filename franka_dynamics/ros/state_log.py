@@ -51,6 +51,7 @@ class ReferenceReports(StatusPublisher):
             'frame_id': event.mark,
             'reason': event.reason,
             'remaining [s]': event.remaining,
+            'to command again': self._controller.status().cleared_by,
         }
         text = f'reference {event.number} {event.state.value}'
         latest = self._controller.latest

@@ -87,10 +87,12 @@ def test_another_publisher_is_heard_after_the_silence_of_the_first(library):
     [
         ({}, 'heard'),
         ({0: EFFORT[0]}, 'heard'),
+        # As the receiver in Python (test/control/test_receiver.py).
         ({0: EFFORT[0] + 1e-9}, 'out_of_bounds'),
         ({6: -1e308}, 'out_of_bounds'),
         ({3: math.nan}, 'not_finite'),
         ({3: math.inf}, 'not_finite'),
+        ({6: -EFFORT[6] - 1e-9}, 'out_of_bounds'),
     ],
 )
 def test_a_torque_that_cannot_be_meant_is_refused(library, change, answer):

@@ -5,8 +5,7 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.control.limits import CommandOutput, finite_command, TorqueLimiter
-from franka_dynamics.errors import CommandRefusedError
+from franka_dynamics.control.limits import CommandOutput, TorqueLimiter
 
 EFFORT, RATE = np.array([87.0, 12.0]), np.array([1000.0, 1000.0])
 
@@ -38,13 +37,6 @@ def test_infinite_limits_still_keep_a_finite_torque_rate(elapsed):
     torque = unlimited.limit(np.array([500.0, -500.0]), np.zeros(2), elapsed).torque
     allowed = 1000.0 * min(elapsed, 1e-3)
     np.testing.assert_allclose(torque, [allowed, -allowed], rtol=0.0, atol=1e-12)
-
-
-@pytest.mark.parametrize('command', [[1.0], [1.0, 2.0, 3.0], [1.0, np.nan], [np.inf, 0.0], []])
-def test_a_command_is_one_finite_torque_per_joint(command):
-    np.testing.assert_array_equal(finite_command([1.0, -2.0], ('a', 'b')), [1.0, -2.0])
-    with pytest.raises(CommandRefusedError, match='2 finite torques in the order a, b'):
-        finite_command(command, ('a', 'b'))
 
 
 def test_a_second_change_within_the_ramp_makes_no_step_either():

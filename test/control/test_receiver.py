@@ -19,6 +19,9 @@ from .closed_loop import FER, KD, KP, Loop
 
 TIMEOUT_S = 0.05
 LARGEST_STEP = 1.0 + 1e-9  # [N m] in a cycle: 1000 N m/s
+LIMIT = FER.limit('effort')
+# By joint, what the receiver in C++ refuses as well (test_cpp_receiver.py).
+BEYOND = ({0: LIMIT[0] + 1e-9}, {6: -1e308}, {3: np.nan}, {3: np.inf}, {6: -LIMIT[6] - 1e-9})
 
 
 class Received(Loop):
@@ -133,18 +136,37 @@ def test_where_senders_have_no_numbers_each_is_followed_within_the_rate():
     receiver = TorqueReceiver(FER, Settings(target='fci'), TIMEOUT_S)
     steps = [np.zeros(7)]
     for k in range(200):
-        assert receiver.take(np.full(7, 30.0 if k % 2 else -30.0), None)
+        assert receiver.take(np.full(7, 10.0 if k % 2 else -10.0), None)
         steps.append(receiver.step(1e-3 * k, FER.home, np.zeros(7)))
     assert np.abs(np.diff(steps, axis=0)).max() <= LARGEST_STEP
 
 
-@pytest.mark.parametrize('torque', [[np.nan] * 7, [np.inf] * 7, [1.0] * 6, [], [1e308] * 8])
-def test_nonsense_is_refused_and_changes_nothing(torque):
+@pytest.mark.parametrize(
+    ('change', 'refused'), [({}, False), ({0: LIMIT[0]}, False), *((one, True) for one in BEYOND)]
+)
+def test_a_torque_that_cannot_be_meant_is_refused_and_changes_nothing(change, refused):
+    receiver, torque = TorqueReceiver(FER, Settings(target='fci'), TIMEOUT_S), np.zeros(7)
+    receiver.step(0.0, FER.home, np.zeros(7))
+    for joint, value in change.items():
+        torque[joint] = value
+    for given in (*([torque] if refused else []), torque[:-1], np.append(torque, 0.0), []):
+        with pytest.raises(CommandRefusedError, match='7 torques in the order fer_joint1'):
+            receiver.take(given, 1)
+    assert receiver.state is ReceiverState.WAITING
+    if not refused:
+        assert receiver.take(torque, 1)
+
+
+def test_a_sender_of_nothing_but_torques_over_the_limit_times_out():
     receiver = TorqueReceiver(FER, Settings(target='fci'), TIMEOUT_S)
     receiver.step(0.0, FER.home, np.zeros(7))
-    with pytest.raises(CommandRefusedError, match='finite torques in the order fer_joint1'):
-        receiver.take(torque, 1)
-    assert receiver.state is ReceiverState.WAITING
+    receiver.take(np.full(7, 2.0), 1)
+    for k in range(100):
+        receiver.step(1e-3 * k, FER.home, np.zeros(7))
+        with pytest.raises(CommandRefusedError):
+            receiver.take(np.full(7, 1e3), 2 + k)
+        assert np.abs(receiver.applied).max() <= 2.0
+    assert receiver.state is ReceiverState.STOPPED
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
@@ -157,7 +179,7 @@ def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
         stamp += rng.choice([0.0, 1e-3, 2e-3, -1e-3, 1.0])
         q, dq = rng.uniform(-2.0, 2.0, (2, 7)) * rng.choice([1.0, np.nan], p=[0.9, 0.1])
         if rng.random() < 0.7:
-            receiver.take(1e308 * rng.uniform(-1.0, 1.0, 7), k)
+            receiver.take(rng.uniform(-1.0, 1.0, 7) * arm.limit('effort'), k)
         applied.append(receiver.step(stamp, q, dq))
     assert np.isfinite(applied).all()
     assert (np.abs(applied) <= arm.limit('effort') + 1e-9).all()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a controller says of itself: what it does, why, and what lets it command again."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -55,11 +53,6 @@ def test_silence_is_the_reason_until_states_come_again(controller):
     ('until', 'way', 'clear'),
     [
         (
-            ClearedBy.SETTINGS,
-            'change payload, or clear the fault',
-            lambda c: c.apply(replace(FCI, payload=(1.0, *FCI.payload[1:]))),
-        ),
-        (
             ClearedBy.ACKNOWLEDGEMENT,
             'clear the fault once its cause is gone',
             lambda c: c.clear_fault(),
@@ -68,7 +61,7 @@ def test_silence_is_the_reason_until_states_come_again(controller):
     ],
 )
 def test_a_fault_names_what_clears_it_and_that_does(controller, until, way, clear):
-    controller.latch_fault('too heavy', until, touched_by=frozenset({'payload'}))
+    controller.latch_fault('too heavy', until)
     status = controller.status()
     assert (status.reason, status.cleared_by, status.faulty) == ('too heavy', way, True)
     clear(controller)

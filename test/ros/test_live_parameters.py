@@ -5,13 +5,17 @@
 import numpy as np
 import pytest
 from rcl_interfaces.srv import GetParameters, ListParameters
-from rclpy.parameter import parameter_value_to_python
+import rclpy
+from rclpy.context import Context
+from rclpy.parameter import Parameter, parameter_value_to_python
 import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.parameter_tables import live_table, table
+from franka_dynamics.ros.parameters import declare, LiveParameters
 
 FER = load('fer')
 NODE = 'feedforward'
@@ -134,3 +138,27 @@ def test_files_are_loaded_into_a_running_node_all_or_nothing(world, load_file):
     status, text = load_file({'/**': {'ros__parameters': {'scale': 'half'}}})
     assert (status, 'Wrong parameter type' in text) == (2, True), text
     assert probe.set_parameters(NODE, scale=1.0, kp=[0.0]).successful
+
+
+def test_gains_that_would_swing_are_refused_and_the_node_commands_on(world):
+    settle(world, BARE)
+    result = world.probe.set_parameters(NODE, kd=[30.0])
+    world.arm.send(100)
+    assert (result.successful, 'swing' in result.reason) == (False, True), world.node.text[-1500:]
+    np.testing.assert_allclose(world.commands[-1].data, BARE, rtol=0, atol=ATOL_NM)
+
+
+def test_a_change_stays_to_be_applied_until_it_was_used():
+    context, used = Context(), []
+    rclpy.init(context=context)
+    node = rclpy.create_node('own', context=context)
+    declare(node, table(NODE))
+    live = LiveParameters(node, table(NODE), live_table(NODE), lambda merged: None)
+    node.set_parameters([Parameter('scale', value=0.5)])
+    with pytest.raises(ZeroDivisionError):
+        live.apply(lambda merged: 1 / 0)
+    for _ in range(2):
+        live.apply(used.append)
+    node.destroy_node()
+    context.try_shutdown()
+    assert [merged['scale'] for merged in used] == [0.5]
