@@ -7,17 +7,23 @@ Parameters are taken in this order, later ones winning: config/feedforward/<targ
 params_file, the arguments that were given.
 """
 
-from launch import LaunchContext, LaunchDescription
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
+from types import SimpleNamespace
 
-from franka_dynamics.ros.launch_parts import argument, launch_description, own_node, target_file
+from launch import LaunchDescription
+from launch_ros.actions import Node
+
+from franka_dynamics.ros.launch_arguments import argument, launch_description
+from franka_dynamics.ros.launch_processes import own_node, target_file, text
 
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
 UNHEARD = '~/command'
 UNSET = ''  # an argument that was not given leaves its parameter to the files
-PARAMETERS = {'robot_type': str, 'arm_prefix': str, 'target': str, 'use_sim_time': bool}
+PARAMETERS = {
+    'robot_type': text,
+    'arm_prefix': text,
+    'target': text,
+    'use_sim_time': lambda value: value == 'true',
+}
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -73,29 +79,24 @@ def generate_launch_description() -> LaunchDescription:
     )
 
 
-def feedforward_node(context: LaunchContext) -> list[Node]:
+def feedforward_node(given: SimpleNamespace) -> list[Node]:
     """Return the node."""
     from franka_dynamics.ros.parameter_files import given_file
 
-    target = LaunchConfiguration('target').perform(context) or TARGETS[0]
-    own_file = given_file('params_file', LaunchConfiguration('params_file').perform(context))
+    parameters = {
+        name: as_parameter(value)
+        for name, as_parameter in PARAMETERS.items()
+        if (value := getattr(given, name)) != UNSET
+    }
+    own_file = given_file('params_file', given.params_file)
     return [
         own_node(
             'feedforward',
-            namespace=LaunchConfiguration('namespace'),
-            parameters=[target_file(target), *own_file, given_parameters(context)],
+            namespace=given.namespace,
+            parameters=[target_file(given.target or TARGETS[0]), *own_file, parameters],
             remappings=[
-                ('~/command', LaunchConfiguration('command_topic')),
-                ('joint_states', LaunchConfiguration('joint_states_topic')),
+                ('~/command', given.command_topic),
+                ('joint_states', given.joint_states_topic),
             ],
         )
     ]
-
-
-def given_parameters(context: LaunchContext) -> dict[str, ParameterValue]:
-    """Return the parameters whose arguments were given."""
-    return {
-        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
-        for name, kind in PARAMETERS.items()
-        if LaunchConfiguration(name).perform(context) != UNSET
-    }

@@ -9,31 +9,28 @@ unloads its controller when it ends; if it was killed, the launch file does. See
 docs/howto/franka_ros2.md.
 """
 
-from pathlib import Path
-import tempfile
-
 from launch.actions import Shutdown
-from launch.substitutions import LaunchConfiguration
 
-from franka_dynamics.ros.launch_parts import (
-    after,
+from franka_dynamics.ros.launch_arguments import (
     argument,
-    controllers_file,
-    FORWARD,
     launch_description,
-    own_node,
-    receiver,
+    parameters_argument,
     receiver_argument,
-    removal_at_shutdown,
     require_packages,
+)
+from franka_dynamics.ros.launch_processes import (
+    after,
+    generated_files,
+    own_node,
     spawner,
     target_file,
     text,
     unloading,
 )
+from franka_dynamics.ros.launch_receiver import controllers_text, receiver
 
 TORQUES, TRAJECTORY = 'torques', 'feedforward_trajectory_controller'
-PACKAGES = {FORWARD: 'forward_command_controller', TRAJECTORY: 'joint_trajectory_controller'}
+TRAJECTORY_PACKAGE = 'joint_trajectory_controller'
 
 
 def generate_launch_description():
@@ -66,53 +63,35 @@ def generate_launch_description():
             'franka/joint_states',
             'The full-rate stream; joint_states has 30 Hz only.',
         ),
-        argument(
-            'params_file',
-            '',
-            "A file with parameters of the feedforward node's, over those of "
-            'config/feedforward/fci.yaml; the target stays fci.',
-        ),
+        parameters_argument('fci'),
     ]
     return launch_description(arguments, everything)
 
 
-def everything(context):
+def everything(given):
     """Return what unloads an old controller, then the new one, then the node."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
-    robot_type, arm_prefix, namespace, controller, package, own_controllers, params_file = (
-        LaunchConfiguration(name).perform(context)
-        for name in (
-            'robot_type',
-            'arm_prefix',
-            'namespace',
-            'controller',
-            'receiver',
-            'controllers_file',
-            'params_file',
-        )
-    )
-    own_file = given_file('params_file', params_file)
-    if own_controllers:
-        require_file('controllers_file', own_controllers)
-    arm = load(robot_type, prefix=arm_prefix)
-    require_fr3(robot_type, load(robot_type).joint_names[0])
-    folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_franka_ros2_'))
-    file = controllers_file('franka_ros2_controllers.yaml', arm.joint_names, folder)
-    chosen = receiver(arm, package, 'fci', file, folder)
-    said = []
-    if controller == TORQUES:
-        controller, file, said = chosen.controller, chosen.file, [chosen.said]
-    require_packages(
-        ['controller_manager', *filter(None, [PACKAGES.get(controller)])],
-        'franka_ros2',
-        'docs/howto/franka_ros2.md',
-    )
-    manager = f'/{namespace.strip("/")}/controller_manager'.replace('//', '/')
+    own_file = given_file('params_file', given.params_file)
+    if given.controllers_file:
+        require_file('controllers_file', given.controllers_file)
+    arm = load(given.robot_type, prefix=given.arm_prefix)
+    require_fr3(given.robot_type, load(given.robot_type).joint_names[0])
+    forward = controllers_text('franka_ros2_controllers.yaml', arm.joint_names)
+    chosen = receiver(arm, given.robot_type, given.receiver, 'fci', forward)
+    if given.controller == TORQUES:
+        controller, packages, parameters = chosen.controller, chosen.packages, chosen.parameters
+        said = [chosen.said]
+    else:
+        controller, packages, parameters, said = TRAJECTORY, (TRAJECTORY_PACKAGE,), forward, []
+    require_packages(['controller_manager', *packages], 'franka_ros2', 'docs/howto/franka_ros2.md')
+    folder, removal = generated_files({'controllers.yaml': parameters})
+    file = given.controllers_file or str(folder / 'controllers.yaml')
+    manager = f'/{given.namespace.strip("/")}/controller_manager'.replace('//', '/')
     feedforward = own_node(
         'feedforward',
-        namespace=namespace,
+        namespace=given.namespace,
         # Does nothing where the node has unloaded its controller itself.
         on_exit=[
             unloading(
@@ -123,15 +102,15 @@ def everything(context):
             target_file('fci'),
             *own_file,
             {
-                'robot_type': text('robot_type'),
-                'arm_prefix': text('arm_prefix'),
+                'robot_type': text(given.robot_type),
+                'arm_prefix': text(given.arm_prefix),
                 'target': 'fci',
                 'use_sim_time': False,
                 'controller': controller,
             },
         ],
         remappings=[
-            ('joint_states', LaunchConfiguration('joint_states_topic')),
+            ('joint_states', given.joint_states_topic),
             ('~/command', chosen.command),
             ('~/feedforward_trajectory', f'{TRAJECTORY}/joint_trajectory'),
         ],
@@ -139,14 +118,8 @@ def everything(context):
     # controller_manager neither configures a controller that is still active nor gives new
     # parameters to one that is still loaded.
     left_over = unloading(manager, controller)
-    active = spawner(controller, '--param-file', own_controllers or file, namespace=namespace)
-    return [
-        removal_at_shutdown(folder),
-        *said,
-        after(left_over, active),
-        after(active, feedforward),
-        left_over,
-    ]
+    active = spawner(controller, '--param-file', file, namespace=given.namespace)
+    return [removal, *said, after(left_over, active), after(active, feedforward), left_over]
 
 
 def require_fr3(robot_type, joint):

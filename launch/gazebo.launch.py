@@ -7,9 +7,6 @@ control:=ros2_control drives it through gz_ros2_control's effort interface, cont
 Gazebo's own ApplyJointForce and JointStatePublisher: it starts paused, without ros2_control.
 """
 
-from pathlib import Path
-import tempfile
-
 from launch.actions import (
     ExecuteProcess,
     IncludeLaunchDescription,
@@ -18,47 +15,34 @@ from launch.actions import (
 )
 from launch.event_handlers import OnProcessIO
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 import yaml
 
-from franka_dynamics.ros.launch_parts import (
-    after,
+from franka_dynamics.ros.launch_arguments import (
     argument,
     arm_arguments,
-    controllers_file,
-    FORWARD,
     launch_description,
-    NO_RECEIVER,
-    own_node,
     parameters_argument,
-    receiver,
     receiver_argument,
-    removal_at_shutdown,
     require_packages,
+)
+from franka_dynamics.ros.launch_processes import (
+    after,
+    generated_files,
+    own_node,
     robot_state_publisher,
     simulated_feedforward,
     spawner,
-    target_file,
 )
+from franka_dynamics.ros.launch_receiver import controllers_text, FORWARD, receiver
 
 SHARE = FindPackageShare('franka_dynamics')
 TARGET = 'gz_ros2_control'
-# ROS packages that each way needs, as apt names them after ros-<distribution>-.
-PACKAGES = {
-    'direct': ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro'),
-    'ros2_control': (
-        'ros_gz_sim',
-        'ros_gz_bridge',
-        'robot_state_publisher',
-        'xacro',
-        'gz_ros2_control',
-        'controller_manager',
-        'forward_command_controller',
-        'joint_state_broadcaster',
-    ),
-}
+# As apt names them after ros-<distribution>-.
+PACKAGES = ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro')
+ROS2_CONTROL = ('gz_ros2_control', 'controller_manager', 'joint_state_broadcaster')
 
 
 def generate_launch_description():
@@ -82,119 +66,130 @@ def generate_launch_description():
             PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
             'An SDF world named franka, with gravity 0 0 -9.81.',
         ),
-        # A generated controller begins at zero torque, under which a simulated arm sags; and the
-        # simulation ends with the node.
-        receiver_argument(NO_RECEIVER),
+        receiver_argument(),
         parameters_argument(TARGET),
     ]
     return launch_description(arguments, everything)
 
 
-def everything(context):
-    """Return the processes of the chosen way."""
+def everything(given):
+    """Return Gazebo, the bridge of its clock, and the processes of the chosen way."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
-    from franka_dynamics.simulation import gazebo
 
-    robot_type, hand, control, gui, world, package, params_file = (
-        LaunchConfiguration(name).perform(context)
-        for name in ('robot_type', 'hand', 'control', 'gui', 'world', 'receiver', 'params_file')
-    )
-    own_file = given_file('params_file', params_file)
-    require_file('world', world)
-    require_packages(PACKAGES[control], f'control:={control}', 'docs/howto/gazebo.md')
-    description = load(robot_type, hand=hand)
-    folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_gazebo_'))
-    arm = {'robot_type': robot_type, 'hand': hand}
-    direct = control == 'direct'
-    controllers = controllers_file('gazebo_controllers.yaml', description.joint_names, folder)
-    chosen = None if direct else receiver(description, package, TARGET, controllers, folder)
-    command = f'{FORWARD}/commands' if direct else chosen.command  # gazebo_direct_node's
-    given = {**arm, 'target': TARGET, 'use_sim_time': True}
-    feedforward = simulated_feedforward([target_file(TARGET), *own_file], given, command)
-    server = IncludeLaunchDescription(
+    own_file = given_file('params_file', given.params_file)
+    require_file('world', given.world)
+    arm = load(given.robot_type, hand=given.hand)
+    way = direct_way if given.control == 'direct' else ros2_control_way
+    return way(given, arm, own_file)
+
+
+def server(given, flag):
+    """Return Gazebo with the world and this flag, if any."""
+    flags = [flag, '' if given.gui == 'true' else '-s']
+    return IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
             PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])
         ),
         launch_arguments={
-            # Paused until the torque is there, unless controllers must be switched first.
-            'gz_args': f'{world}{"" if direct else " -r"}{"" if gui == "true" else " -s"}',
+            'gz_args': ' '.join(filter(None, [given.world, *flags])),
             'on_exit_shutdown': 'true',
         }.items(),
     )
-    bridge_file = folder / 'bridge.yaml'
-    bridge_file.write_text(
-        yaml.safe_dump(gazebo.bridges(description.joint_names if direct else ())), encoding='utf-8'
-    )
-    bridge = Node(
+
+
+def bridge(folder):
+    """Return ros_gz_bridge with the file bridge.yaml."""
+    return Node(
         package='ros_gz_bridge',
         executable='parameter_bridge',
         output='screen',
-        parameters=[{'config_file': str(bridge_file)}],
+        parameters=[{'config_file': str(folder / 'bridge.yaml')}],
     )
-    way = (
-        direct_way(description, gazebo, folder, arm, feedforward)
-        if direct
-        else ros2_control_way(description, gazebo, controllers, arm, feedforward, chosen)
-    )
-    return [removal_at_shutdown(folder), server, bridge, *way]
 
 
-def ros2_control_way(description, gazebo, controllers, arm, feedforward, chosen):
+def spawned(*source):
+    """Return what puts the arm into Gazebo."""
+    from franka_dynamics.simulation.gazebo import MODEL
+
+    return Node(
+        package='ros_gz_sim',
+        executable='create',
+        output='screen',
+        arguments=[*source, '-name', MODEL],
+    )
+
+
+def ros2_control_way(given, arm, own_file):
     """Spawn the arm, then the broadcaster, then the controller, each after the last."""
-    start = gazebo.start_of(description)
+    from franka_dynamics.simulation import gazebo
+
+    controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
+    chosen = receiver(arm, given.robot_type, given.receiver, TARGET, controllers)
+    require_packages(
+        [*PACKAGES, *ROS2_CONTROL, *chosen.packages],
+        'control:=ros2_control',
+        'docs/howto/gazebo.md',
+    )
+    folder, removal = generated_files(
+        {
+            'bridge.yaml': yaml.safe_dump(gazebo.bridges()),
+            'controllers.yaml': controllers,
+            'receiver.yaml': chosen.parameters,
+        }
+    )
+    start = gazebo.start_of(arm)
     publisher = robot_state_publisher(
         {
-            **arm,
+            'robot_type': given.robot_type,
+            'hand': given.hand,
             'connected_to': 'world',
             'ros2_control': 'gz_ros2_control/GazeboSimSystem',
-            'controllers': controllers,
+            'controllers': folder / 'controllers.yaml',
             'initial_positions': gazebo.numbers(start.position),
             'initial_efforts': gazebo.numbers(start.torque),
         }
     )
-    spawn = Node(
-        package='ros_gz_sim',
-        executable='create',
-        output='screen',
-        arguments=['-topic', 'robot_description', '-name', gazebo.MODEL],
-    )
+    spawn = spawned('-topic', 'robot_description')
     # The broadcaster has all it needs from gz_ros2_control's own parameter file.
     broadcaster = spawner('joint_state_broadcaster')
-    active = spawner(chosen.controller, '--param-file', chosen.file)
+    active = spawner(chosen.controller, '--param-file', str(folder / 'receiver.yaml'))
     return [
+        removal,
+        server(given, '-r'),  # controllers are switched only while time runs
+        bridge(folder),
         chosen.said,
         publisher,
         spawn,
-        feedforward,
+        simulated_feedforward(given.robot_type, given.hand, TARGET, own_file, chosen.command),
         after(spawn, broadcaster),
         after(broadcaster, active),
     ]
 
 
-def direct_way(description, gazebo, folder, arm, feedforward):
+def direct_way(given, arm, own_file):
     """Spawn the arm into paused Gazebo, send it the holding torque, then let time run."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
+    from franka_dynamics.simulation import gazebo
 
-    shapes = load_shapes(description.name)
-    if arm['hand'] != 'none':
-        flange = description.flange_transform()
-        shapes[description.n] = (
-            *shapes.get(description.n, ()),
+    require_packages(PACKAGES, 'control:=direct', 'docs/howto/gazebo.md')
+    shapes = load_shapes(arm.name)
+    if given.hand != 'none':
+        flange = arm.flange_transform()
+        shapes[arm.n] = (
+            *shapes.get(arm.n, ()),
             *(shape.moved(flange) for shape in load_hand_shapes()),
         )
-    model = folder / 'arm.urdf'
-    model.write_text(
-        gazebo.direct_urdf(description, gazebo.start_of(description).position, shapes=shapes),
-        encoding='utf-8',
+    start = gazebo.start_of(arm).position
+    folder, removal = generated_files(
+        {
+            'bridge.yaml': yaml.safe_dump(gazebo.bridges(arm.joint_names)),
+            'arm.urdf': gazebo.direct_urdf(arm, start, shapes=shapes),
+        }
     )
-    spawn = Node(
-        package='ros_gz_sim',
-        executable='create',
-        output='screen',
-        arguments=['-file', str(model), '-name', gazebo.MODEL],
-    )
-    direct = own_node('gazebo_direct', on_exit=Shutdown(), parameters=[arm])
+    spawn = spawned('-file', str(folder / 'arm.urdf'))
+    parameters = {'robot_type': given.robot_type, 'hand': given.hand}
+    direct = own_node('gazebo_direct', on_exit=Shutdown(), parameters=[parameters])
     unpause = ExecuteProcess(
         output='screen',
         cmd=[
@@ -223,5 +218,16 @@ def direct_way(description, gazebo, folder, arm, feedforward):
     started = RegisterEventHandler(
         OnProcessIO(target_action=direct, on_stdout=when_holding, on_stderr=when_holding)
     )
-    publisher = robot_state_publisher({**arm, 'connected_to': 'world'})
-    return [publisher, spawn, started, feedforward, after(spawn, direct)]
+    return [
+        removal,
+        server(given, ''),  # paused until the torque is there
+        bridge(folder),
+        robot_state_publisher({**parameters, 'connected_to': 'world'}),
+        spawn,
+        started,
+        # gazebo_direct_node listens where a forward controller would.
+        simulated_feedforward(
+            given.robot_type, given.hand, TARGET, own_file, f'{FORWARD}/commands'
+        ),
+        after(spawn, direct),
+    ]

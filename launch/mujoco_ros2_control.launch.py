@@ -6,36 +6,31 @@ An arm in MuJoCo as the hardware of ros2_control, held by feedforward torque alo
 mujoco_ros2_control runs the MJCF of this package; see docs/howto/gazebo.md.
 """
 
-from pathlib import Path
-import tempfile
-
 from launch.actions import Shutdown
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from franka_dynamics.ros.launch_parts import (
-    after,
+from franka_dynamics.ros.launch_arguments import (
     argument,
     arm_arguments,
-    controllers_file,
     launch_description,
-    NO_RECEIVER,
     parameters_argument,
-    receiver,
     receiver_argument,
-    removal_at_shutdown,
     require_packages,
+)
+from franka_dynamics.ros.launch_processes import (
+    after,
+    generated_files,
     robot_state_publisher,
     simulated_feedforward,
     spawner,
-    target_file,
 )
+from franka_dynamics.ros.launch_receiver import controllers_text, receiver
 
+TARGET = 'mujoco'
 # As apt names them after ros-<distribution>-.
 PACKAGES = (
     'mujoco_ros2_control',
     'controller_manager',
-    'forward_command_controller',
     'joint_state_broadcaster',
     'robot_state_publisher',
     'xacro',
@@ -52,15 +47,13 @@ def generate_launch_description():
             "Whether MuJoCo runs without its simulator's window.",
             ['true', 'false'],
         ),
-        # A generated controller begins at zero torque, under which a simulated arm sags; and the
-        # simulation ends with the node.
-        receiver_argument(NO_RECEIVER),
-        parameters_argument('mujoco'),
+        receiver_argument(),
+        parameters_argument(TARGET),
     ]
     return launch_description(arguments, everything)
 
 
-def everything(context):
+def everything(given):
     """Return MuJoCo with its controller manager, the controllers, the node."""
     from franka_dynamics.arm import load
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
@@ -68,33 +61,33 @@ def everything(context):
     from franka_dynamics.simulation.gazebo import numbers, start_of
     from franka_dynamics.urdf.writer import write_mjcf
 
-    robot_type, hand, headless, package, params_file = (
-        LaunchConfiguration(name).perform(context)
-        for name in ('robot_type', 'hand', 'headless', 'receiver', 'params_file')
+    own_file = given_file('params_file', given.params_file)
+    arm = load(given.robot_type, hand=given.hand)
+    controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
+    chosen = receiver(arm, given.robot_type, given.receiver, TARGET, controllers)
+    require_packages(
+        [*PACKAGES, *chosen.packages], 'mujoco_ros2_control.launch.py', 'docs/howto/gazebo.md'
     )
-    own_file = given_file('params_file', params_file)
-    require_packages(PACKAGES, 'mujoco_ros2_control.launch.py', 'docs/howto/gazebo.md')
-    description = load(robot_type, hand=hand)
-    folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_mujoco_'))
-    model = folder / 'arm.xml'
-    tool_shapes = () if hand == 'none' else load_hand_shapes()
-    model.write_text(
-        write_mjcf(description, shapes=load_shapes(description.name), tool_shapes=tool_shapes),
-        encoding='utf-8',
+    tool_shapes = () if given.hand == 'none' else load_hand_shapes()
+    folder, removal = generated_files(
+        {
+            'arm.xml': write_mjcf(arm, shapes=load_shapes(arm.name), tool_shapes=tool_shapes),
+            'controllers.yaml': controllers,
+            'receiver.yaml': chosen.parameters,
+        }
     )
-    controllers = controllers_file('gazebo_controllers.yaml', description.joint_names, folder)
-    chosen = receiver(description, package, 'mujoco', controllers, folder)
+    parameters = str(folder / 'controllers.yaml')
     # The first effort command holds the arm: the physics runs before any controller does. With an
     # initial_keyframe mujoco_ros2_control would not take these values.
-    start = start_of(description)
+    start = start_of(arm)
     publisher = robot_state_publisher(
         {
-            'robot_type': robot_type,
-            'hand': hand,
+            'robot_type': given.robot_type,
+            'hand': given.hand,
             'connected_to': 'world',
             'ros2_control': 'mujoco_ros2_control/MujocoSystemInterface',
-            'mujoco_model': model,
-            'headless': headless,
+            'mujoco_model': folder / 'arm.xml',
+            'headless': given.headless,
             'initial_positions': numbers(start.position),
             'initial_efforts': numbers(start.torque),
         }
@@ -104,20 +97,19 @@ def everything(context):
         executable='ros2_control_node',
         output='screen',
         on_exit=Shutdown(reason='MuJoCo has ended'),
-        parameters=[{'use_sim_time': True}, controllers],
+        parameters=[{'use_sim_time': True}, parameters],
     )
-    broadcaster = spawner('joint_state_broadcaster', '--param-file', controllers)
-    effort = spawner(chosen.controller, '--param-file', chosen.file)
-    arm = {'robot_type': robot_type, 'hand': hand, 'use_sim_time': True}
+    broadcaster = spawner('joint_state_broadcaster', '--param-file', parameters)
+    active = spawner(chosen.controller, '--param-file', str(folder / 'receiver.yaml'))
     feedforward = simulated_feedforward(
-        [target_file('mujoco'), *own_file], {**arm, 'target': 'mujoco'}, chosen.command
+        given.robot_type, given.hand, TARGET, own_file, chosen.command
     )
     return [
-        removal_at_shutdown(folder),
+        removal,
         chosen.said,
         publisher,
         manager,
         broadcaster,
-        after(broadcaster, effort),
+        after(broadcaster, active),
         feedforward,
     ]

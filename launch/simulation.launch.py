@@ -3,19 +3,14 @@
 """A simulated arm and the feedforward node that holds it; when one of them ends, so does all."""
 
 from importlib.util import find_spec
+from types import SimpleNamespace
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchDescription
 from launch.actions import Shutdown
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from franka_dynamics.ros.launch_parts import (
-    argument,
-    launch_description,
-    own_node,
-    target_file,
-    text,
-)
+from franka_dynamics.ros.launch_arguments import argument, launch_description
+from franka_dynamics.ros.launch_processes import own_node, target_file, text
 
 TARGET = 'mujoco'
 # On a busy computer the simulated arm waits for its node instead of falling, for times well below
@@ -64,7 +59,7 @@ def generate_launch_description() -> LaunchDescription:
     )
 
 
-def simulation(context: LaunchContext) -> list[Node]:
+def simulation(given: SimpleNamespace) -> list[Node]:
     """Return both nodes."""
     from franka_dynamics.ros.parameter_files import given_file
 
@@ -74,21 +69,19 @@ def simulation(context: LaunchContext) -> list[Node]:
             '--break-system-packages mujoco (docs/installation.md). Nothing is started.'
         )
     own_file, simulator_file = (
-        given_file(argument, LaunchConfiguration(argument).perform(context))
-        for argument in ('params_file', 'simulator_params_file')
+        given_file(name, getattr(given, name)) for name in ('params_file', 'simulator_params_file')
     )
-    both = {'robot_type': text('robot_type'), 'arm_prefix': text('arm_prefix')}
-    namespace = LaunchConfiguration('namespace')
-    simulated = LaunchConfiguration('use_sim_time').perform(context) == 'true'
+    both = {'robot_type': text(given.robot_type), 'arm_prefix': text(given.arm_prefix)}
+    simulated = given.use_sim_time == 'true'
     simulator = own_node(
         'simulator',
-        namespace=namespace,
+        namespace=given.namespace,
         parameters=[PACING, *simulator_file, {**both, 'publish_clock': simulated}],
         on_exit=Shutdown(reason='the simulated arm ended'),
     )
     feedforward = own_node(
         'feedforward',
-        namespace=namespace,
+        namespace=given.namespace,
         parameters=[
             target_file(TARGET),
             *own_file,

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two simulated arms by the clock, each with its feedforward node, namespace and prefix."""
 
-from launch import LaunchContext, LaunchDescription
+from types import SimpleNamespace
+
+from launch import LaunchDescription
 from launch.actions import GroupAction, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from franka_dynamics.ros.launch_parts import argument, launch_description
+from franka_dynamics.ros.launch_arguments import argument, launch_description
 
 SIDES = ('left', 'right')
 # Of simulation.launch.py: what each arm may be given for itself, and what both are given.
@@ -43,16 +45,15 @@ def generate_launch_description() -> LaunchDescription:
     return launch_description([*both, *own, *names], both_arms)
 
 
-def both_arms(context: LaunchContext) -> list[GroupAction]:
+def both_arms(given: SimpleNamespace) -> list[GroupAction]:
     """Return a group for each side, once every file of both is known to be usable."""
     from franka_dynamics.ros.parameter_files import given_file
 
     for side in SIDES:
         for name in PER_ARM:
             if name.endswith('_file'):
-                argument = f'{side}_{name}'
-                given_file(argument, LaunchConfiguration(argument).perform(context))
-    return [one_arm(side) for side in SIDES]
+                given_file(f'{side}_{name}', getattr(given, f'{side}_{name}'))
+    return [one_arm(side, given) for side in SIDES]
 
 
 def sentence_for(sentence: str, arm: str) -> str:
@@ -61,7 +62,7 @@ def sentence_for(sentence: str, arm: str) -> str:
     return filled[0].upper() + filled[1:]
 
 
-def one_arm(side: str) -> GroupAction:
+def one_arm(side: str, given: SimpleNamespace) -> GroupAction:
     """Return simulation.launch.py for one side; scoped, so that no argument reaches the other."""
     simulation = PathJoinSubstitution(
         [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py']
@@ -71,10 +72,10 @@ def one_arm(side: str) -> GroupAction:
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource(simulation),
                 launch_arguments={
-                    'namespace': [LaunchConfiguration('namespace'), f'/{side}'],
-                    'arm_prefix': [LaunchConfiguration('arm_prefix'), f'{side}_'],
+                    'namespace': f'{given.namespace}/{side}',
+                    'arm_prefix': f'{given.arm_prefix}{side}_',
                     'use_sim_time': 'false',  # a system has one clock
-                    **{name: LaunchConfiguration(f'{side}_{name}') for name in PER_ARM},
+                    **{name: getattr(given, f'{side}_{name}') for name in PER_ARM},
                 }.items(),
             )
         ]

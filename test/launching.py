@@ -99,6 +99,9 @@ def started(path, monkeypatch, returncode=0, **given) -> list[Started]:
     from launch.events.process import ProcessExited
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 
+    # xacro, which launch calls by its name, stands beside Python.
+    path_of_python = os.path.dirname(sys.executable)
+    monkeypatch.setenv('PATH', path_of_python + os.pathsep + os.environ['PATH'])
     context, found, handlers, ended = LaunchContext(), [], [], []
 
     def execute(process, context):

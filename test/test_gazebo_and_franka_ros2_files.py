@@ -21,7 +21,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from franka_dynamics.ros.gazebo_direct_node import HOLDING
 
 SHARE = share_directory()
-PARTS = Path(franka_dynamics.__file__).parent / 'ros' / 'launch_parts.py'
+PARTS = Path(franka_dynamics.__file__).parent / 'ros' / 'launch_receiver.py'
 
 
 def source(name):

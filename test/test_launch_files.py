@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every launch file compiles; under ROS's own launch its nodes are given what was asked for."""
 
+from functools import partial
 import os
 from pathlib import Path
 import re
@@ -25,7 +26,7 @@ from . import launching
 
 SHARE = share_directory()
 ALL = sorted((SHARE / 'launch').glob('*.launch.py'))
-PARTS = Path(franka_dynamics.__file__).parent / 'ros' / 'launch_parts.py'
+PARTS = sorted((Path(franka_dynamics.__file__).parent / 'ros').glob('launch_*.py'))
 COMMAND = '~/command'
 OF_ROS = {'use_sim_time', 'start_type_description_service'}
 INCLUDING = """
@@ -44,7 +45,7 @@ DUMP = """
 """
 
 
-@pytest.mark.parametrize('path', [*ALL, PARTS], ids=lambda path: path.name.split('.')[0])
+@pytest.mark.parametrize('path', [*ALL, *PARTS], ids=lambda path: path.name.split('.')[0])
 def test_every_launch_file_compiles_and_its_executables_exist(path, setup_script):
     scripts = setup_script['arguments']['entry_points']['console_scripts']
     text = path.read_text(encoding='utf-8')
@@ -197,7 +198,7 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
     mujoco.mj_forward(model, data)
     np.testing.assert_allclose(data.qacc, 0.0, rtol=0.0, atol=1e-9)
     # What MuJoCo is given as effort is what the node commands.
-    (file,) = tmp_path.glob('franka_dynamics_mujoco_*/controllers.yaml')
+    (file,) = tmp_path.glob('franka_dynamics_launch_*/controllers.yaml')
     controllers = yaml.safe_load(file.read_text('utf-8'))
     assert controllers['effort_controller']['ros__parameters']['joints'] == names
     assert str(file) in processes['ros2_control_node'].command
@@ -238,18 +239,24 @@ def test_franka_ros2_loads_a_controller_of_the_arm_and_unloads_it(
 def test_a_generated_package_takes_the_torques_where_it_is_installed(
     launched, tmp_path, name, target
 ):
-    for path, text in cpp_package(load('fr3'), 'fr3_feedforward').items():
-        if path == 'config/receiver.yaml':
-            file = tmp_path / 'share' / 'fr3_feedforward' / path
-            file.parent.mkdir(parents=True)
-            file.write_text(text)
-    index = tmp_path / 'share/ament_index/resource_index/packages/fr3_feedforward'
-    index.touch()
+    index = tmp_path / 'share/ament_index/resource_index/packages'
+    for package in ('fr3_feedforward', 'fr3_franka_hand_feedforward'):
+        file = tmp_path / 'share' / package / 'config' / 'receiver.yaml'
+        file.parent.mkdir(parents=True)
+        file.write_text(cpp_package(load('fr3'), package)['config/receiver.yaml'])
     control = {'control': 'ros2_control'} if name == 'gazebo' else {}
     prefix = {'arm_prefix': 'left_'} if name == 'franka_ros2' else {}
-    # Beside a simulator only where it is named.
-    named = {} if name == 'franka_ros2' else {'receiver': 'fr3_feedforward'}
-    processes = launched(name, robot_type='fr3', **named, **control, **prefix)
+    given = {'robot_type': 'fr3', **control, **prefix}
+    launch = partial(launched, name)
+    assert launch(**given)['spawner'].command[1] == 'effort_controller'
+    (index / 'fr3_feedforward').touch()
+    (index / 'fr3_franka_hand_feedforward').touch()
+    # Somebody may want the forward controller all the same.
+    assert launch(**given, receiver='none')['spawner'].command[1] == 'effort_controller'
+    (index / 'forward_command_controller').unlink()  # which only the forward controller needs
+    with pytest.raises(RuntimeError, match='ros-jazzy-forward-command-controller'):
+        launch(**given, receiver='none')
+    processes = launch(**given)
     command = processes['spawner'].command
     assert command[1] == 'receiver'
     values = yaml.safe_load(Path(command[command.index('--param-file') + 1]).read_text('utf-8'))
@@ -258,13 +265,14 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed(
     assert values['joints'] == list(load('fr3', prefix=prefix.get('arm_prefix', '')).joint_names)
     assert (values['target'], values['reference']) == (target, 'total_torque')
     assert processes['feedforward_node'].remappings[COMMAND] == 'receiver/reference'
-    # Somebody may want the forward controller, which would also be there without the package.
-    processes = launched(name, robot_type='fr3', receiver='none', **control, **prefix)
-    assert processes['spawner'].command[1] == 'effort_controller'
+    if name != 'franka_ros2':  # whose payload the robot knows: an arm with a hand is another model
+        command = launch(**given, hand='franka_hand')['spawner'].command
+        text = Path(command[command.index('--param-file') + 1]).read_text('utf-8')
+        assert 'fr3_franka_hand_feedforward/FeedforwardController' in text
     with pytest.raises(SettingsError, match='was generated for fr3_joint1 and so on, not for'):
-        launched(name, robot_type='fr3v2', receiver='fr3_feedforward', **control)
+        launch(robot_type='fr3v2', receiver='fr3_feedforward', **control)
     with pytest.raises(RuntimeError, match='mine is not installed: franka-dynamics codegen'):
-        launched(name, robot_type='fr3', receiver='mine', **control)
+        launch(robot_type='fr3', receiver='mine', **control)
 
 
 @pytest.mark.parametrize('robot_type', ['panda', 'own'])

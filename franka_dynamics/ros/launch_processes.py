@@ -1,0 +1,154 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that the launch files start: nodes, controllers, and what follows their end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+import shutil
+import sys
+import tempfile
+from typing import Any
+
+from .launch_arguments import PACKAGE
+
+
+def text(value: str) -> Any:
+    """Return a parameter of type string; launch_ros would take 'on' for a bool."""
+    from launch_ros.parameter_descriptions import ParameterValue
+
+    return ParameterValue(value, value_type=str)
+
+
+def own_node(name: str, **given: Any) -> Any:
+    """
+    Return one of this package's nodes under its own name.
+
+    launch_ros writes parameters into a section with the name of the node only if it knows name
+    and namespace, else into one for all nodes (/**). A parameter file that names the node, as
+    `ros2 param dump` writes it, would win over such a section.
+    """
+    from launch_ros.actions import Node
+
+    return Node(
+        package=PACKAGE,
+        executable=f'{name}_node',
+        name=name,
+        output='screen',
+        emulate_tty=True,
+        **{'namespace': '', **given},
+    )
+
+
+def target_file(target: str) -> str:
+    """Return the parameter file of a target."""
+    from ..resources import share_directory
+
+    return str(share_directory() / 'config' / 'feedforward' / f'{target}.yaml')
+
+
+def robot_state_publisher(values: Mapping[str, Any]) -> Any:
+    """Return the publisher of robot_description: our xacro, expanded with these arguments."""
+    from launch.substitutions import Command, PathJoinSubstitution
+    from launch_ros.actions import Node
+    from launch_ros.parameter_descriptions import ParameterValue
+    from launch_ros.substitutions import FindPackageShare
+
+    share = FindPackageShare(PACKAGE)
+    words = [word for name, value in values.items() for word in (' ', f'"{name}:={value}"')]
+    urdf = Command(['xacro ', PathJoinSubstitution([share, 'urdf', 'franka.urdf.xacro']), *words])
+    return Node(
+        package='robot_state_publisher',
+        executable='robot_state_publisher',
+        output='screen',
+        parameters=[
+            {'robot_description': ParameterValue(urdf, value_type=str), 'use_sim_time': True}
+        ],
+    )
+
+
+def simulated_feedforward(
+    robot_type: str, hand: str, target: str, own_file: Sequence[str], command: str
+) -> Any:
+    """
+    Return the node that commands a simulated arm.
+
+    Until the node's first command comes the arm is carried on purpose, by the initial efforts of
+    the hardware or by another node.
+
+    Parameters
+    ----------
+    robot_type, hand, target : str
+        Parameters of the node, over those of the files.
+    own_file : sequence of str
+        A parameter file over the target's, or none.
+    command : str
+        The topic of its torques.
+
+    """
+    from launch.actions import Shutdown
+
+    parameters = {
+        'robot_type': robot_type,
+        'hand': hand,
+        'target': target,
+        'use_sim_time': True,
+        'held_until_commanded': True,
+    }
+    return own_node(
+        'feedforward',
+        on_exit=Shutdown(reason='the feedforward node has ended'),
+        parameters=[target_file(target), *own_file, parameters],
+        remappings=[('~/command', command)],
+    )
+
+
+def generated_files(texts: Mapping[str, str]) -> tuple[Path, Any]:
+    """Write files by their names; return their folder, and what removes it when launch ends."""
+    from launch.actions import RegisterEventHandler
+    from launch.event_handlers import OnShutdown
+
+    folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_launch_'))
+    for name, content in texts.items():
+        (folder / name).write_text(content, encoding='utf-8')
+    removal = OnShutdown(
+        on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True)
+    )
+    return folder, RegisterEventHandler(removal)
+
+
+def unloading(manager: str, controller: str, **given: Any) -> Any:
+    """Return the process that deactivates and unloads a controller if it is loaded."""
+    from launch.actions import ExecuteProcess
+
+    module = f'{PACKAGE}.ros.controller_unloading'
+    return ExecuteProcess(
+        cmd=[sys.executable, '-m', module, manager, controller], output='screen', **given
+    )
+
+
+def spawner(controller: str, *arguments: Any, **given: Any) -> Any:
+    """Return the process that loads and activates a controller."""
+    from launch_ros.actions import Node
+
+    return Node(
+        package='controller_manager',
+        executable='spawner',
+        output='screen',
+        arguments=[controller, *arguments, '--controller-manager-timeout', '30'],
+        **given,
+    )
+
+
+def after(process: Any, *following: Any) -> Any:
+    """Start processes when another has done its work; end everything if it failed."""
+    from launch.actions import RegisterEventHandler, Shutdown
+    from launch.event_handlers import OnProcessExit
+
+    def start(event: Any, _: Any) -> list[Any]:
+        if event.returncode == 0:
+            return list(following)
+        return [Shutdown(reason=f'{event.process_name} failed')]
+
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))

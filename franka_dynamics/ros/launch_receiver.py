@@ -1,0 +1,121 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The controller of ros2_control that takes the torques of a launched node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+import re
+from typing import Any
+
+import yaml
+
+from ..arm import ArmDescription
+from ..errors import SettingsError
+
+RECEIVER, FORWARD, NO_RECEIVER = 'receiver', 'effort_controller', 'none'
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """
+    A controller that takes torques.
+
+    Parameters
+    ----------
+    controller : str
+        Its name in the controller manager.
+    command : str
+        The topic on which it takes torques.
+    packages : tuple of str
+        ROS packages that it needs.
+    parameters : str
+        The text of its parameter file.
+    said : launch.actions.LogInfo
+        What the launch file says about it.
+
+    """
+
+    controller: str
+    command: str
+    packages: tuple[str, ...]
+    parameters: str
+    said: Any
+
+
+def controllers_text(name: str, joint_names: Sequence[str]) -> str:
+    """Return a file of config/ with an arm's joint names in place of fr3_joint1..7."""
+    from ..resources import share_directory
+
+    template = (share_directory() / 'config' / name).read_text(encoding='utf-8')
+    return re.sub(r'fr3_joint(\d)', lambda found: joint_names[int(found[1]) - 1], template)
+
+
+def receiver(
+    arm: ArmDescription, robot_type: str, package: str, target: str, forward: str
+) -> Receiver:
+    """
+    Return the controller that takes an arm's torques.
+
+    Parameters
+    ----------
+    arm : ArmDescription
+        The arm, joint names as they are in the robot description.
+    robot_type : str
+        The launch argument that named it.
+    package : str
+        The launch argument `receiver`.
+    target : str
+        The node's target: who carries the arm decides how the generated controller brakes and
+        leaves it.
+    forward : str
+        The text of the forward controller's parameter file.
+
+    Raises
+    ------
+    RuntimeError
+        If the package that was named is not installed.
+    SettingsError
+        If it was generated for another arm.
+
+    """
+    from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
+    from launch.actions import LogInfo
+
+    hand = '' if arm.hand == 'none' else arm.hand
+    usual = '_'.join(filter(None, [arm.name, hand, 'feedforward']))
+    build = (
+        f'franka-dynamics codegen --package {usual} --arm {robot_type}'
+        f'{f" --hand {hand}" if hand else ""} --output src, then colcon build '
+        '(docs/howto/cpp.md)'
+    )
+    name = package or usual
+    try:
+        if name == NO_RECEIVER:
+            raise PackageNotFoundError(name)
+        share = Path(get_package_share_directory(name))
+    except PackageNotFoundError:
+        if package not in ('', NO_RECEIVER):
+            raise RuntimeError(
+                f'receiver: {package} is not installed: {build}. Nothing is started.'
+            ) from None
+        said = (
+            f'WARNING: {FORWARD} holds the last torque for ever if the node is killed. For a '
+            f'controller that brakes the arm instead: {build}.'
+        )
+        packages = ('forward_command_controller',)
+        return Receiver(FORWARD, f'{FORWARD}/commands', packages, forward, LogInfo(msg=said))
+    table = yaml.safe_load((share / 'config' / 'receiver.yaml').read_text(encoding='utf-8'))
+    values = table[f'/**/{RECEIVER}']['ros__parameters']
+    if not all(own.endswith(its) for own, its in zip(arm.joint_names, values['joints'])):
+        raise SettingsError(
+            f'receiver: {name} was generated for {values["joints"][0]} and so on, not for '
+            f'{arm.joint_names[0]}. Nothing is started.'
+        )
+    values.update(joints=list(arm.joint_names), target=target)
+    said = f'{name} takes the torques, and brakes the arm when they cease.'
+    return Receiver(
+        RECEIVER, f'{RECEIVER}/reference', (name,), yaml.safe_dump(table), LogInfo(msg=said)
+    )
