@@ -123,7 +123,7 @@ test-numpy1: $(NUMPY1_VENV)/ready
 # environment in which launch, launch_ros and ros2cli are installed beside this package. What is
 # missing there is skipped, and said.
 ROS_PYTHON ?= python3
-ROS_TESTS := test/test_launch_files.py test/test_ros2_commands.py test/ros/test_launch.py \
+ROS_TESTS := test/launch_files test/ros/test_launch.py \
 	test/test_gazebo_and_franka_ros2_files.py test/test_installation.py \
 	test/codegen/test_ros2_control.py test/ros/test_cpp_example.py \
 	test/ros/test_trajectory_controller.py

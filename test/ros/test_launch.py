@@ -26,7 +26,7 @@ from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
 from .conftest import COMMAND, TIMEOUT_S
-from ..launching import ament_prefix, PACKAGES, search_path
+from ..launch_files import launching
 from ..ros2_control_prefix import environment, mock_urdf, PREFIXES
 
 # A hiccup of a busy machine moves the last joint of a bare fr3 by a radian, and it comes back.
@@ -60,14 +60,12 @@ PARAMETERS = """
 @pytest.fixture
 def launched(tmp_path):
     """Return a function that launches a file of ours; what it starts ends with the test."""
-    ours = PACKAGES['franka_dynamics']
-    prefix = ament_prefix(
+    ours = launching.PACKAGES['franka_dynamics']
+    prefix = launching.ament_prefix(
         tmp_path / 'prefix',
         {'franka_dynamics': ours},
         {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in ours},
     )
-    python = f'lib/python3.{sys.version_info.minor}/site-packages'
-    of_prefixes = [f'{one}/{python}' for one in PREFIXES.split(os.pathsep) if one]
     log = tmp_path / 'launch.log'
     running = []
 
@@ -79,11 +77,7 @@ def launched(tmp_path):
                     [sys.executable, '-c', LAUNCH, str(file), *arguments],
                     stdout=output,
                     stderr=output,
-                    env={
-                        **os.environ,
-                        'AMENT_PREFIX_PATH': search_path(prefix),
-                        'PYTHONPATH': os.pathsep.join(filter(None, [*sys.path, *of_prefixes])),
-                    },
+                    env=launching.environment(prefix),
                 )
             )
         return running[-1], log

@@ -10,7 +10,7 @@ import pytest
 
 from franka_dynamics.resources import share_directory
 
-from .ros2_control_prefix import PREFIXES
+from ..ros2_control_prefix import PREFIXES
 
 PACKAGES = {
     'franka_dynamics': ('feedforward_node', 'simulator_node', 'gazebo_direct_node'),
@@ -48,11 +48,18 @@ def ament_prefix(folder, packages=PACKAGES, text='#!/bin/sh\n'):
     return folder
 
 
-def search_path(prefix):
-    """Return AMENT_PREFIX_PATH: our own prefix, then those in which ROS was found."""
-    return os.pathsep.join(
-        filter(None, [str(prefix), os.environ.get('AMENT_PREFIX_PATH'), PREFIXES, sys.prefix])
-    )
+def environment(prefix):
+    """Return the environment of a Python process that finds a prefix of ours, and ROS."""
+    python = f'lib/python3.{sys.version_info.minor}/site-packages'
+    of_prefixes = [f'{one}/{python}' for one in PREFIXES.split(os.pathsep) if one]
+    ament = [str(prefix), os.environ.get('AMENT_PREFIX_PATH'), PREFIXES, sys.prefix]
+    return {
+        **os.environ,
+        'AMENT_PREFIX_PATH': os.pathsep.join(filter(None, ament)),
+        'PYTHONPATH': os.pathsep.join(filter(None, [*sys.path, *of_prefixes])),
+        # xacro, which launch calls by its name, stands beside Python.
+        'PATH': os.pathsep.join([os.path.dirname(sys.executable), os.environ['PATH']]),
+    }
 
 
 @dataclass
@@ -91,17 +98,16 @@ def overrides(command, name):
     return found
 
 
-def started(path, monkeypatch, returncode=0, **given) -> list[Started]:
-    """Return what a launch file starts, if every process of it ends with a status at once."""
+def started(file, monkeypatch, returncode=0, **given) -> list[Started]:
+    """Return what a launch file starts, if each of its processes ends with a status at once."""
     pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
     from launch import LaunchContext
     from launch.actions import ExecuteLocal, IncludeLaunchDescription, RegisterEventHandler
     from launch.events.process import ProcessExited
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-    # xacro, which launch calls by its name, stands beside Python.
-    path_of_python = os.path.dirname(sys.executable)
-    monkeypatch.setenv('PATH', path_of_python + os.pathsep + os.environ['PATH'])
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ['PATH']])
+    monkeypatch.setenv('PATH', path)  # of xacro, which launch calls by its name
     context, found, handlers, ended = LaunchContext(), [], [], []
 
     def execute(process, context):
@@ -119,7 +125,7 @@ def started(path, monkeypatch, returncode=0, **given) -> list[Started]:
         for inner in entity.visit(context) or []:
             visit(inner)
 
-    source = PythonLaunchDescriptionSource(str(path))
+    source = PythonLaunchDescriptionSource(str(file))
     visit(IncludeLaunchDescription(source, launch_arguments=given.items()))
     while ended:
         process = ended.pop(0)
@@ -134,3 +140,8 @@ def started(path, monkeypatch, returncode=0, **given) -> list[Started]:
                 for entity in handler.handle(event, context) or []:
                     visit(entity)
     return found
+
+
+def has(process, **expected):
+    """Assert that ROS gives a process these parameters."""
+    assert {name: process.values.get(name) for name in expected} == expected

@@ -3,7 +3,6 @@
 """The ros2 commands of the pages are ones that ROS's own command line takes."""
 
 import json
-import os
 from pathlib import Path
 import re
 import shlex
@@ -16,7 +15,7 @@ pytest.importorskip('ros2cli', reason="ROS's own ros2cli is not installed")
 
 from . import launching
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / 'README.md', *sorted((ROOT / 'docs').rglob('*.md'))]
 # For each command what its parser says: nothing, or what it refuses. Nothing is run.
 PROGRAM = """
@@ -72,12 +71,10 @@ OF_RUN = [text for text, words in COMMANDS.items() if words[:2] == ['run', 'fran
 
 def answered(program, words, prefix):
     """Return what a Python program prints that finds ROS and this package."""
-    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
-    environment['AMENT_PREFIX_PATH'] = launching.search_path(prefix)
     done = subprocess.run(
         [sys.executable, '-c', program],
         input=json.dumps(words),
-        env=environment,
+        env=launching.environment(prefix),
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,0 +1,64 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and files that the launch files refuse before anything starts."""
+
+import pytest
+
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.resources import share_directory
+
+LAUNCH = share_directory() / 'launch'
+ALL = sorted(path.name for path in LAUNCH.glob('*.launch.py'))
+INCLUDING = """
+from launch import LaunchDescription
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+def generate_launch_description():
+    source = PythonLaunchDescriptionSource('{file}')
+    return LaunchDescription([IncludeLaunchDescription(source)])
+"""
+
+
+FILES = {
+    'feedforward': ['params_file'],
+    'franka_ros2': ['params_file', 'controllers_file'],
+    'gazebo': ['params_file', 'world'],
+    'mujoco_ros2_control': ['params_file'],
+    'simulation': ['params_file', 'simulator_params_file'],
+    # Of two arms the first would have been started when the second is looked at.
+    'two_arms': ['params_file', 'left_params_file', 'right_simulator_params_file'],
+}
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_a_file_that_is_no_use_starts_nothing(name, launched, tmp_path):
+    (tmp_path / 'typo.yaml').write_text('/**:\n  robot_type: fer\n')
+    for argument in FILES[name]:
+        # Another reader judges what is in the files that are not of a node of ours.
+        folder = '/nowhere' if argument in ('controllers_file', 'world') else tmp_path
+        said = rf'^(left_|right_)?{argument}: .*typo.yaml.* Nothing is started'
+        with pytest.raises(SettingsError, match=said):
+            launched(name, **{argument: f'{folder}/typo.yaml'})
+
+
+@pytest.mark.parametrize('name', ALL)
+def test_an_argument_that_nobody_declared_is_refused(ros2_launch, name):
+    for words in (['franka_dynamics', name], [str(LAUNCH / name)]):
+        status, said = ros2_launch(*words, 'robot_typ:=fr3')
+        assert status == 1
+        assert f'{name} has no argument robot_typ (robot_type?)' in said
+
+
+def test_a_file_that_includes_ours_may_have_arguments_of_its_own(ros2_launch, tmp_path):
+    path = tmp_path / 'own.launch.py'
+    path.write_text(INCLUDING.format(file=LAUNCH / 'feedforward.launch.py'))
+    status, said = ros2_launch(str(path), 'robot_typ:=fr3', 'robot_type:=fr3v2')
+    assert status == 0, said
+    assert 'feedforward_node' in said
+
+
+def test_two_arms_show_no_argument_that_the_nodes_do_not_get(ros2_launch):
+    status, said = ros2_launch('franka_dynamics', 'two_arms.launch.py', '--show-args')
+    assert status == 0
+    assert "'left_robot_type'" in said
+    assert 'use_sim_time' not in said

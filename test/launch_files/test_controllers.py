@@ -1,0 +1,149 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Controllers that the launch files load, and the packages that they ask for."""
+
+from functools import partial
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+
+from franka_dynamics.arm import load
+from franka_dynamics.codegen.cpp_package import cpp_package
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.resources import share_directory
+
+from . import launching
+from .launching import has
+
+SHARE = share_directory()
+COMMAND = '~/command'
+
+
+def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
+    mujoco = pytest.importorskip('mujoco')
+    pytest.importorskip('xacro')
+    processes = launched('mujoco_ros2_control', robot_type='fr3v2', hand='franka_hand')
+    text = processes['robot_state_publisher'].values['robot_description']
+    system = ElementTree.fromstring(text).find('ros2_control')
+    hardware = {one.get('name'): one.text for one in system.iter('param') if one.get('name')}
+    assert system.findtext('hardware/plugin') == 'mujoco_ros2_control/MujocoSystemInterface'
+    model = mujoco.MjModel.from_xml_path(hardware['mujoco_model'])
+    data = mujoco.MjData(model)
+    names = [joint.get('name') for joint in system.findall('joint')]
+    for name in names:
+        start, effort = (
+            float(system.find(f"joint[@name='{name}']/state_interface[@name='{kind}']/param").text)
+            for kind in ('position', 'effort')
+        )
+        data.qpos[model.joint(name).qposadr] = start
+        data.actuator(name).ctrl = effort
+    assert len(names) == model.nu == 7
+    mujoco.mj_forward(model, data)
+    np.testing.assert_allclose(data.qacc, 0.0, rtol=0.0, atol=1e-9)
+    # What MuJoCo is given as effort is what the node commands.
+    (file,) = tmp_path.glob('franka_dynamics_launch_*/controllers.yaml')
+    controllers = yaml.safe_load(file.read_text('utf-8'))
+    assert controllers['effort_controller']['ros__parameters']['joints'] == names
+    assert str(file) in processes['ros2_control_node'].command
+
+
+@pytest.mark.parametrize('controller', ['torques', 'feedforward_trajectory_controller'])
+@pytest.mark.parametrize(('robot_type', 'prefix'), [('fr3', ''), ('fr3v2', 'left_')])
+def test_franka_ros2_loads_a_controller_of_the_arm_and_unloads_it(
+    launched, tmp_path, controller, robot_type, prefix
+):
+    given = {'controller': controller, 'robot_type': robot_type, 'arm_prefix': prefix}
+    given['namespace'] = '/left'
+    controller = controller.replace('torques', 'effort_controller')
+    unload = ['franka_dynamics.ros.controller_unloading', '/left/controller_manager', controller]
+    # An old controller that cannot be unloaded starts nothing.
+    (first,) = launched('franka_ros2', returncode=1, **given).values()
+    assert first.command[2:] == unload
+    processes = launched('franka_ros2', **given)
+    assert set(processes) == {first.executable, 'spawner', 'feedforward_node'}
+    spawner = processes['spawner'].command
+    assert spawner[1] == controller
+    file = Path(spawner[spawner.index('--param-file') + 1])
+    own = yaml.safe_load(file.read_text('utf-8'))[f'/**/{controller}']['ros__parameters']
+    joints = [f'{prefix}{name}' for name in load(robot_type).joint_names]
+    assert own['joints'] == joints
+    assert list(own.get('gains', joints)) == joints
+    node = processes['feedforward_node']
+    has(node, controller=controller, robot_type=robot_type, arm_prefix=prefix)
+    # What launch starts after the node, however it ended.
+    (after,) = node.on_exit
+    assert [''.join(part.text for part in word) for word in after.cmd[2:]] == unload
+
+
+@pytest.mark.parametrize(
+    ('name', 'target'),
+    [('franka_ros2', 'fci'), ('gazebo', 'gz_ros2_control'), ('mujoco_ros2_control', 'mujoco')],
+)
+def test_a_generated_package_takes_the_torques_where_it_is_installed(
+    launched, tmp_path, name, target
+):
+    index = tmp_path / 'share/ament_index/resource_index/packages'
+    for package in ('fr3_feedforward', 'fr3_franka_hand_feedforward'):
+        file = tmp_path / 'share' / package / 'config' / 'receiver.yaml'
+        file.parent.mkdir(parents=True)
+        file.write_text(cpp_package(load('fr3'), package)['config/receiver.yaml'])
+    control = {'control': 'ros2_control'} if name == 'gazebo' else {}
+    prefix = {'arm_prefix': 'left_'} if name == 'franka_ros2' else {}
+    given = {'robot_type': 'fr3', **control, **prefix}
+    launch = partial(launched, name)
+    assert launch(**given)['spawner'].command[1] == 'effort_controller'
+    (index / 'fr3_feedforward').touch()
+    (index / 'fr3_franka_hand_feedforward').touch()
+    # Somebody may want the forward controller all the same.
+    assert launch(**given, receiver='none')['spawner'].command[1] == 'effort_controller'
+    (index / 'forward_command_controller').unlink()  # which only the forward controller needs
+    with pytest.raises(RuntimeError, match='ros-jazzy-forward-command-controller'):
+        launch(**given, receiver='none')
+    processes = launch(**given)
+    command = processes['spawner'].command
+    assert command[1] == 'receiver'
+    values = yaml.safe_load(Path(command[command.index('--param-file') + 1]).read_text('utf-8'))
+    values = values['/**/receiver']['ros__parameters']
+    assert values['type'] == 'fr3_feedforward/FeedforwardController'
+    assert values['joints'] == list(load('fr3', prefix=prefix.get('arm_prefix', '')).joint_names)
+    assert (values['target'], values['reference']) == (target, 'total_torque')
+    assert processes['feedforward_node'].remappings[COMMAND] == 'receiver/reference'
+    if name != 'franka_ros2':  # whose payload the robot knows: an arm with a hand is another model
+        command = launch(**given, hand='franka_hand')['spawner'].command
+        text = Path(command[command.index('--param-file') + 1]).read_text('utf-8')
+        assert 'fr3_franka_hand_feedforward/FeedforwardController' in text
+    with pytest.raises(SettingsError, match='was generated for fr3_joint1 and so on, not for'):
+        launch(robot_type='fr3v2', receiver='fr3_feedforward', **control)
+    with pytest.raises(RuntimeError, match='mine is not installed: franka-dynamics codegen'):
+        launch(robot_type='fr3', receiver='mine', **control)
+
+
+@pytest.mark.parametrize('robot_type', ['panda', 'own'])
+def test_franka_ros2_is_not_launched_for_a_fer(robot_type, launched, tmp_path):
+    if robot_type == 'own':
+        robot_type = str(tmp_path / 'my_fer.yaml')
+        text = (SHARE / 'config' / 'arms' / 'fer.yaml').read_text(encoding='utf-8')
+        Path(robot_type).write_text(text.replace('name: fer\n', 'name: mine\n'), encoding='utf-8')
+    with pytest.raises(RuntimeError, match=r'is a FER .*fer\.md .* Nothing is started'):
+        launched('franka_ros2', robot_type=robot_type)
+
+
+@pytest.mark.parametrize(
+    ('name', 'packages'),
+    [
+        ('gazebo', 'ros-jazzy-ros-gz-sim ros-jazzy-ros-gz-bridge'),
+        ('mujoco_ros2_control', 'ros-jazzy-mujoco-ros2-control ros-jazzy-controller-manager'),
+        ('franka_ros2', 'ros-jazzy-controller-manager ros-jazzy-forward-command-controller'),
+    ],
+)
+def test_missing_gazebo_or_controllers_name_the_apt_line(name, packages, monkeypatch, tmp_path):
+    monkeypatch.delenv('ROS_DISTRO', raising=False)
+    prefix = launching.ament_prefix(tmp_path, {'franka_dynamics': ()})
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
+    with pytest.raises(
+        RuntimeError, match=f'sudo apt install {packages}.*docs/howto/[a-z_0-9]+.md'
+    ):
+        launching.started(SHARE / 'launch' / f'{name}.launch.py', monkeypatch)

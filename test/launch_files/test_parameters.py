@@ -1,0 +1,140 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the nodes are given by the launch files, as ROS's own launch and rclpy read it."""
+
+import pytest
+
+from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
+from franka_dynamics.resources import share_directory
+
+from . import launching
+from .launching import has
+
+COMMAND = '~/command'
+DUMP = """
+/feedforward:
+  ros__parameters: {target: mujoco, robot_type: fer, arm_prefix: '', use_sim_time: true}
+/simulator:
+  ros__parameters: {robot_type: fer, arm_prefix: '', publish_clock: true}
+"""
+
+
+def test_the_executables_that_launch_finds_here_are_those_of_this_package(setup_script):
+    scripts = setup_script['arguments']['entry_points']['console_scripts']
+    named = set(launching.PACKAGES['franka_dynamics'])
+    assert named <= {script.split(' = ')[0] for script in scripts}
+
+
+@pytest.mark.parametrize(
+    ('name', 'given', 'target', 'own'),
+    [
+        ('feedforward', {'command_topic': 'effort_controller/commands'}, 'fci', {}),
+        ('franka_ros2', {}, 'fci', {'robot_type': 'fr3'}),
+        ('gazebo', {'control': 'direct'}, 'gz_ros2_control', {'held_until_commanded': True}),
+        ('gazebo', {'control': 'ros2_control'}, 'gz_ros2_control', {'held_until_commanded': True}),
+        (
+            'mujoco_ros2_control',
+            {},
+            'mujoco',
+            {'held_until_commanded': True, 'use_sim_time': True},
+        ),
+    ],
+)
+def test_an_arm_of_others_has_its_guards(launched, tmp_path, name, given, target, own):
+    file = tmp_path / 'own.yaml'
+    file.write_text('/**:\n  ros__parameters: {scale: 0.5}\n')
+    processes = launched(name, params_file=str(file), **given)
+    node = processes['feedforward_node']
+    has(node, target=target, scale=0.5, **own)
+    assert node.remappings[COMMAND] == 'effort_controller/commands'
+    assert name == 'feedforward' or node.on_exit is not None
+
+
+def test_every_target_has_a_file_and_by_default_nothing_moves(launched):
+    for target in ('', *TARGETS):
+        processes = launched('feedforward', target=target)
+        node = processes['feedforward_node']
+        assert node.values['target'] == (target or DEFAULT_TARGET)
+        assert node.remappings[COMMAND] == COMMAND
+
+
+@pytest.mark.parametrize(
+    ('name', 'given', 'expected'),
+    [
+        ('feedforward', {'target': 'fci', 'use_sim_time': 'false'}, {'target': 'fci'}),
+        ('simulation', {'use_sim_time': 'false'}, {'target': 'mujoco'}),
+        ('franka_ros2', {}, {'target': 'fci'}),
+        ('gazebo', {'hand': 'franka_hand'}, {'hand': 'franka_hand', 'target': 'gz_ros2_control'}),
+        ('mujoco_ros2_control', {}, {'target': 'mujoco', 'held_until_commanded': True}),
+    ],
+)
+def test_arguments_win_over_a_file_that_names_the_node(launched, tmp_path, name, given, expected):
+    # As `ros2 param dump` writes it. ROS prefers an exact name to /** whatever the order.
+    file = tmp_path / 'dump.yaml'
+    file.write_text(DUMP)
+    prefix = {} if name in ('gazebo', 'mujoco_ros2_control') else {'arm_prefix': 'left_'}
+    files = {'params_file': str(file)}
+    if name == 'simulation':
+        files['simulator_params_file'] = str(file)
+    processes = launched(name, robot_type='fr3', **prefix, **files, **given)
+    both = {'robot_type': 'fr3', **prefix}
+    has(processes['feedforward_node'], **both, **expected)
+    if name == 'simulation':
+        has(processes['simulator_node'], **both, publish_clock=False)
+
+
+def test_arguments_win_over_the_file_and_what_was_not_given_is_left_to_it(launched, tmp_path):
+    both = tmp_path / 'both.yaml'
+    both.write_text(
+        '/left/feedforward:\n  ros__parameters: {target: gz_ros2_control}\n'
+        '/right/feedforward:\n  ros__parameters: {robot_type: fr3v2, arm_prefix: mine_}\n'
+    )
+    processes = launched(
+        'feedforward',
+        params_file=str(both),
+        namespace='right',
+        robot_type='fr3',
+        command_topic='effort_controller/commands',
+        joint_states_topic='franka/joint_states',
+    )
+    node = processes['feedforward_node']
+    has(node, robot_type='fr3', arm_prefix='mine_', target='fci')
+    assert node.remappings['joint_states'] == 'franka/joint_states'
+    assert node.remappings['__ns'] == '/right'
+
+
+def test_both_nodes_of_the_simulation_have_one_arm_and_clock(launched):
+    from franka_dynamics.ros.simulator_node import COMMAND_TOPIC
+
+    # A prefix that YAML would take for a truth.
+    processes = launched('simulation', robot_type='fr3', arm_prefix='on', namespace='left')
+    simulator, node = processes['simulator_node'], processes['feedforward_node']
+    for one in (simulator, node):
+        assert one.remappings['__ns'] == '/left'
+        assert (one.values['robot_type'], one.values['arm_prefix']) == ('fr3', 'on')
+        assert type(one.on_exit).__name__ == 'Shutdown'
+    assert simulator.values['publish_clock'] is node.values['use_sim_time'] is True
+    # Whatever a file says, and the arm listens where the torques go.
+    assert node.values['target'] == 'mujoco'
+    assert node.remappings[COMMAND] == COMMAND_TOPIC
+
+
+def test_two_arms_have_an_arm_and_a_prefix_each_and_the_wall_clock(monkeypatch, tmp_path):
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(launching.ament_prefix(tmp_path)))
+    path = share_directory() / 'launch' / 'two_arms.launch.py'
+    found = launching.started(path, monkeypatch, robot_type='fr3', right_robot_type='fer')
+    assert [
+        (
+            one.executable,
+            one.remappings['__ns'],
+            one.values['robot_type'],
+            one.values['arm_prefix'],
+        )
+        for one in found
+    ] == [
+        (executable, f'/{side}', arm, f'{side}_')
+        for side, arm in (('left', 'fr3'), ('right', 'fer'))
+        for executable in ('simulator_node', 'feedforward_node')
+    ]
+    assert not any(one.values.get('publish_clock', False) for one in found)
+    assert not any(one.values.get('use_sim_time', False) for one in found)
