@@ -121,7 +121,7 @@ def spawned(*source):
 
 
 def ros2_control_way(given, arm, own_file):
-    """Spawn the arm, then the broadcaster, then the controller, each after the last."""
+    """Spawn the arm, then its controllers."""
     from franka_dynamics.simulation import gazebo
 
     controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
@@ -151,9 +151,9 @@ def ros2_control_way(given, arm, own_file):
         }
     )
     spawn = spawned('-topic', 'robot_description')
-    # The broadcaster has all it needs from gz_ros2_control's own parameter file.
-    broadcaster = spawner('joint_state_broadcaster')
-    active = spawner(chosen.controller, '--param-file', str(folder / 'receiver.yaml'))
+    active = spawner(
+        'joint_state_broadcaster', chosen.controller, '--param-file', str(folder / 'receiver.yaml')
+    )
     return [
         removal,
         server(given, '-r'),  # controllers are switched only while time runs
@@ -162,8 +162,8 @@ def ros2_control_way(given, arm, own_file):
         publisher,
         spawn,
         simulated_feedforward(given.robot_type, given.hand, TARGET, own_file, chosen.command),
-        after(spawn, broadcaster),
-        after(broadcaster, active),
+        after(spawn, active),
+        after(active),
     ]
 
 

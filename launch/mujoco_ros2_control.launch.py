@@ -99,8 +99,11 @@ def everything(given):
         on_exit=Shutdown(reason='MuJoCo has ended'),
         parameters=[{'use_sim_time': True}, parameters],
     )
-    broadcaster = spawner('joint_state_broadcaster', '--param-file', parameters)
-    active = spawner(chosen.controller, '--param-file', str(folder / 'receiver.yaml'))
+    # One process activates both, soon: under the first efforts alone the arm is an inverted
+    # pendulum.
+    active = spawner(
+        'joint_state_broadcaster', chosen.controller, '--param-file', str(folder / 'receiver.yaml')
+    )
     feedforward = simulated_feedforward(
         given.robot_type, given.hand, TARGET, own_file, chosen.command
     )
@@ -109,7 +112,7 @@ def everything(given):
         chosen.said,
         publisher,
         manager,
-        broadcaster,
-        after(broadcaster, active),
+        active,
+        after(active),
         feedforward,
     ]

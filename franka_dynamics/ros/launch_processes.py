@@ -128,15 +128,15 @@ def unloading(manager: str, controller: str, **given: Any) -> Any:
     )
 
 
-def spawner(controller: str, *arguments: Any, **given: Any) -> Any:
-    """Return the process that loads and activates a controller."""
+def spawner(*arguments: Any, **given: Any) -> Any:
+    """Return the process that loads and activates controllers."""
     from launch_ros.actions import Node
 
     return Node(
         package='controller_manager',
         executable='spawner',
         output='screen',
-        arguments=[controller, *arguments, '--controller-manager-timeout', '30'],
+        arguments=[*arguments, '--controller-manager-timeout', '30'],
         **given,
     )
 

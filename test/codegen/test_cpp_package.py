@@ -5,6 +5,8 @@
 from contextlib import nullcontext
 from dataclasses import replace
 import functools
+import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -373,6 +375,19 @@ def test_an_arm_far_from_its_reference_stops_for_good(built):
         assert library.run(count, packed(settings), what, times, *state, found) == fault
     given = np.isfinite(found).all(axis=1)
     assert given[:100].all() and not given[100:].any()
+
+
+def test_two_packages_do_not_overwrite_each_others_plugins():
+    # A merged workspace installs all libraries into one folder.
+    def libraries(name):
+        files = cpp_package(load('fr3'), name)
+        plugins = [text for path, text in files.items() if path.endswith('plugins.xml')]
+        found = {ElementTree.fromstring(text).get('path') for text in plugins}
+        built = re.findall(r'OUTPUT_NAME (\w+)', files['CMakeLists.txt'])
+        assert found == set(built)
+        return found
+
+    assert len(libraries('fr3_feedforward') | libraries('fr3_hand_feedforward')) == 4
 
 
 @pytest.mark.parametrize('name', ['My_arm', 'a__b'])

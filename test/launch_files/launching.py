@@ -28,18 +28,22 @@ PACKAGES = {
 GZ_SIM = 'from launch import LaunchDescription as generate_launch_description\n'
 
 
-def ament_prefix(folder, packages=PACKAGES, text='#!/bin/sh\n'):
-    """Make a prefix where launch finds this package's files and executables of a text."""
+def with_packages(folder, packages, texts):
+    """Add packages to a prefix: their entries in the index, and their executables by name."""
+    index = folder / 'share/ament_index/resource_index/packages'
+    index.mkdir(parents=True, exist_ok=True)
     for package, executables in packages.items():
-        (folder / 'share' / 'ament_index/resource_index/packages').mkdir(
-            parents=True, exist_ok=True
-        )
-        (folder / 'share/ament_index/resource_index/packages' / package).touch()
+        (index / package).touch()
         for name in executables:
             path = folder / 'lib' / package / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text if isinstance(text, str) else text[name])
+            path.write_text(texts.get(name, '#!/bin/sh\n'))
             path.chmod(0o755)
+
+
+def ament_prefix(folder, packages=PACKAGES, texts=()):
+    """Make a prefix where launch finds this package's files, and packages of others."""
+    with_packages(folder, packages, dict(texts))
     (folder / 'share/franka_dynamics').symlink_to(share_directory())
     if 'ros_gz_sim' in packages:
         gz_sim = folder / 'share/ros_gz_sim/launch/gz_sim.launch.py'

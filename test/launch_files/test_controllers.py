@@ -94,17 +94,17 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed(
     prefix = {'arm_prefix': 'left_'} if name == 'franka_ros2' else {}
     given = {'robot_type': 'fr3', **control, **prefix}
     launch = partial(launched, name)
-    assert launch(**given)['spawner'].command[1] == 'effort_controller'
+    assert 'effort_controller' in launch(**given)['spawner'].command
     (index / 'fr3_feedforward').touch()
     (index / 'fr3_franka_hand_feedforward').touch()
     # Somebody may want the forward controller all the same.
-    assert launch(**given, receiver='none')['spawner'].command[1] == 'effort_controller'
+    assert 'effort_controller' in launch(**given, receiver='none')['spawner'].command
     (index / 'forward_command_controller').unlink()  # which only the forward controller needs
     with pytest.raises(RuntimeError, match='ros-jazzy-forward-command-controller'):
         launch(**given, receiver='none')
     processes = launch(**given)
     command = processes['spawner'].command
-    assert command[1] == 'receiver'
+    assert 'receiver' in command
     values = yaml.safe_load(Path(command[command.index('--param-file') + 1]).read_text('utf-8'))
     values = values['/**/receiver']['ros__parameters']
     assert values['type'] == 'fr3_feedforward/FeedforwardController'

@@ -16,10 +16,13 @@ import pytest
 pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
 
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.arm import load
+from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import request_message
@@ -47,25 +50,54 @@ import sys
 from franka_dynamics.ros.{name} import main
 sys.exit(main())
 """
+STATE_PUBLISHER = """
+import sys
+import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+rclpy.init(args=sys.argv)
+node = rclpy.create_node('own', automatically_declare_parameters_from_overrides=True)
+kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+publisher = node.create_publisher(String, 'robot_description', kept)
+publisher.publish(String(data=node.get_parameter('robot_description').value))
+try:
+    rclpy.spin(node)
+except BaseException:
+    pass
+"""
+MANAGER = 'lib/controller_manager/ros2_control_node'
+SIMULATOR = 'mujoco_ros2_control'
+INDEX = 'share/ament_index/resource_index'
+PACKAGE_XML = """<package format="3"><name>mujoco_ros2_control</name><version>0.0.1</version>
+<description>Mock</description><maintainer email="a@b.c">a</maintainer><license>none</license>
+</package>"""
+PLUGINS = """<library path="mock_components">
+<class name="mujoco_ros2_control/MujocoSystemInterface" type="mock_components::GenericSystem"
+base_class_type="hardware_interface::SystemInterface"><description>Mock</description></class>
+</library>"""
 NODE_STARTED = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
 PARAMETERS = """
 /**:
   ros__parameters:
-    gravity_vector: [4.0, 0.0, -8.9]
     max_state_age: 0.0
     state_timeout: 2.0
 """
 
 
 @pytest.fixture
-def launched(tmp_path):
-    """Return a function that launches a file of ours; what it starts ends with the test."""
+def prefix(tmp_path):
+    """Return a prefix in which launch finds this package's nodes."""
     ours = launching.PACKAGES['franka_dynamics']
-    prefix = launching.ament_prefix(
+    return launching.ament_prefix(
         tmp_path / 'prefix',
         {'franka_dynamics': ours},
         {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in ours},
     )
+
+
+@pytest.fixture
+def launched(tmp_path, prefix):
+    """Return a function that launches a file of ours; what it starts ends with the test."""
     log = tmp_path / 'launch.log'
     running = []
 
@@ -90,21 +122,11 @@ def launched(tmp_path):
 
 
 @pytest.fixture
-def controllers(probe, tmp_path):
+def controllers(probe):
     """Return a function: the controllers that a real controller manager has, and their states."""
     messages = pytest.importorskip('controller_manager_msgs.srv')
     if not PREFIXES:
         pytest.skip('FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control')
-    kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    description = probe.create_publisher(String, 'robot_description', kept)
-    description.publish(String(data=mock_urdf(load('fr3'))))
-    (node,) = (
-        path
-        for folder in PREFIXES.split(os.pathsep)
-        if (path := Path(folder, 'lib/controller_manager/ros2_control_node')).exists()
-    )
-    with (tmp_path / 'manager.log').open('wb') as log:
-        process = subprocess.Popen([node], env=environment(), stdout=log, stderr=log)
 
     def states():
         with NodeClient('controller_manager', patience=TIMEOUT_S, meanwhile=probe.spin) as client:
@@ -112,16 +134,71 @@ def controllers(probe, tmp_path):
             answer = client.ask(kind, 'list_controllers', kind.Request())
         return {one.name: one.state for one in answer.controller}
 
-    yield states
+    return states
+
+
+def in_prefixes(path):
+    """Return the file of this path in the prefixes that hold ros2_control."""
+    return next(
+        file for folder in PREFIXES.split(os.pathsep) if (file := Path(folder, path)).exists()
+    )
+
+
+@pytest.fixture
+def manager(probe, controllers, tmp_path):
+    """Run a real controller manager with mock hardware."""
+    kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    description = probe.create_publisher(String, 'robot_description', kept)
+    description.publish(String(data=mock_urdf(load('fr3'))))
+    with (tmp_path / 'manager.log').open('wb') as log:
+        process = subprocess.Popen(
+            [in_prefixes(MANAGER)], env=environment(), stdout=log, stderr=log
+        )
+    yield
     process.kill()
     process.wait()
 
 
+@pytest.fixture
+def simulator(probe, controllers, prefix):
+    """
+    Put mock hardware behind the names of mujoco_ros2_control, beside a real controller manager.
+
+    The test's own clock runs while it spins.
+    """
+    kinds = {name: launching.PACKAGES[name] for name in (SIMULATOR, 'robot_state_publisher')}
+    names = ('AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH')
+    given = ' '.join(f'{name}={environment(prefix)[name]}' for name in names)
+    texts = {
+        'ros2_control_node': f'#!/bin/sh\nexec env {given} {in_prefixes(MANAGER)} "$@"\n',
+        'robot_state_publisher': f'#!{sys.executable}\n{STATE_PUBLISHER}',
+    }
+    launching.with_packages(prefix, {**kinds, 'xacro': ()}, texts)
+    library = 'lib/libmock_components.so'
+    (prefix / library).symlink_to(in_prefixes(library))
+    share = Path('share', SIMULATOR)
+    for path, text in (
+        (share / 'package.xml', PACKAGE_XML),
+        (share / 'plugins.xml', PLUGINS),
+        (Path(INDEX, 'hardware_interface__pluginlib__plugin', SIMULATOR), share / 'plugins.xml'),
+    ):
+        (prefix / path).parent.mkdir(parents=True, exist_ok=True)
+        (prefix / path).write_text(str(text))
+    clock, now = probe.create_publisher(Clock, '/clock', 10), [0]
+
+    def tick():
+        now[0] += 2_000_000
+        clock.publish(Clock(clock=Time(nanoseconds=now[0]).to_msg()))
+
+    probe.create_timer(0.002, tick)
+
+
 def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
-    probe, make_arm, launched, tmp_path, controllers
+    probe, make_arm, launched, tmp_path, controllers, manager
 ):
     parameters = tmp_path / 'own.yaml'
-    parameters.write_text(PARAMETERS)
+    # Its robot adds its own gravity: a torque is needed for a base that is mounted otherwise.
+    parameters.write_text(f'{PARAMETERS}    gravity_vector: [4.0, 0.0, -8.9]\n')
     fr3 = load('fr3')
     arm = make_arm(fr3.joint_names, fr3.home, 'franka/joint_states')
     torques = probe.collect(Float64MultiArray, COMMAND)
@@ -155,6 +232,37 @@ def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
     launch.send_signal(signal.SIGINT)
     probe.until(lambda: launch.poll() is not None, 'the end of the launch')
     assert controllers() == {}
+
+
+def test_a_simulated_robot_ends_with_its_node_and_without_its_controller(
+    probe, launched, tmp_path, prefix, controllers, simulator
+):
+    parameters = tmp_path / 'own.yaml'
+    parameters.write_text(PARAMETERS)
+    fr3 = load('fr3')
+    states = probe.collect(JointState, 'joint_states')
+    torques = probe.collect(Float64MultiArray, COMMAND)
+
+    def start():
+        return launched('mujoco_ros2_control', 'headless:=true', f'params_file:={parameters}')
+
+    launch, log = start()
+    both = {'effort_controller': 'active', 'joint_state_broadcaster': 'active'}
+    probe.until(lambda: torques and controllers() == both, 'a torque and both controllers')
+    # The arm that our description begins with, through the controller manager.
+    at = dict(zip(states[-1].name, states[-1].position))
+    np.testing.assert_allclose([at[name] for name in fr3.joint_names], fr3.home)
+    os.kill(int(re.search(NODE_STARTED, log.read_text())[1]), signal.SIGKILL)
+    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
+    # A generated package whose plugin cannot be loaded: nobody would take the torques.
+    config = prefix / 'share/fr3_feedforward/config'
+    config.mkdir(parents=True)
+    (prefix / INDEX / 'packages/fr3_feedforward').touch()
+    text = cpp_package(fr3, 'fr3_feedforward')['config/receiver.yaml']
+    (config / 'receiver.yaml').write_text(text)
+    launch, log = start()
+    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
+    assert 'spawner joint_state_broadcaster receiver' in log.read_text()
 
 
 def test_arguments_win_over_a_dump_of_the_running_node(probe, launched, tmp_path):
