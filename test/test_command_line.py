@@ -76,15 +76,6 @@ def test_negative_numbers_have_exponents(capsys):
     assert main('arm show --arm rpr --q -1.5e-1 -.5 -2E+0'.split()) == 0
 
 
-def test_a_verbs_own_options_come_before_those_of_the_arm(capsys):
-    for words in ('arm check', 'identify arm', 'bag replay', 'view'):
-        assert main([*words.split(), '--help']) == 0
-        said = capsys.readouterr().out
-        assert (
-            0 < said.index('  --json' if words != 'view' else '  --port') < said.index('  --arm')
-        )
-
-
 def test_rarely_used_options_are_shown_by_help_all(capsys):
     assert main(['identify', 'arm', '--help']) == 0
     brief = capsys.readouterr().out

@@ -16,14 +16,6 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 
-def test_kinematics_print_origins_and_jacobians_with_their_numbers(capsys):
-    assert main(['arm', 'derive', '--arm', 'rpr', '--kinematics']) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert 'a1 = 0.2' in lines
-    for frame in range(1, 4):
-        assert any(line.startswith(f'J_{frame} = ') for line in lines)
-
-
 def test_a_report_is_printed_or_the_same_is_written(tmp_path, capsys):
     command, file = ['arm', 'derive', '--arm', 'rpr', '--steps'], tmp_path / 'new' / 'rpr.txt'
     assert main(command) == 0

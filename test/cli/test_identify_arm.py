@@ -14,7 +14,7 @@ import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.cli.main import main, READER_GONE
+from franka_dynamics.cli.main import READER_GONE
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
@@ -191,26 +191,6 @@ def test_bags_and_options_at_fault_are_refused(
     write_recording(change(read_recording(bag, FER.joint_names)), tmp_path / 'other')
     assert sentence in refused('identify', 'arm', *words)
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'other']
-
-
-def test_an_effort_of_another_sign_is_turned_where_that_is_asked_for(bag, tmp_path):
-    write_recording(with_its_sign_turned(read_recording(bag, FER.joint_names)), tmp_path / 'wrong')
-    out = tmp_path / 'my_arm.yaml'
-    # One number, as the sentence says.
-    turned = [*SIMPLE, '--output', str(out), '--effort-scale', '-1']
-    assert main(['identify', 'arm', str(tmp_path / 'wrong'), *turned]) == 0
-    assert load(out).inconsistencies() == ()
-
-
-def test_what_was_taken_anyway_is_told_in_the_file(bag, tmp_path):
-    recording, wrong = read_recording(bag, FER.joint_names), tmp_path / 'wrong'
-    write_recording(replace(recording, dq=-recording.dq), wrong)
-    out = tmp_path / 'my_arm.yaml'
-    command = ['identify', 'arm', str(wrong), *SIMPLE, '--output', str(out), '--anyway']
-    assert main([*command, '--write-anyway']) == 0
-    text = ' '.join(out.read_text().split())
-    assert ' warnings when it was made: ' in text
-    assert 'wrong: velocities look like deg/s' in text
 
 
 def test_efforts_that_were_scaled_are_drawn_in_newton_metres(simulate):

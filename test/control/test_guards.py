@@ -32,13 +32,6 @@ GAZEBO = Settings(target='gz_ros2_control')
 # The first torque. ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('settings', [MUJOCO, GAZEBO])
-def test_a_carried_arm_is_never_given_gravity(settings):
-    loop = Loop(settings, gravity_compensation=True, brake_release_after=0.0).run(0.5)
-    assert loop.published == []
-    assert 'if something else carries the arm' in loop.controller.waits_for
-
-
 def test_a_braked_arm_is_given_gravity_at_once():
     loop = Loop(MUJOCO).run(0.03)
     np.testing.assert_allclose(loop.published[0], GRAVITY, rtol=0, atol=1e-12)

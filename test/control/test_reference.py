@@ -87,14 +87,6 @@ def test_a_stream_that_stops_is_held_at_its_last_position():
     assert not source.active
 
 
-def test_after_a_trajectory_its_end_is_held_and_it_is_inactive(points):
-    times, positions, velocities, _ = points
-    source = ReferenceSource()
-    source.follow(Trajectory(times, positions, velocities), times[0])
-    np.testing.assert_array_equal(source.sample(times[-1] + 5.0).q, positions[-1])
-    assert not source.active
-
-
 def test_a_trajectory_stamped_ahead_lets_the_current_one_go_on(points):
     times, positions, velocities, _ = points
     first = Trajectory(times, positions, velocities)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The dual-arm example against Pinocchio's model made from the arm's URDF."""
+"""Arms mounted on one base or on each other as one tree."""
 
 import numpy as np
 import pytest
@@ -10,26 +10,6 @@ from franka_dynamics.dynamics.assembly import assemble, Mount
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.errors import TreeError
-from franka_dynamics.identification.base_parameters import base_parameters
-
-# Torques up to some 70 N m; measured 1e-13.
-ATOL_NM = 1e-11
-
-
-@pytest.fixture(scope='module')
-def states():
-    return np.random.default_rng(0).uniform(-2.0, 2.0, (3, 20, 15))
-
-
-def test_torques_of_two_arms_on_a_waist_agree_with_pinocchio(example, states):
-    tree = example.dual_arm()
-    expected = example.reference_torques(*states)
-    np.testing.assert_allclose(tree_motion(tree, *states).tau, expected, rtol=0.0, atol=ATOL_NM)
-    found = base_parameters(tree)
-    assert len(found) == 99
-    np.testing.assert_allclose(
-        found.regressor(*states) @ found.values(), expected, rtol=0.0, atol=ATOL_NM
-    )
 
 
 def test_arms_mounted_on_the_ground_are_independent():
