@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
 from franka_dynamics.arm.sampling import sample_states
-from franka_dynamics.dynamics.body_tree import BASE, BodyTree
+from franka_dynamics.dynamics.body_tree import BASE
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.regressor import torque_regressor
@@ -52,18 +52,6 @@ def test_a_known_arm_has_the_known_number_of_base_parameters(name, counts):
     assert len(base_parameters(load(name), ANY_GRAVITY)) == counts[1]
 
 
-@pytest.mark.parametrize('rotors', [False, True])
-@pytest.mark.parametrize('gravity', [*GRAVITIES.values(), ANY_GRAVITY])
-@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2', 'scemi', 'stanford', 'rpr'])
-def test_a_shipped_arms_base_parameters_hold_at_other_states(name, gravity, rotors):
-    found = base_parameters(load(name), gravity, rotor_inertia=rotors)
-    rank, lost = found.confirmed()
-    assert rank == len(found)
-    assert lost < ATOL_COEFFICIENT
-    tree = BodyTree.from_description(load(name))
-    assert base_parameters(tree, gravity, rotor_inertia=rotors).columns == found.columns
-
-
 def test_the_fers_regrouped_values_are_those_quoted():
     found = base_parameters(load('fer', 'ledezma2021'))
     values = dict(zip(found.names, found.values()))
@@ -94,7 +82,7 @@ def test_the_fers_relations_read_as_in_the_paper():
     assert written['XXR_3'] == 'XXR_3 = XX_3 - YY_3 + YY_4 - 0.00680625 m_4'
 
 
-@pytest.mark.parametrize('seed', range(20))
+@pytest.mark.parametrize('seed', range(12))
 def test_a_random_trees_base_parameters_keep_its_torques(seed):
     tree = random_tree_of_rows(seed, special=(0.6, 0.85, 0.95)[seed % 3])
     gravity = [*GRAVITIES.values(), ANY_GRAVITY][seed % 4]
@@ -123,7 +111,7 @@ def test_joints_along_any_axis_of_their_bodies_are_regrouped():
 
 
 @pytest.mark.parametrize('convention', CONVENTIONS)
-@pytest.mark.parametrize('seed', range(24))
+@pytest.mark.parametrize('seed', range(12))
 def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
     # Odd angles and lengths only, where (20) and (21) have all their terms; and zero lengths and
     # right angles, with which parameters vanish near the base.
