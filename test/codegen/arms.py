@@ -33,7 +33,7 @@ def arms():
     """Return the arms on which every quantity is checked, by name."""
     return {
         'fer': load('fer'),
-        'fr3 with hand': load('fr3', hand='franka_hand'),
+        'fr3 with hand and rotors': with_rotors(load('fr3', hand='franka_hand')),
         'scemi (parallel axes)': load('scemi'),
         'stanford (prismatic)': load('stanford'),
         'rpr (standard rows)': with_rotors(load('rpr')),

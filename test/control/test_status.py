@@ -64,6 +64,9 @@ def test_a_fault_names_what_clears_it_and_that_does(controller, until, way, clea
     controller.latch_fault('too heavy', until)
     status = controller.status()
     assert (status.reason, status.cleared_by, status.faulty) == ('too heavy', way, True)
+    # What came first is told; a weaker fault or one alike does not take its place.
+    controller.latch_fault('another', until)
+    assert controller.status().reason == 'too heavy'
     clear(controller)
     assert not controller.status().faulty
 

@@ -135,13 +135,16 @@ def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
         read_log(path)
 
 
-def test_units_become_si(tmp_path):
+@pytest.mark.parametrize(
+    ('unit', 'per_rad'), [('deg/s', 180.0 / np.pi), ('rpm', 60.0 / (2.0 * np.pi))]
+)
+def test_units_become_si(unit, per_rad, tmp_path):
     constants = np.array([1.2, -3.0, 2.0, 0.5, 0.1, 0.2, 0.3])
     np.savez(
         tmp_path / 'log.npz',
         t=1e6 * TIME,
         q=np.degrees(Q),
-        dq=np.degrees(DQ),
+        dq=per_rad * DQ,
         i=1e3 * EFFORT / constants,
     )
     recording = import_log(
@@ -152,7 +155,7 @@ def test_units_become_si(tmp_path):
             'dq',
             stamp='t',
             position_unit='deg',
-            velocity_unit='deg/s',
+            velocity_unit=unit,
             effort_unit='mA',
             stamp_unit='us',
             torque_constant=tuple(constants),

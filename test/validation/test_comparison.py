@@ -236,20 +236,8 @@ def test_another_number_of_slip_elements_acts_on_torque(turned):
     assert '4, 300 mrad' in str(found) and '4, 300, 500 mrad' in str(found)
 
 
-def test_another_slope_of_sigmoid_friction_is_named():
-    arm = load('fer')
-    slope = np.array(arm.friction.slope)
-    slope[2] *= 1.1
-    (found,) = compare(arm, replace(arm, friction=replace(arm.friction, slope=slope))).differences
-    assert (found.place, found.parameter, found.has_effect) == (
-        'fer_joint3',
-        'friction slope',
-        True,
-    )
-
-
-@pytest.mark.parametrize('joint', [0, 4, 6])
-def test_a_slip_element_is_named_with_its_joint(joint):
+def test_a_slip_element_is_named_with_its_joint():
+    joint = 4
     friction = slipping([1.0, 2.0], [0.004, 0.3])
     slip = np.array(friction.slip)
     slip[0, joint] = 1.5
@@ -325,14 +313,6 @@ def test_a_reversed_axis_is_named_as_the_joints_sign():
     assert 'wrong sign' in found.cause
 
 
-def test_another_kind_of_joint_is_named():
-    found = compared(edited(FER, "joint[@name='fer_joint3']", type='prismatic')).geometry
-    kinds = [one for one in found if one.parameter == 'kind']
-    assert [(one.place, one.first, one.second) for one in kinds] == [
-        ('fer_joint3', 'revolute', 'prismatic')
-    ]
-
-
 def test_millimetres_and_few_digits_are_named_as_the_cause():
     arm = load('fr3')
     for change, cause in (
@@ -349,6 +329,7 @@ def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
     base, moved = np.array(arm.base), np.eye(4)
     base[2, 3], moved[2, 3] = 0.1, -0.05
     other = with_row_shifted(with_row_shifted(arm, 0, d=-0.1), 6, d=0.05)
+    other = with_row_shifted(other, 3, theta=2.0 * np.pi)
     other = replace(
         other,
         base=base,
@@ -356,18 +337,3 @@ def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
         flange=replace(arm.flange, d=arm.flange.d - 0.05),
     )
     assert compare(arm, other).differences == ()
-
-
-def test_slip_elements_of_other_reaches_are_one_difference():
-    none, one = np.zeros(7), np.ones((2, 7))
-    first, second = (
-        replace(
-            load('fer'),
-            friction=MaxwellSlipFriction(none, none, none, none, one, np.array(reach)),
-        )
-        for reach in ((0.004, 0.3), (0.3, 0.6))
-    )
-    (found,) = compare(first, second).differences
-    assert 'elements of 4, 300 mrad here and MaxwellSlipFriction of elements of 300, 600' in str(
-        found
-    )

@@ -82,15 +82,19 @@ def test_two_arms_that_differ_show_it_in_the_quantity_changed(quantity, change):
     assert differs > TOLERANCE
 
 
-def test_a_wrong_wrench_behind_right_torques_fails_alone():
+@pytest.mark.parametrize('quantity', ['joint_wrenches', 'forward_dynamics'])
+def test_a_wrong_quantity_behind_right_torques_fails_alone(quantity):
     class Faulty(NewtonEulerModel):
-        def joint_wrenches(self, q, dq, ddq):
-            wrenches = super().joint_wrenches(q, dq, ddq)
-            wrenches[..., 4, 0] += 1e-6
-            return wrenches
+        pass
 
+    def too_small(model, *states):
+        # Smaller than the reference: the sign of a difference must not hide it.
+        values = getattr(NewtonEulerModel, quantity)(model, *states)
+        return values - 1e-6 * np.abs(values).max()
+
+    setattr(Faulty, quantity, too_small)
     (finding,) = compared(load('fer'), Faulty(load('fer'))).findings
-    assert finding.startswith('other differs from Pinocchio in joint_wrenches (')
+    assert finding.startswith(f'other differs from Pinocchio in {quantity} (')
     assert ', ' not in finding
 
 
