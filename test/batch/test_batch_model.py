@@ -165,7 +165,7 @@ def test_memory_layout_and_real_type_do_not_change_the_result(fer):
     np.testing.assert_array_equal(fer.gravity(whole), fer.gravity(whole * 1.0))
     mixed = np.float32(q), dq, ddq  # one float64 among them: computed in float64
     np.testing.assert_array_equal(
-        fer.inverse_dynamics(*mixed), fer.inverse_dynamics(mixed[0] * 1.0, dq, ddq)
+        fer.inverse_dynamics(*mixed), fer.inverse_dynamics(np.float64(mixed[0]), dq, ddq)
     )
     swapped = q.astype('>f8')
     np.testing.assert_array_equal(fer.inverse_dynamics(swapped, dq, ddq), expected)

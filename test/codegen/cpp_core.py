@@ -105,6 +105,7 @@ Receiver * receiver(const double * s, int command, double timeout) {
   return made;
 }
 void end_receiver(Receiver * r) {delete r;}
+void restart(Receiver * r) {r->restart();}
 int receive(Receiver * r, int from, int count, const double * values) {
   Inbox::Publisher gid{}; gid[0] = static_cast<std::uint8_t>(from);
   return static_cast<int>(r->inbox.receive(gid, values, static_cast<std::size_t>(count)));
@@ -154,7 +155,7 @@ def compiled(files, folder):
     library.terms.argtypes = [ctypes.c_int, *[DOUBLES] * 8]
     library.receiver.argtypes = [DOUBLES, ctypes.c_int, ctypes.c_double]
     library.receiver.restype = ctypes.c_void_p
-    library.end_receiver.argtypes = [ctypes.c_void_p]
+    library.end_receiver.argtypes = library.restart.argtypes = [ctypes.c_void_p]
     library.receive.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, DOUBLES]
     library.cycle.argtypes = [ctypes.c_void_p, ctypes.c_double, *[DOUBLES] * 3]
     library.run.argtypes = [ctypes.c_int, DOUBLES, INTEGERS, *[DOUBLES] * 7]
@@ -201,6 +202,9 @@ class Receiver:
 
     def __del__(self):
         self._library.end_receiver(self._made)
+
+    def restart(self):
+        self._library.restart(self._made)
 
     def receive(self, values, publisher=1):
         """Return what became of a message of a publisher."""

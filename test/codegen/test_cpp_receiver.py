@@ -82,6 +82,16 @@ def test_another_publisher_is_heard_after_the_silence_of_the_first(library):
     assert receiver.receive(first, 1) == 'other_publisher'
 
 
+def test_a_restart_forgets_the_last_torque_and_its_publisher(library):
+    receiver = Receiver(library, FCI)
+    cycles(receiver, 10, torque=np.full(ARM.n, 2.0), publisher=1)
+    assert receiver.receive(np.full(ARM.n, 3.0), 1) == 'heard'
+    receiver.restart()
+    torque, state = receiver.cycle(ARM.home, STILL)
+    assert np.isnan(torque).all() and state == 'waiting'
+    assert receiver.receive(np.full(ARM.n, -2.0), 2) == 'heard'
+
+
 @pytest.mark.parametrize(
     ('change', 'answer'),
     [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.braking import LONGEST_BRAKING_S, REST_SPEED
+from franka_dynamics.control.braking import Braking, LONGEST_BRAKING_S, REST_SPEED
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.fault_latch import RESTART_WINDOW_S
@@ -20,6 +20,7 @@ from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.control.reference import ReferencePoint
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
+from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 
@@ -405,3 +406,13 @@ def test_a_moving_arm_whose_topic_becomes_slow_is_braked():
     assert 'not braked to rest' not in controller.stop_reason
     assert fastest < 1.5
     assert np.abs(loop.arm.read().velocity).max() < 0.1
+
+
+def test_a_brake_under_which_the_arm_gains_energy_is_given_up():
+    braking, terms = Braking(FER), TermModel(FER, MUJOCO)
+    for k in range(1000):
+        dq = np.full(7, 0.3 + 0.005 * k)
+        if braking.torque(1e-3 * k, FER.home, dq, terms) is None:
+            break
+    assert braking.failure == 'it gains energy'
+    assert k < 300

@@ -124,7 +124,7 @@ def test_noise_has_the_stated_deviation_and_is_repeatable():
 def test_a_push_accelerates_the_arm_as_the_jacobian_says():
     force = np.array([0.0, 10.0, 0.0])
     simulation = arm(
-        push=Push(tuple(force), 0.0, 1.0), brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)
+        push=Push(tuple(force), 0.0, STEP), brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)
     )
     simulation.step(np.zeros(7))
     torque = MODEL.jacobian(FER.home)[:3].T @ force
