@@ -124,12 +124,17 @@ def test_noise_has_the_stated_deviation_and_is_repeatable():
 def test_a_push_accelerates_the_arm_as_the_jacobian_says():
     force = np.array([0.0, 10.0, 0.0])
     simulation = arm(
-        push=Push(tuple(force), 0.0, STEP), brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)
+        push=Push(tuple(force), 0.0, 1.5 * STEP), brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)
     )
     simulation.step(np.zeros(7))
     torque = MODEL.jacobian(FER.home)[:3].T @ force
     expected = np.linalg.solve(MODEL.mass_matrix(FER.home), torque) * STEP
     np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-6)
+    # It has ended, and without gravity the arm moves on as it is.
+    for _ in range(3):
+        simulation.step(np.zeros(7))
+    np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-3)
+    assert np.abs(expected).max() > 3e-3
 
 
 @pytest.mark.parametrize(
