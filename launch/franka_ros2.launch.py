@@ -40,15 +40,15 @@ def generate_launch_description():
         argument(
             'arm_prefix',
             '',
-            'In front of every joint name, verbatim; franka_ros2 adds an underscore to its own, '
-            'so left there is left_ here.',
+            'Prefix of every joint name, verbatim; franka_ros2 adds an underscore to its own, so '
+            'left there is left_ here.',
         ),
         argument('namespace', '', "The namespace of franka_ros2's bringup."),
         argument(
             'controller',
             TORQUES,
-            'What torques go to: one controller takes them every cycle (torques), or '
-            'feedforward_trajectory_controller adds them to its own feedback.',
+            'Where the torques go: to a controller that takes them every cycle (torques), or to '
+            'feedforward_trajectory_controller, which adds them to its own feedback.',
             [TORQUES, TRAJECTORY],
         ),
         receiver_argument(),

@@ -52,7 +52,7 @@ def generate_launch_description():
         argument(
             'control',
             'direct',
-            "Gazebo's own joint systems, or gz_ros2_control.",
+            "What drives the joints: Gazebo's own joint systems, or gz_ros2_control.",
             ['direct', 'ros2_control'],
         ),
         argument(

@@ -50,8 +50,8 @@ def generate_launch_description() -> LaunchDescription:
             argument(
                 'use_sim_time',
                 'true',
-                'Whether the simulated arm publishes its time on /clock and the node goes by it: '
-                'an arm that gets no processor is then no silent one.',
+                'Whether the simulated arm publishes its time on /clock and the node uses it. On '
+                'a busy machine the node then does not take a slow arm for a silent one.',
                 ['true', 'false'],
             ),
         ],

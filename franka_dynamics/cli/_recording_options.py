@@ -24,7 +24,7 @@ class BagNames(NamedArm):
     heading: ClassVar[str] = 'the recording'
     arm_prefix: str = arm_prefix_option(rare=True)
     joint_names: tuple[str, ...] = option(
-        'how the joints are called in the bag, from base to tip', 'NAME', default=(), rare=True
+        'names of the joints in the bag, from base to tip', 'NAME', default=(), rare=True
     )
     topic: str | None = option(
         'topic of the joint states (default: /joint_states, or the only one there is)',

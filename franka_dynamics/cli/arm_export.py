@@ -21,7 +21,7 @@ class Export(NewFile, ArmOptions):
     arm_prefix: str = arm_prefix_option()
     format: str = option('format of the output', choices=FORMATS, default=FORMATS[0])
     friction: bool = option(
-        "MJCF joints get the arm file's viscous and Coulomb friction", default=False
+        "give MJCF joints the arm file's viscous and Coulomb friction", default=False
     )
     all: Path | None = folder_option(
         'write the files that the package ships under urdf/ into a folder'

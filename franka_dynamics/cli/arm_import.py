@@ -39,7 +39,7 @@ class ImportUrdf(NewFile):
     )
     arm_prefix: str = arm_prefix_option()
     convention: str = option(
-        'of the DH rows', choices=[one.value for one in Convention], default='modified'
+        'convention of the DH rows', choices=[one.value for one in Convention], default='modified'
     )
 
     def run(self) -> int:

@@ -48,7 +48,7 @@ class Import(ColumnMap, BagNames):
         choices=LAYOUTS,
         default=None,
     )
-    topic: str = option('of the joint states in the bag', default='/joint_states')
+    topic: str = option('topic of the joint states in the bag', default='/joint_states')
 
     def __post_init__(self) -> None:
         """Do not check the columns here, because --list needs none."""

@@ -48,8 +48,8 @@ class Replay(MeasuredTorques):
     no_plots: bool = option('draw no plots', default=False)
     json: Path | None = json_option()
     learn: Path | None = file_option(
-        "for a recording that nobody touched: write the guard's bounds for this arm as a"
-        ' parameter file of the node'
+        "write the guard's bounds for this arm as a parameter file of the node; nobody may have"
+        ' touched the arm in this recording'
     )
     require: float | None = option(
         'exit with 1 unless the best E is at most this [N m]', 'E', default=None

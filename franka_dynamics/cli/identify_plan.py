@@ -53,7 +53,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         least=1,
     )
     given: tuple[str, ...] = option(
-        'existing bags; the motion is planned for what they do not show', 'BAG', default=()
+        'plan the motion for parameters that these bags do not show', 'BAG', default=()
     )
     start: tuple[float, ...] = option(
         "pose at the start and the end (default: the arm file's home)", 'RAD', default=()
@@ -65,8 +65,8 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         'largest number of iterations of the optimisation', 'N', default=300, least=1
     )
     rehearse: Path | None = folder_option(
-        'play it on the simulated arm with franka_hand, which identification is not told of, '
-        'record a bag into this folder, identify it and write the arm file beside it'
+        'play the motion on the simulated arm with an undeclared franka_hand, record a bag '
+        'into this folder, identify the arm and write its file beside the bag'
     )
 
     def run(self) -> int:

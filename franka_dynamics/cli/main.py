@@ -71,16 +71,16 @@ WORDS: dict[str, str | dict[str, str]] = {
 }
 # One line of --help for each word.
 ABOUT = {
-    'demo': 'The main job at work: simulated arm and node.',
-    'sim': 'A simulated arm with its node, held, in the browser.',
-    'doctor': 'Machine, DDS, topics, clock and gravity, a line each.',
+    'demo': 'Run a simulated arm with its node, and measure both.',
+    'sim': 'A simulated arm, the node that holds it, a view of both.',
+    'doctor': 'Check machine, network, topics, clock and gravity.',
     'view': 'An arm with its torques in the browser.',
-    'arm': 'What an arm is, and whether another is the same:',
-    'bag': "Recordings, and their torques against the model's:",
+    'arm': 'Print, check, compare and convert arms:',
+    'bag': 'Record, import, and compare with the model:',
     'identify': 'Inertias and friction, or a payload, from recordings:',
     'payload-from-mesh': "A tool's payload from its mesh (STL, OBJ, PLY).",
     'codegen': "An arm's equations as C or Python, operations counted.",
-    'node': 'A running node: state, parameters, reference, figures:',
+    'node': 'State, parameters and motion of a running node:',
 }
 _COLUMN = 20
 
@@ -116,7 +116,7 @@ class _Parser(_OneSentence):
             lines.append(f'  {word:<{_COLUMN - 2}}{ABOUT[word]}')
             if not isinstance(target, str):
                 lines.append(f'    {" ".join(target)}')
-        return '\n'.join((*lines, '\nWORD --help and WORD ACTION --help tell the rest.\n'))
+        return '\n'.join((*lines, '\nWORD --help and WORD ACTION --help list the options.\n'))
 
 
 def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:

@@ -48,7 +48,7 @@ class _Question(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class State(_Question):
-    """Print a node's state, what it does and why, and what would change that; or change it."""
+    """Print a node's state, what it does and why; or change its state."""
 
     transition: str | None = option(
         f'to another state: {", ".join(TRANSITIONS)}',
@@ -71,7 +71,7 @@ class State(_Question):
 class Get(_Question):
     """Print a parameter of a node."""
 
-    parameter: str = option('its name', 'PARAMETER', positional=True)
+    parameter: str = option('name of the parameter', 'PARAMETER', positional=True)
 
     def ask(self, client: Any) -> object:
         """Return the value."""
@@ -82,9 +82,9 @@ class Get(_Question):
 class Set(_Question):
     """Set a parameter of a node."""
 
-    parameter: str = option('its name', 'PARAMETER', positional=True)
+    parameter: str = option('name of the parameter', 'PARAMETER', positional=True)
     value: str = option(
-        'as YAML has it; of payload also as --payload takes it', 'VALUE', positional=True
+        'the value in YAML; for payload also as --payload takes it', 'VALUE', positional=True
     )
 
     def ask(self, client: Any) -> object:
@@ -138,8 +138,8 @@ class Load(_Question):
         'the node, with its namespace', 'NODE', positional=True, default='feedforward'
     )
     file: Path = option(
-        'as `ros2 param dump` or `franka-dynamics node defaults` writes it; values that are so '
-        'already may stay in it',
+        'a file of `ros2 param dump` or `franka-dynamics node defaults`; it may repeat values '
+        'that the node has',
         'FILE',
         positional=True,
     )

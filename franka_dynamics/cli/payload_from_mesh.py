@@ -42,11 +42,11 @@ class PayloadFromMesh(PayloadFiles):
 
     mesh: str = option('an .stl, .obj or .ply file', 'MESH', positional=True)
     density: float | None = option(
-        'of the material: 2700 aluminium, 7850 steel, 1240 PLA', 'KG_PER_M3', default=None
+        'density of the material: 2700 aluminium, 7850 steel, 1240 PLA', 'KG_PER_M3', default=None
     )
-    mass: float | None = option('of the tool, as weighed', 'KG', default=None)
+    mass: float | None = option('weighed mass of the tool', 'KG', default=None)
     unit: str | None = option(
-        "of the file's numbers; told from their size if not given",
+        "unit of the file's numbers (default: found from the size of the mesh)",
         choices=('m', 'cm', 'mm', 'in'),
         default=None,
     )
@@ -64,10 +64,10 @@ class PayloadFromMesh(PayloadFiles):
         default=(0.0, 0.0, 0.0),
     )
     arm: str = option(
-        'the arm, or arm file, whose rated load it is held against', 'ARM', default='fer'
+        'arm or arm file whose rated load the mass is compared with', 'ARM', default='fer'
     )
     repair: bool = option(
-        'close holes and turn flipped normals, and say what was done', default=False
+        'close holes and correct flipped faces, and report each repair', default=False
     )
     accept_crossing_faces: bool = option(
         'do not look for faces that cross or touch: right for parts that touch; volume in'

@@ -59,32 +59,33 @@ class IdentificationOptions:
     """
 
     gravity: ArrayLike = GRAVITY
-    friction: str = option('what the arm file holds', choices=FRICTIONS, default=MAXWELL_SLIP)
+    friction: str = option(
+        'friction model of the arm file', choices=FRICTIONS, default=MAXWELL_SLIP
+    )
     rotor_inertia: bool = option(
         'identify one rotor inertia per joint as well', default=False, rare=True
     )
     regularization: float = option(
-        'how precisely the starting set counts as known before: P for masses known to 1/sqrt(P), '
-        'such as 100 for 10 %',
+        'how far the starting set is trusted: P means masses to 1/sqrt(P), such as 100 for 10 %',
         'PRECISION',
         flags=('--prior',),
         default=PRIOR_PRECISION,
     )
     effort_unit: str = option(
-        'of the recorded efforts; from motor currents (A) one scale per joint is found along with '
-        'the rest, and rotor inertias are identified',
+        "unit of the recorded efforts; with motor currents (A) each joint's torque constant and "
+        'rotor inertia are identified as well',
         choices=EFFORT_UNITS,
         default=NEWTON_METRES,
     )
     effort_scale: tuple[float, ...] | None = option(
-        'what one unit of effort is, for all joints or joint by joint, where it is known',
+        'N m per unit of the recorded effort, if known: one number or one per joint',
         'NM_PER_UNIT',
         default=None,
         rare=True,
     )
     anyway: bool = option(
-        'accept bags that seem to come from another hand or arm than declared, or with another '
-        'unit or sign',
+        'accept bags that seem wrong: another hand or arm than declared, another unit or sign, '
+        'or a fault that explains the residual',
         default=False,
         rare=True,
     )

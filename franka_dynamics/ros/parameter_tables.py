@@ -145,15 +145,13 @@ Give them in a file (`--ros-args --params-file FILE`, or `params_file:=FILE` to 
 one by one (`-p target:=mujoco`), or while the node runs (`ros2 param set /feedforward scale 0.5`).
 `config/NODE/default.yaml` is complete; `config/feedforward/` holds a file per target.
 
-- Refused with one sentence, and nothing is started: a parameter that does not exist, a value of
-  another type or outside its range, an unreadable file, a file without a section for the node.
-  Name the section `/**:`; one named `feedforward:` does not reach a node in a namespace.
-- A value has the default's type; ROS tells decimals from integers: write `1.0` for a double.
-- Changes: "running" at any time, "inactive" while the node is not active, which reads it when it
-  is activated; all else is fixed at the start.
-- `ros2 param load` sets one parameter after the other: what is refused half-way is half in use.
-  `franka-dynamics node load /feedforward FILE` sets all or nothing, and takes what
-  `ros2 param dump` printed.
+- Unknown parameters, values of another type or outside the range, and unusable files are refused
+  with one sentence, and nothing is started. Name a file's section `/**:`, which also reaches a
+  node in a namespace. Write `1.0` for a double: ROS tells decimals from integers.
+- Changes: "running" at any time, "inactive" while the node is not active, otherwise fixed at the
+  start.
+- `franka-dynamics node load /feedforward FILE` sets all parameters of a file, or none;
+  `ros2 param load` sets them one by one up to the first that is refused.
 - `use_sim_time`, `start_type_description_service` and `qos_overrides.*` are ROS's own, as in
   `qos_overrides./joint_states.subscription.reliability: reliable`.
 """
