@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load, MaxwellSlipFriction
+from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
@@ -135,6 +135,28 @@ def test_a_push_accelerates_the_arm_as_the_jacobian_says():
         simulation.step(np.zeros(7))
     np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-3)
     assert np.abs(expected).max() > 3e-3
+
+
+def test_a_push_on_a_point_of_a_link_accelerates_the_arm_by_that_points_jacobian():
+    force, point = np.array([3.0, 10.0, -5.0]), np.array([0.1, -0.05, 0.2])
+    push = Push(tuple(force), 0.0, 1.0, link=4, point=tuple(point))
+    simulation = arm(push=push, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0))
+    simulation.step(np.zeros(7))
+    linear, angular = np.split(MODEL.jacobian(FER.home, 4), 2)
+    place = MODEL.frames(FER.home)[3, :3, :3] @ point
+    torque = (linear + np.cross(angular.T, place).T).T @ force
+    expected = np.linalg.solve(MODEL.mass_matrix(FER.home), torque) * STEP
+    np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-6)
+
+
+def test_an_arm_that_is_given_a_load_moves_with_its_mass_and_inertia():
+    load_in_hand = LinkInertia.from_center_of_mass(1.5, (0.03, -0.02, 0.1), 0.05 * np.eye(3))
+    simulation, torque = arm(brake_release_after=0.0), np.linspace(5.0, -5.0, 7)
+    simulation.carry(load_in_hand)
+    simulation.step(torque)
+    loaded, still = NewtonEulerModel(FER.with_payload(load_in_hand)), np.zeros(7)
+    expected = loaded.forward_dynamics(FER.home, still, torque) * STEP
+    np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(
