@@ -146,6 +146,8 @@ def test_an_announced_gap_is_forgiven_within_bounds(gap, announced, condition):
     if announced:
         stream.supervisor.ignore_next_gap()
     assert stream.send(advance=gap, arrive=gap).condition is condition
+    # The next gap is not forgiven.
+    assert stream.send(advance=0.049, arrive=0.049).condition is Condition.STALE
 
 
 def test_silence_makes_the_state_stale_after_the_timeout():

@@ -66,6 +66,12 @@ def test_exact_torques_give_every_parameter_back(simulate):
     assert 10.0 < result.condition_number < 1000.0
 
 
+def test_a_joint_that_fits_nearly_exactly_has_at_most_twice_the_mean_weight():
+    noise = Noise(np.array([1.0, 1.0, 0.01]), np.array([1.0, 4.0, 1.0]))
+    mean = np.sqrt((1.0 + 1.0 + 1e-4) / 3.0)
+    np.testing.assert_allclose(noise.weights, [1.0, 0.5, 2.0 / mean], rtol=1e-12)
+
+
 class Repeated:
     """One motion, factored once, to be joined with ever new torques."""
 
