@@ -151,6 +151,15 @@ def test_no_points_bring_a_motion_to_rest_without_a_step(speed):
     np.testing.assert_allclose(step, along * (planned.times[-1] - NOW) / 1999, atol=1e-5)
 
 
+def test_a_stop_keeps_an_arms_own_limit_of_jerk():
+    joints = [replace(one, limits=replace(one.limits, jerk=50.0)) for one in FER.joints]
+    arm = replace(FER, joints=tuple(joints))
+    current = ReferencePoint(arm.home, np.full(7, 0.5), np.zeros(7))
+    stop = plan(TrajectoryRequest((), np.zeros(0), np.zeros((0, 0))), arm, NOW, current)
+    jerk = np.diff(stop.accelerations, axis=0) / np.diff(stop.times)[:, None]
+    assert 40.0 < np.abs(jerk).max() <= 50.0 * (1.0 + 1e-6)
+
+
 def test_an_fr3_near_its_stop_has_the_local_velocity_limit():
     # Joint 1 at 2.6 rad/s is within the constant limit of 2.62 rad/s, but 0.1 rad from its stop
     # an FR3 may go no faster than -0.6599 + sqrt(2 * 6 * 0.1) = 0.4356 rad/s.
