@@ -12,7 +12,7 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .errors import InertiaError, RigidMotionError
 from .typing import Array
@@ -285,7 +285,7 @@ def inverse_transform(transform: ArrayLike) -> Array:
 _GIMBAL_LOCK = 1e-9
 
 
-def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> NDArray[np.float64]:
+def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> Array:
     """
     Return the pose Rz(yaw) Ry(pitch) Rx(roll) at a position.
 
@@ -307,7 +307,7 @@ def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> NDArray[np.float64]:
     return pose
 
 
-def rpy_from_rotation(rotation: ArrayLike) -> NDArray[np.float64]:
+def rpy_from_rotation(rotation: ArrayLike) -> Array:
     """Return roll, pitch, yaw [rad] of a (3, 3) rotation; yaw is 0 at a pitch of 90 degrees."""
     R = np.asarray(rotation, dtype=float)
     cos_pitch = float(np.hypot(R[0, 0], R[1, 0]))
@@ -321,7 +321,7 @@ def rpy_from_rotation(rotation: ArrayLike) -> NDArray[np.float64]:
 _RIGID_EPS = 1e-9
 
 
-def rigid_transform(transform: ArrayLike) -> NDArray[np.float64]:
+def rigid_transform(transform: ArrayLike) -> Array:
     """
     Return a homogeneous transform as a float array of shape (4, 4).
 

@@ -5,12 +5,7 @@
 from .arm_file import available_arms, available_sets, load
 from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription, Joint, JointLimits
-from .friction import (
-    FrictionModel,
-    MaxwellSlipFriction,
-    SigmoidFriction,
-    ViscousCoulombFriction,
-)
+from .friction import FrictionModel, MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
 from .hand_file import available_hands, load_hand
 from .inertia import LinkInertia
 from ..spatial import JointKind

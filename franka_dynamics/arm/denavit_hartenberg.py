@@ -11,11 +11,12 @@ from itertools import pairwise
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .typed_file import Angle
 from ..errors import DescriptionError
 from ..spatial import cos_sin
+from ..typing import Array
 
 
 class Convention(str, Enum):
@@ -50,7 +51,7 @@ class DHRow:
                 )
 
     @classmethod
-    def of_pose(cls, pose: NDArray[np.float64], convention: Convention) -> DHRow:
+    def of_pose(cls, pose: Array, convention: Convention) -> DHRow:
         """Return the row whose `transform` is a pose (4, 4), as far as a row can be that pose."""
         turn, place = pose[:3, :3], pose[:3, 3]
         if convention is Convention.MODIFIED:
@@ -66,7 +67,7 @@ class DHRow:
 
     def transform(
         self, convention: Convention, theta_offset: ArrayLike = 0.0, d_offset: ArrayLike = 0.0
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """
         Return the pose of this row's frame in the previous frame.
 

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
@@ -153,7 +153,7 @@ class ArmDescription(ArmFields):
 
     links: tuple[LinkInertia, ...]
     _: KW_ONLY
-    base: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+    base: Array = field(default_factory=lambda: np.eye(4))
     base_link: LinkInertia | None = None
     inertial_set: str = ''
     source: str = ''
@@ -195,11 +195,11 @@ class ArmDescription(ArmFields):
         """Names of the joints, from base to tip."""
         return tuple(joint.name for joint in self.joints)
 
-    def limit(self, field_name: str) -> NDArray[np.float64]:
+    def limit(self, field_name: str) -> Array:
         """Return one field of `JointLimits` for all joints, shape (n,)."""
         return np.array([getattr(joint.limits, field_name) for joint in self.joints], dtype=float)
 
-    def velocity_bounds(self, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def velocity_bounds(self, q: ArrayLike) -> tuple[Array, Array]:
         """
         Return the lowest and highest velocity allowed at positions q, shape (..., n) [rad/s].
 
@@ -209,13 +209,13 @@ class ArmDescription(ArmFields):
         position, velocity = np.asarray(q, dtype=float), self.limit('velocity')
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
 
-        def bound(room: NDArray[np.float64]) -> NDArray[np.float64]:
+        def bound(room: Array) -> Array:
             braking = np.sqrt(2.0 * deceleration * np.maximum(0.0, room)) - offset
             return np.where(np.isnan(offset), velocity, np.clip(braking, 0.0, velocity))
 
         return -bound(position - self.limit('lower')), bound(self.limit('upper') - position)
 
-    def joint_vector(self, values: ArrayLike, name: str) -> NDArray[np.float64]:
+    def joint_vector(self, values: ArrayLike, name: str) -> Array:
         """
         Return `values` as a float array of shape (n,).
 
@@ -227,7 +227,7 @@ class ArmDescription(ArmFields):
         """
         return joint_values(values, name, self.joint_names, self.name, stack=False)
 
-    def joint_transforms(self, q: ArrayLike) -> list[NDArray[np.float64]]:
+    def joint_transforms(self, q: ArrayLike) -> list[Array]:
         """Return for q of shape (..., n) the pose of frame {i} in {i-1}, each (..., 4, 4)."""
         positions = np.asarray(q, dtype=float)
         transforms = []
@@ -242,7 +242,7 @@ class ArmDescription(ArmFields):
             )
         return transforms
 
-    def joint_placements(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    def joint_placements(self) -> list[tuple[Array, Array]]:
         """
         Return two constant poses per joint, (4, 4): of the joint, and of its link behind it.
 
@@ -255,7 +255,7 @@ class ArmDescription(ArmFields):
             return [(row, np.eye(4)) for row in rows]
         return [(np.eye(4), row) for row in rows]
 
-    def frames(self, q: ArrayLike) -> NDArray[np.float64]:
+    def frames(self, q: ArrayLike) -> Array:
         """
         Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4).
 
@@ -268,7 +268,7 @@ class ArmDescription(ArmFields):
             poses.append(pose)
         return np.stack((*poses, pose @ self.flange_transform()), axis=-3)
 
-    def flange_transform(self) -> NDArray[np.float64]:
+    def flange_transform(self) -> Array:
         """Return the pose of the flange in the last joint's frame, shape (4, 4)."""
         return self.flange.transform(self.convention)
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .denavit_hartenberg import Convention, DHRow, modified_rows
 from .description import ArmDescription, Joint
 from .friction import reversed_friction
+from ..typing import Array
 
 # Turning a frame by half a turn about its x commutes with slides along and turns about x.
 _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -67,7 +67,7 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
     )
 
 
-def _negated(values: NDArray[np.float64], place: int) -> NDArray[np.float64]:
+def _negated(values: Array, place: int) -> Array:
     out = np.array(values)
     out[place] = -out[place]
     return out

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..arrays import freeze
 from ..errors import InertiaError
 from ..spatial import rigid_transform
+from ..typing import Array
 
 # Order in which this project writes the six elements of a symmetric tensor.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
@@ -24,7 +25,7 @@ _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 _EIGENVALUE_EPS = 1e-12
 
 
-def tensor_from_six(six: ArrayLike) -> NDArray[np.float64]:
+def tensor_from_six(six: ArrayLike) -> Array:
     """Return the symmetric (3, 3) tensor whose elements xx, xy, xz, yy, yz, zz are given."""
     values = np.asarray(six, dtype=float)
     if values.shape != (6,):
@@ -38,12 +39,12 @@ def tensor_from_six(six: ArrayLike) -> NDArray[np.float64]:
     return tensor
 
 
-def six_from_tensor(tensor: ArrayLike) -> NDArray[np.float64]:
+def six_from_tensor(tensor: ArrayLike) -> Array:
     """Return xx, xy, xz, yy, yz, zz of a symmetric (3, 3) tensor."""
     return np.asarray(tensor, dtype=float)[_ROWS, _COLUMNS]
 
 
-def steiner(mass: float, offset: ArrayLike) -> NDArray[np.float64]:
+def steiner(mass: float, offset: ArrayLike) -> Array:
     """Return m (|c|^2 1 - c c^T): added when the reference point moves by `offset` [m]."""
     c = np.asarray(offset, dtype=float)
     return mass * (c @ c * np.eye(3) - np.outer(c, c))
@@ -74,8 +75,8 @@ class LinkInertia:
     """
 
     mass: float
-    first_moment: NDArray[np.float64]
-    inertia: NDArray[np.float64]
+    first_moment: Array
+    inertia: Array
 
     def __post_init__(self) -> None:
         """Check shapes and freeze the arrays."""
@@ -123,12 +124,12 @@ class LinkInertia:
         return cls(mass, mass * center, tensor + steiner(mass, center))
 
     @property
-    def center_of_mass(self) -> NDArray[np.float64]:
+    def center_of_mass(self) -> Array:
         """Centre of mass in the link frame [m]; the origin for a massless link."""
         return self.first_moment / self.mass if self.mass != 0.0 else np.zeros(3)
 
     @property
-    def inertia_at_center_of_mass(self) -> NDArray[np.float64]:
+    def inertia_at_center_of_mass(self) -> Array:
         """Tensor about the centre of mass, in the link frame's axes, shape (3, 3) [kg m^2]."""
         return self.inertia - steiner(self.mass, self.center_of_mass)
 
@@ -187,7 +188,7 @@ class LinkInertia:
         """Return a hash of the ten parameters."""
         return hash(tuple(self.parameters().tolist()))  # by value: -0.0 equals 0.0
 
-    def parameters(self) -> NDArray[np.float64]:
+    def parameters(self) -> Array:
         """
         Return (xx, xy, xz, yy, yz, zz, hx, hy, hz, m), shape (10,), about the frame origin.
 
@@ -197,7 +198,7 @@ class LinkInertia:
         return np.concatenate((six_from_tensor(self.inertia), self.first_moment, [self.mass]))
 
     @classmethod
-    def from_parameters(cls, parameters: Sequence[float] | NDArray[np.float64]) -> LinkInertia:
+    def from_parameters(cls, parameters: Sequence[float] | Array) -> LinkInertia:
         """Return the link whose `parameters()` are given, shape (10,)."""
         values = np.asarray(parameters, dtype=float)
         if values.shape != (10,):
@@ -207,7 +208,7 @@ class LinkInertia:
             )
         return cls(values[9], values[6:9], tensor_from_six(values[:6]))
 
-    def pseudo_inertia(self) -> NDArray[np.float64]:
+    def pseudo_inertia(self) -> Array:
         """
         Return the (4, 4) pseudo-inertia, positive semidefinite for every real body.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import ArmDescription, Convention, DHRow, Joint, JointKind, JointLimits, LinkInertia
 from ..spatial import exp3
+from ..typing import Array
 
 # Range in place of a missing limit: rad or m, rad/s, rad/s^2.
 _UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 10.0
@@ -19,9 +19,9 @@ _UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 
 class JointStates(NamedTuple):
     """Positions, velocities and accelerations, each of shape (count, n)."""
 
-    q: NDArray[np.float64]
-    dq: NDArray[np.float64]
-    ddq: NDArray[np.float64]
+    q: Array
+    dq: Array
+    ddq: Array
 
 
 def sample_states(description: ArmDescription, count: int, seed: int = 0) -> JointStates:
@@ -52,11 +52,11 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     least = np.minimum(-_UNLIMITED_POSITION, upper - _UNLIMITED_POSITION)
     most = np.maximum(_UNLIMITED_POSITION, lower + _UNLIMITED_POSITION)
 
-    def bound(name: str, unlimited: float) -> NDArray[np.float64]:
+    def bound(name: str, unlimited: float) -> Array:
         limit = description.limit(name)
         return np.where(np.isfinite(limit), limit, unlimited)
 
-    def uniform(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    def uniform(low: Array, high: Array) -> Array:
         return rng.uniform(low, high, (count, description.n))
 
     velocity = bound('velocity', _UNLIMITED_VELOCITY)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .arm_file import available_arms, read_arm_file
 from .bodies import Axis, Box, Cylinder
 from .typed_file import Positive, read_typed, Vector
 from ..resources import share_directory
 from ..spatial import pose_from_xyz_rpy
+from ..typing import Array
 
 _TURNS = {
     Axis.X: (0.0, 0.5 * np.pi, 0.0),
@@ -45,9 +45,9 @@ class Shape:
 
     kind: ShapeKind
     size: tuple[float, ...]
-    pose: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+    pose: Array = field(default_factory=lambda: np.eye(4))
 
-    def moved(self, transform: NDArray[np.float64]) -> Shape:
+    def moved(self, transform: Array) -> Shape:
         """Return the shape described in another frame, in which its own has pose `transform`."""
         return replace(self, pose=transform @ self.pose)
 

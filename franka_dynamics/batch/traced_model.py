@@ -149,10 +149,7 @@ _Function = tuple[Callable[..., None], tuple[str, ...], tuple[int, ...]]
 
 @functools.lru_cache(maxsize=64)
 def _function(
-    description: ArmDescription | BodyTree,
-    quantity: Quantity,
-    gravity: tuple[float, ...],
-    xp: Any,
+    description: ArmDescription | BodyTree, quantity: Quantity, gravity: tuple[float, ...], xp: Any
 ) -> _Function:
     """Return a function that computes a quantity with a library's operations."""
     equations = customised_equations(description, quantity, gravity)

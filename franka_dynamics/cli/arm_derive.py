@@ -20,8 +20,7 @@ class Derive(ArmOptions):
     """Write an arm's kinematics or equations of motion as symbolic formulas."""
 
     kinematics: bool = option(
-        'T_i, r_i, omega_i, xi_i, J_i, J_mi of every frame, instead of M, C and g',
-        default=False,
+        'T_i, r_i, omega_i, xi_i, J_i, J_mi of every frame, instead of M, C and g', default=False
     )
     reference_frame: str = option(
         'frame of the Jacobians J_i of --kinematics: mixed, space or body',

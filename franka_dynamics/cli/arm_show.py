@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._arm_options import ArmOptions
 from ._options import file_option, PRINTED, printed_json_option
@@ -18,6 +17,7 @@ from ..arm import ArmDescription
 from ..arm.strict_yaml import decimal
 from ..errors import DescriptionError
 from ..options import option
+from ..typing import Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Show(ArmOptions):
         return 0
 
 
-def _pose(description: ArmDescription, words: Sequence[str]) -> NDArray[np.float64]:
+def _pose(description: ArmDescription, words: Sequence[str]) -> Array:
     """Return the joint positions (n,) that --q names."""
     if tuple(words) == ('zero',):
         return np.zeros(description.n)

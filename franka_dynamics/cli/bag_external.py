@@ -65,9 +65,7 @@ class External(MeasuredTorques, ArmOptions):
         default='flange',
     )
     tool_center: tuple[float, float, float] = option(
-        'point in that frame at which it acts [m]',
-        ('X', 'Y', 'Z'),
-        default=(0.0, 0.0, 0.0),
+        'point in that frame at which it acts [m]', ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
     )
 
     def run(self) -> int:
@@ -95,10 +93,7 @@ class External(MeasuredTorques, ArmOptions):
             'external_torque': torque,
             'external_torque_deviation': np.tile(estimator.deviation, (len(motion), 1)),
         }
-        wrenches = {
-            'external_wrench': wrench,
-            'external_wrench_deviation': wrench_deviation,
-        }
+        wrenches = {'external_wrench': wrench, 'external_wrench_deviation': wrench_deviation}
         if output.suffix:
             states = {'time': motion.time, 'q': motion.q, 'dq': motion.dq}
             _write_table(output, {**states, **torques, **wrenches}, about)

@@ -89,10 +89,7 @@ class Codegen(ArmOptions):
     def _equations(self, arm: ArmDescription) -> Iterator[Equations]:
         for name in _tracked(self.quantities):
             yield customised_equations(
-                arm,
-                Quantity(name),
-                self.gravity,
-                parameters=Parameters(self.parameters),
+                arm, Quantity(name), self.gravity, parameters=Parameters(self.parameters)
             )
 
     def _write(self, folder: Path, listed: list[Equations]) -> Path:

@@ -65,13 +65,7 @@ class Demo(ArmOptions):
     def _run(self, plan: DemoPlan, folder: Path) -> int:
         """Run both acts, show their results and return the exit status."""
         from ..recordings.recording import write_recording
-        from ..report.demo import (
-            demo_report,
-            draw,
-            draw_second_act,
-            second_act_report,
-            write_json,
-        )
+        from ..report.demo import demo_report, draw, draw_second_act, second_act_report, write_json
         from ..ros.demo import run_session
         from ..simulation.demo_figures import demo_figures
         from ..simulation.model_trial import run_trial

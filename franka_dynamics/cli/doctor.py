@@ -134,9 +134,7 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
         profile = variables.get(name)
         if profile and not Path(profile).is_file():
             yield Check(
-                'network',
-                BAD,
-                f'{name} names {profile[:200]}, which does not exist; unset it',
+                'network', BAD, f'{name} names {profile[:200]}, which does not exist; unset it'
             )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ._options import file_option, PayloadFiles
 from ._say import say, say_each, terminal
@@ -17,6 +17,7 @@ from ..errors import InertiaError, OutputError, SettingsError
 from ..files import writable_file
 from ..options import option
 from ..spatial import pose_from_xyz_rpy
+from ..typing import Array
 
 # Poses in the flange frame: height along z [m] and turn about z [rad]. The hand is mounted at
 # -45 degrees, and its tool centre point lies 103.4 mm in front of the flange (franka_description).
@@ -51,9 +52,7 @@ class PayloadFromMesh(PayloadFiles):
         default=None,
     )
     mount: str = option(
-        'frame that --xyz and --rpy refer to',
-        choices=sorted(MOUNTS),
-        default='flange',
+        'frame that --xyz and --rpy refer to', choices=sorted(MOUNTS), default='flange'
     )
     xyz: tuple[float, float, float] = option(
         "the mesh's origin in that frame [m]", ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
@@ -128,7 +127,7 @@ class PayloadFromMesh(PayloadFiles):
         return 0
 
 
-def mesh_pose(mount: str, xyz: ArrayLike, rpy: ArrayLike) -> NDArray[np.float64]:
+def mesh_pose(mount: str, xyz: ArrayLike, rpy: ArrayLike) -> Array:
     """Return the pose of the mesh's frame in the flange frame, shape (4, 4)."""
     height, turn = MOUNTS[mount]
     frame = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .expression import Graph, Number
 from ..arm import ArmDescription, JointKind, LinkInertia
@@ -59,9 +59,7 @@ class Moments:
         return cls(mass, (hx, hy, hz), (half - xx, -xy, -xz, half - yy, -yz, half - zz))
 
     def expressed_in(
-        self,
-        rotation: Sequence[Sequence[float]],
-        origin: Sequence[Number],
+        self, rotation: Sequence[Sequence[float]], origin: Sequence[Number]
     ) -> Moments:
         """Return the same body in another frame: r_new = R r + p."""
         rows = [[float(entry) for entry in row] for row in rotation]
@@ -121,12 +119,12 @@ class GeneratorJoint:
         return (x, y, z)
 
     @property
-    def twist(self) -> NDArray[np.float64]:
+    def twist(self) -> Array:
         """The rotation Rz(gamma) Rx(alpha), shape (3, 3)."""
         c, s = self.cos_alpha, self.sin_alpha
         tilt = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
         c, s = self.cos_gamma, self.sin_gamma
-        turned: NDArray[np.float64] = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ tilt
+        turned: Array = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ tilt
         return turned
 
 
@@ -157,8 +155,8 @@ class GeneratorChain:
 
     joints: tuple[GeneratorJoint, ...]
     gravity: Mapping[int, tuple[Number, Number, Number]]
-    root: NDArray[np.float64]
-    tip: NDArray[np.float64]
+    root: Array
+    tip: Array
     parents: tuple[int, ...]
     tip_body: int
     names: tuple[str, ...]
@@ -178,9 +176,7 @@ def link_parameter_names(link: int) -> tuple[str, ...]:
 
 
 def build_chain(
-    description: ArmDescription | BodyTree,
-    gravity: ArrayLike | None,
-    graph: Graph | None = None,
+    description: ArmDescription | BodyTree, gravity: ArrayLike | None, graph: Graph | None = None
 ) -> GeneratorChain:
     """
     Return the chain of an arm or of a tree of bodies.

@@ -12,29 +12,13 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from .chain import (
-    build_chain,
-    GeneratorChain,
-    GeneratorJoint,
-    link_parameter_names,
-    Moments,
-)
+from .chain import build_chain, GeneratorChain, GeneratorJoint, link_parameter_names, Moments
 from .expression import Expression, gradient, Graph
 from .kinematics import jacobian, tip_pose
 from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, joint_turn
 from .regrouping import regroup, with_origins_at_normals
-from .vectors import (
-    add,
-    arm_to,
-    cross,
-    lifted,
-    rotate,
-    scale,
-    turned_moments,
-    twist,
-    Vector,
-)
+from .vectors import add, arm_to, cross, lifted, rotate, scale, turned_moments, twist, Vector
 from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
@@ -42,9 +26,7 @@ from ..errors import InertiaError, SettingsError
 
 
 def mass_matrix(
-    graph: Graph,
-    chain: GeneratorChain,
-    q: tuple[Expression, ...],
+    graph: Graph, chain: GeneratorChain, q: tuple[Expression, ...]
 ) -> dict[tuple[int, int], Expression]:
     """Return the elements (i, j), i <= j, of the mass matrix."""
     joints, parents = chain.joints, chain.parents
@@ -166,12 +148,7 @@ class Equations:
     def program(self) -> Program:
         """The equations as statements."""
         return write_program(
-            self.quantity.value,
-            self.graph,
-            self.outputs,
-            self.arrays,
-            self.parameters,
-            self.shape,
+            self.quantity.value, self.graph, self.outputs, self.arrays, self.parameters, self.shape
         )
 
 

@@ -237,11 +237,7 @@ class Graph:
         return node
 
 
-def gradient(
-    graph: Graph,
-    value: Expression,
-    variables: Sequence[Expression],
-) -> list[Expression]:
+def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -> list[Expression]:
     """
     Return the derivatives of a value by some of its inputs, as expressions of the same graph.
 

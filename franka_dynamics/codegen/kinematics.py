@@ -9,18 +9,7 @@ from collections.abc import Sequence
 from .chain import GeneratorChain
 from .expression import Expression, Graph
 from .recursion import joint_turn
-from .vectors import (
-    add,
-    apply,
-    arm_to,
-    cross,
-    lifted,
-    Matrix,
-    rotate_back,
-    scale,
-    untwist,
-    Vector,
-)
+from .vectors import add, apply, arm_to, cross, lifted, Matrix, rotate_back, scale, untwist, Vector
 from ..dynamics.body_tree import BASE
 from ..typing import Array
 

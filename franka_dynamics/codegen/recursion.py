@@ -98,11 +98,7 @@ def joint_turn(graph: Graph, joint: GeneratorJoint, position: Expression) -> Tur
 
 
 def _through_joint(
-    graph: Graph,
-    joint: GeneratorJoint,
-    j: int,
-    last: BodyMotion,
-    inputs: Inputs,
+    graph: Graph, joint: GeneratorJoint, j: int, last: BodyMotion, inputs: Inputs
 ) -> BodyMotion:
     arm = arm_to(graph, joint, inputs.q[j])
     at_joint = add(last.acceleration, apply(last.spread.rows, arm))

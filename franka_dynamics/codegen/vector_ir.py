@@ -134,11 +134,7 @@ class _Writer:
         arguments = [f'ptr noalias %{array}' for array in arrays]
         arguments += [f'i64 %{array}_step' for array in arrays]
         return '\n'.join(
-            [
-                f'define void @run({", ".join([*arguments, "i64 %count"])}) #0 {{',
-                *self.lines,
-                '}',
-            ]
+            [f'define void @run({", ".join([*arguments, "i64 %count"])}) #0 {{', *self.lines, '}']
         )
 
     def _let(self, text: str) -> str:

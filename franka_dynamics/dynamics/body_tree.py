@@ -15,15 +15,7 @@ from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, LinkInertia
 from ..arrays import freeze
 from ..errors import InertiaError, TreeError
-from ..spatial import (
-    adjoint,
-    cross,
-    exp6,
-    hat,
-    inverse_transform,
-    joint_twist,
-    rigid_transform,
-)
+from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
 from ..typing import Array
 from ..urdf.source import described
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..arrays import joint_values
@@ -51,70 +51,65 @@ class DynamicsModel(Protocol):
 
     description: ArmDescription
 
-    def frames(self, q: ArrayLike) -> NDArray[np.float64]:
+    def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
         ...
 
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return the (6, n) Jacobian of a frame's twist (v, omega), in Pinocchio's terms."""
         ...
 
-    def center_of_mass(self, q: ArrayLike) -> NDArray[np.float64]:
+    def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
         ...
 
-    def mass_matrix(self, q: ArrayLike) -> NDArray[np.float64]:
+    def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), shape (n, n) [kg m^2], symmetric; rotor inertias on the diagonal."""
         ...
 
-    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return a C(q, dq), shape (n, n), with dM/dt = C + C^T."""
         ...
 
-    def coriolis(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""
         ...
 
-    def gravity(self, q: ArrayLike) -> NDArray[np.float64]:
+    def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (n,) [N m]: the torque that holds the arm still."""
         ...
 
-    def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
         ...
 
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return M ddq + C dq + g - J^T w, shape (n,) [N m]."""
         ...
 
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return the acceleration ddq that tau [N m] brings about, shape (n,) [rad/s^2]."""
         ...
 
-    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return 1/2 dq^T M dq, rotors included, shape () [J]."""
         ...
 
-    def potential_energy(self, q: ArrayLike) -> NDArray[np.float64]:
+    def potential_energy(self, q: ArrayLike) -> Array:
         """Return U(q) with g = dU/dq, zero for a mass at the origin of {S}, shape () [J]."""
         ...
 
-    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> NDArray[np.float64]:
+    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
         ...
 
-    def joint_wrenches(
-        self,
-        q: ArrayLike,
-        dq: ArrayLike,
-        ddq: ArrayLike,
-    ) -> NDArray[np.float64]:
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
         Return what link i - 1 exerts on link i, shape (n, 6) [N, N m].
 
@@ -123,7 +118,7 @@ class DynamicsModel(Protocol):
         ...
 
 
-def gravity_vector(gravity: ArrayLike) -> NDArray[np.float64]:
+def gravity_vector(gravity: ArrayLike) -> Array:
     """
     Return gravity as a float array of shape (3,) [m/s^2].
 
@@ -169,7 +164,7 @@ def require_reference_frame(name: str) -> str:
     return name
 
 
-def joint_stack(description: Jointed, values: ArrayLike, name: str) -> NDArray[np.float64]:
+def joint_stack(description: Jointed, values: ArrayLike, name: str) -> Array:
     """
     Return `values` as a float array of shape (..., n), or say what is wrong with them.
 
@@ -183,7 +178,7 @@ def joint_stack(description: Jointed, values: ArrayLike, name: str) -> NDArray[n
     return joint_values(values, name, description.joint_names, arm)
 
 
-def wrench_stack(wrench: ArrayLike) -> NDArray[np.float64]:
+def wrench_stack(wrench: ArrayLike) -> Array:
     """
     Return a wrench (force [N], moment [N m]) as a float array of shape (..., 6).
 
@@ -268,15 +263,12 @@ def total_mass(description: ArmDescription) -> float:
     return mass
 
 
-def symmetric(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def symmetric(matrix: Array) -> Array:
     """Return the mean of matrices and their transposes, which carries half their rounding."""
     return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
 
 
-def solve_acceleration(
-    mass: NDArray[np.float64],
-    torque: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def solve_acceleration(mass: Array, torque: Array) -> Array:
     """
     Return M^-1 torque for stacks of shape (..., n, n) and (..., n).
 

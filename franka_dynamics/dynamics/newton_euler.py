@@ -76,10 +76,7 @@ def joint_places(description: ArmDescription, q: Array) -> list[JointPlace]:
 
 
 def outward(
-    places: list[JointPlace],
-    dq: Array,
-    ddq: Array,
-    base_acceleration: Array,
+    places: list[JointPlace], dq: Array, ddq: Array, base_acceleration: Array
 ) -> list[LinkMotion]:
     """Carry velocities and accelerations from the base to the tip."""
     omega = np.zeros((*dq.shape[:-1], 3))

@@ -95,10 +95,7 @@ def _each_state(
 
     @functools.wraps(method)
     def asked(
-        self: PinocchioModel,
-        /,
-        *args: _Arguments.args,
-        **kwargs: _Arguments.kwargs,
+        self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
     ) -> Array:
         # Arrays of one axis, by position, are what loops at 1 kHz ask for.
         for place in places[: len(args)]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .body_tree import BodyTree, wrench_matrix
 from .model import broadcast_states, GRAVITY, gravity_vector
@@ -59,11 +59,7 @@ def parameter_names(
     return tuple(names)
 
 
-def parameter_vector(
-    robot: ArmDescription | BodyTree,
-    *,
-    rotor_inertia: bool = False,
-) -> NDArray[np.float64]:
+def parameter_vector(robot: ArmDescription | BodyTree, *, rotor_inertia: bool = False) -> Array:
     """
     Return the vector X of the standard parameters (Gautier and Khalil 1990, eq. 4).
 

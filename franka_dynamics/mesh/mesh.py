@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arm.inertia import LinkInertia, tensor_from_six
 from ..arrays import freeze
 from ..errors import MeshError
+from ..typing import Array
 
 # Faces handled at once. Their arrays stay in the cache and below the 128 KB from which on the C
 # library asks the kernel for fresh pages at every allocation: twice as fast as 4096 and more.
@@ -38,7 +39,7 @@ class TriangleMesh:
 
     """
 
-    vertices: NDArray[np.float64]
+    vertices: Array
     faces: NDArray[np.int64]
 
     def __post_init__(self) -> None:
@@ -59,7 +60,7 @@ class TriangleMesh:
         object.__setattr__(self, 'faces', faces)
 
     @property
-    def center(self) -> NDArray[np.float64]:
+    def center(self) -> Array:
         """Middle of the bounding box, shape (3,) [m]."""
         return 0.5 * (self.vertices.min(axis=0) + self.vertices.max(axis=0))
 
@@ -124,10 +125,7 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     return here.expressed_in(pose)
 
 
-def _unit_density_parameters(
-    mesh: TriangleMesh,
-    about: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
     """Return (m, h, I_diag, I_off) about a point for a density of one, shape (10,)."""
     total = np.zeros(10)
     for v in _face_corners(mesh, about):
@@ -148,10 +146,7 @@ def _unit_density_parameters(
     return total
 
 
-def _face_corners(
-    mesh: TriangleMesh,
-    about: NDArray[np.float64],
-) -> Iterator[NDArray[np.float64]]:
+def _face_corners(mesh: TriangleMesh, about: Array) -> Iterator[Array]:
     """Yield the corners of a chunk of faces, shape (corner, coordinate, face)."""
     coordinates = np.ascontiguousarray((mesh.vertices - about).T)
     for start in range(0, len(mesh.faces), CHUNK):
@@ -159,7 +154,7 @@ def _face_corners(
         yield np.stack([coordinates[:, faces[:, corner]] for corner in range(3)])
 
 
-def cross_columns(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def cross_columns(a: Array, b: Array) -> Array:
     """Return a x b for columns, shape (3, k): several times faster than numpy.cross on rows."""
     return np.stack(
         (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
@@ -172,12 +167,12 @@ DIAGONAL_FIRST = (9, 6, 7, 8, 0, 3, 5, 1, 2, 4)
 _PARAMETER_ORDER = tuple(int(row) for row in np.argsort(DIAGONAL_FIRST))
 
 
-def in_parameter_order(derivative: NDArray[np.float64]) -> NDArray[np.float64]:
+def in_parameter_order(derivative: Array) -> Array:
     """Return rows (m, h, I_diag, I_off) in the order of `LinkInertia.parameters()`."""
     return np.asarray(derivative)[list(_PARAMETER_ORDER)]
 
 
-def vertex_derivatives(mesh: TriangleMesh, density: float) -> NDArray[np.float64]:
+def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
     """
     Return the derivative of the ten inertial parameters by every vertex.
 
@@ -210,9 +205,7 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> NDArray[np.float64
     return density * np.swapaxes(by_vertex, 1, 2)
 
 
-def _corner_derivatives(
-    vi: NDArray[np.float64], vj: NDArray[np.float64], vk: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
     """Return every face's terms by its corner i for a density of one, shape (10, 3, F)."""
     s = vi + vj + vk
     normal = cross_columns(vj - vi, vk - vi)
@@ -238,7 +231,7 @@ def _corner_derivatives(
     return terms
 
 
-def _skew_columns(a: NDArray[np.float64]) -> NDArray[np.float64]:
+def _skew_columns(a: Array) -> Array:
     """Return [a] for columns, shape (3, 3, k)."""
     zero = np.zeros_like(a[0])
     return np.stack(
@@ -250,7 +243,7 @@ def _skew_columns(a: NDArray[np.float64]) -> NDArray[np.float64]:
     )
 
 
-def motion_derivative(inertia: LinkInertia) -> NDArray[np.float64]:
+def motion_derivative(inertia: LinkInertia) -> Array:
     """
     Return d phi/d eta of an inertia that a small rigid motion eta carries along.
 

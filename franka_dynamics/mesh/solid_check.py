@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .mesh import cross_columns, mesh_volume, TriangleMesh
 from ..errors import MeshError, MissingDependencyError
+from ..typing import Array
 
 # Below this share of area times extent an enclosed volume is rounding or a flat sheet.
 _THIN = 1e-9
@@ -170,7 +171,7 @@ def _part(mesh: TriangleMesh, chosen: NDArray[np.bool_]) -> TriangleMesh:
     return TriangleMesh(mesh.vertices[rows], faces.reshape(-1, 3))
 
 
-def _points_beside(part: TriangleMesh) -> NDArray[np.float64]:
+def _points_beside(part: TriangleMesh) -> Array:
     """Return points just in front of and just behind the largest face of a part, (2, 3)."""
     a, b, c = (part.vertices[part.faces[:, corner]].T for corner in range(3))
     normals = cross_columns(b - a, c - a)

@@ -93,8 +93,7 @@ def closed_forms() -> EquationsOfMotion:
     """Return the corrected forms of sections 2 and 3: those of `rpr.dynamics` in letters."""
     first, _, third = central_tensors()
     masses: Any = RprMasses(
-        *(M1, M2, M3, H1 / 2, A2 / 2, H3 / 2, first[2, 2], I2X),
-        *(third[i, i] for i in range(3)),
+        *(M1, M2, M3, H1 / 2, A2 / 2, H3 / 2, first[2, 2], I2X), *(third[i, i] for i in range(3))
     )
     at = Place.of(LENGTHS, masses, D, S3, C3)
     inertia = sp.Matrix(mass_rows(LENGTHS, masses, at))

@@ -145,11 +145,7 @@ def _tail(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> sp.Matrix:
     return _roll(cosine, sine).row_join(offset).col_join(sp.Matrix([[0, 0, 0, 1]]))
 
 
-def _placement(
-    i: int,
-    row: DHRow,
-    values: dict[sp.Symbol, float],
-) -> tuple[sp.Matrix, sp.Matrix]:
+def _placement(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> tuple[sp.Matrix, sp.Matrix]:
     cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
     cos_alpha, sin_alpha = cos_sin(row.alpha)
     lengths = (row.a, -row.d * sin_alpha, row.d * cos_alpha)

@@ -30,8 +30,7 @@ _OF_WHAT = {
 
 
 def kinematics(
-    description: ArmDescription,
-    reference_frame: str = 'LOCAL_WORLD_ALIGNED',
+    description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
 ) -> list[Section]:
     """
     Return T_i, r_i, omega_i, xi_i, J_i and J_mi of all frames in the Panda notebook's names.

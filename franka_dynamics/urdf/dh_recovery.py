@@ -102,9 +102,7 @@ def follow_axes(
 
 
 def _common_normal(
-    guess: Array,
-    line: Line,
-    expected: tuple[float, float] | None,
+    guess: Array, line: Line, expected: tuple[float, float] | None
 ) -> tuple[Array, Array, float, float]:
     """
     Return the normal from the guess's z to a line: direction, foot on z, a and alpha.
@@ -137,9 +135,7 @@ def _points_back(normal: Array, x: Array, y: Array) -> bool:
 
 
 def recover_rows(
-    chain: SerialChain,
-    convention: Convention,
-    tip: str | None = None,
+    chain: SerialChain, convention: Convention, tip: str | None = None
 ) -> ArmDescription:
     """
     Return a chain as an arm in DH rows, its flange one of its tool frames.

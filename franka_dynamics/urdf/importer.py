@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .dh_recovery import recover_rows
 from .document import parse_urdf, UrdfDocument
@@ -17,6 +16,7 @@ from ..arm.arm_file import ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..errors import UrdfError
+from ..typing import Array
 
 IMPORTED = 'imported'
 _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
@@ -33,7 +33,7 @@ class ImportedArm:
 
     description: ArmDescription
     urdf_joint_names: tuple[str, ...]
-    mount: NDArray[np.float64]
+    mount: Array
     tip: str
     notes: tuple[str, ...]
 
@@ -91,18 +91,12 @@ def import_urdf(
         arm, name=name or arm.name, joints=joints, home=home, inertial_set=IMPORTED
     )
     return ImportedArm(
-        description,
-        names,
-        chain.mount,
-        tip,
-        (*notes, *_misfits(chain, description), *chain.notes),
+        description, names, chain.mount, tip, (*notes, *_misfits(chain, description), *chain.notes)
     )
 
 
 def _choose_joints(
-    document: UrdfDocument,
-    joint_names: Sequence[str] | None,
-    prefix: str,
+    document: UrdfDocument, joint_names: Sequence[str] | None, prefix: str
 ) -> tuple[tuple[str, ...], list[str]]:
     if joint_names:
         for name in joint_names:
@@ -166,10 +160,7 @@ def _misfits(chain: SerialChain, description: ArmDescription) -> list[str]:
 
 
 def detect_arm(
-    document: UrdfDocument,
-    *,
-    arm: ArmDescription | None = None,
-    prefix: str | None = None,
+    document: UrdfDocument, *, arm: ArmDescription | None = None, prefix: str | None = None
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """
     Return the described arm to compare a URDF with, and its joints' names in the URDF.
@@ -213,9 +204,7 @@ def detect_arm(
 
 
 def _by_name(
-    document: UrdfDocument,
-    arm: ArmDescription | None,
-    prefix: str | None,
+    document: UrdfDocument, arm: ArmDescription | None, prefix: str | None
 ) -> list[tuple[ArmDescription, tuple[str, ...]]]:
     """Return every shipped arm whose joints are all there, under one prefix each."""
     found = []
@@ -234,8 +223,7 @@ def _prefixes(document: UrdfDocument, joint: str) -> list[str]:
 
 
 def _by_chain(
-    document: UrdfDocument,
-    description: ArmDescription,
+    document: UrdfDocument, description: ArmDescription
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """Return the first joints of the only chain that is long enough, whatever their names."""
     long_enough = [chain for chain in find_chains(document) if len(chain) >= description.n]

@@ -21,7 +21,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .document import UNLIMITED
 from ..arm.description import ArmDescription, Joint
@@ -30,6 +30,7 @@ from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
 from ..errors import DescriptionError
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
+from ..typing import Array
 
 # Decimals of metres, radians, kilograms and kg m^2; further digits are rounding errors.
 _DECIMALS = 15
@@ -176,9 +177,7 @@ def _add_fixed(robot: Element, name: str, parent: str, child: str, pose: ArrayLi
     ElementTree.SubElement(joint, 'child', link=child)
 
 
-def _add_joint(
-    robot: Element, joint: Joint, parent: str, child: str, origin: NDArray[np.float64]
-) -> None:
+def _add_joint(robot: Element, joint: Joint, parent: str, child: str, origin: Array) -> None:
     limits = joint.limits
     free = joint.kind is JointKind.REVOLUTE and not _bounded(joint)
     kind = 'continuous' if free else joint.kind.value
@@ -206,7 +205,7 @@ def _bounded(joint: Joint) -> bool:
     return math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper)
 
 
-def _add_origin(element: Element, pose: NDArray[np.float64]) -> None:
+def _add_origin(element: Element, pose: Array) -> None:
     ElementTree.SubElement(
         element,
         'origin',
@@ -308,7 +307,7 @@ def _mjcf_friction(description: ArmDescription) -> list[dict[str, str]]:
     ]
 
 
-def _placement(pose: NDArray[np.float64]) -> dict[str, str]:
+def _placement(pose: Array) -> dict[str, str]:
     return {
         'pos': number_text(*pose[:3, 3]),
         'euler': number_text(*rpy_from_rotation(pose[:3, :3])),
@@ -316,10 +315,7 @@ def _placement(pose: NDArray[np.float64]) -> dict[str, str]:
 
 
 def _add_mjcf_joint(
-    body: Element,
-    joint: Joint,
-    behind: NDArray[np.float64],
-    friction: Mapping[str, str],
+    body: Element, joint: Joint, behind: Array, friction: Mapping[str, str]
 ) -> None:
     axis = inverse_transform(behind)
     attributes = {

@@ -232,10 +232,7 @@ def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = Fal
 
 
 def _fewest(
-    first: ArmDescription,
-    second: ArmDescription,
-    link: int,
-    tolerance: float,
+    first: ArmDescription, second: ArmDescription, link: int, tolerance: float
 ) -> list[Parameter]:
     """Return a link's differing parameters in the form in which fewest differ."""
     if first.links[link] == second.links[link]:

@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arm import (
-    ArmDescription,
-    JointKind,
-    JointLimits,
-    LinkInertia,
-    MaxwellSlipFriction,
-)
+from ..arm import ArmDescription, JointKind, JointLimits, LinkInertia, MaxwellSlipFriction
 from ..arm.inertia import six_from_tensor, tensor_from_six, TENSOR_ORDER
 from ..spatial import rpy, rpy_from_rotation
 from ..typing import Array

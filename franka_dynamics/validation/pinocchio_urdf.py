@@ -19,10 +19,7 @@ _STATES = 50  # random states within the limits
 
 
 def reading_differences(
-    xml: str,
-    description: ArmDescription,
-    mount: ArrayLike,
-    tip: str | None = None,
+    xml: str, description: ArmDescription, mount: ArrayLike, tip: str | None = None
 ) -> tuple[float, float]:
     """
     Return the differences from Pinocchio's reading of a URDF: torques [N m], flange pose (1 or m).

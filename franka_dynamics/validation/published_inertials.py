@@ -110,9 +110,7 @@ def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDe
 
 
 def identify(
-    found: Sequence[LinkInertia],
-    known: Sequence[ArmDescription],
-    arm: str,
+    found: Sequence[LinkInertia], known: Sequence[ArmDescription], arm: str
 ) -> NearestSet:
     """Return the set with the fewest differing links; among these `arm`'s; then the nearest."""
 

@@ -339,10 +339,7 @@ def _mount_note(chain: SerialChain) -> tuple[str, ...]:
     )
 
 
-def _joints(
-    chain: SerialChain,
-    reference: ArmDescription,
-) -> tuple[tuple[Joint, ...], list[str]]:
+def _joints(chain: SerialChain, reference: ArmDescription) -> tuple[tuple[Joint, ...], list[str]]:
     """Return the reference's joints under the URDF's names, each limit the tighter of the two."""
     joints, notes = [], []
     for read, joint in zip(chain.joints, reference.joints):
