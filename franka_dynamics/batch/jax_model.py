@@ -5,18 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .batch_model import BatchModel
-from .traced_model import LibraryModel, TracedModel
-from ..arm import ArmDescription
+from .traced_model import KernelModel
 from ..arrays import require_states
 from ..codegen.equations import form, Quantity
-from ..dynamics.body_tree import BodyTree
-from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError, MissingDependencyError
 
 try:
@@ -28,9 +25,9 @@ except ImportError as error:
     ) from error
 
 
-class JaxModel(LibraryModel):
+class JaxModel(KernelModel):
     """
-    An arm's dynamics for JAX arrays; methods as those of `BatchModel`.
+    An arm's dynamics for JAX arrays; methods and parameters as those of `BatchModel`.
 
     On a processor JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster
     than its own code for these equations; derivatives are analytic, forward and reverse, of first
@@ -39,15 +36,6 @@ class JaxModel(LibraryModel):
 
     JAX's arrays are float32 unless jax_enable_x64 is set, and the kernels then compute in float32,
     with the errors that docs/howto/gradients.md states.
-
-    Parameters
-    ----------
-    description : ArmDescription or BodyTree
-        As `BatchModel`'s.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-    threads : int, optional
-        As `BatchModel`'s.
 
     Raises
     ------
@@ -58,24 +46,13 @@ class JaxModel(LibraryModel):
 
     """
 
-    def __init__(
-        self,
-        description: ArmDescription | BodyTree,
-        gravity: ArrayLike = GRAVITY,
-        *,
-        threads: int | None = None,
-    ) -> None:
-        self.description = description
-        self.traced = TracedModel(description, jnp, gravity)
-        self._model = BatchModel(description, gravity, threads=threads)
-        self._functions: dict[Quantity, Callable[..., Any]] = {}
+    xp = jnp
 
     def _run(self, quantity: Quantity, *arrays: Any) -> Any:
-        if quantity not in self._functions:
-            self._functions[quantity] = _called_back(self._model, quantity)
-        return self._functions[quantity](*arrays)
+        return _called_back(self._model, quantity)(*arrays)
 
 
+@functools.lru_cache(maxsize=64)
 def _called_back(model: BatchModel, quantity: Quantity) -> Callable[..., Any]:
     """Return a quantity as a function that JAX can compile, map and differentiate once."""
     n = model.description.n

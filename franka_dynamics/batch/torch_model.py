@@ -9,14 +9,10 @@ import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .batch_model import BatchModel
-from .traced_model import LibraryModel, TracedModel
-from ..arm import ArmDescription
+from .traced_model import KernelModel
 from ..codegen.equations import form, Quantity
-from ..dynamics.body_tree import BodyTree
-from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError, MissingDependencyError
 
 try:
@@ -27,24 +23,15 @@ except ImportError as error:
     ) from error
 
 
-class TorchModel(LibraryModel):
+class TorchModel(KernelModel):
     """
-    An arm's dynamics for tensors; methods as those of `BatchModel`.
+    An arm's dynamics for tensors; methods and parameters as those of `BatchModel`.
 
     On a processor the kernels of `BatchModel` compute without copying the tensors: in float64, or
     in float32 if all tensors are float32, with the errors that docs/howto/gradients.md states.
     Other precisions are computed in float64 and rounded once. Gradients are analytic, so that a
     backward pass costs about nine evaluations. Only first derivatives exist; for second
     derivatives, torch.compile and tensors on other devices use `TracedModel`.
-
-    Parameters
-    ----------
-    description : ArmDescription or BodyTree
-        As `BatchModel`'s.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-    threads : int, optional
-        As `BatchModel`'s.
 
     Raises
     ------
@@ -55,16 +42,7 @@ class TorchModel(LibraryModel):
 
     """
 
-    def __init__(
-        self,
-        description: ArmDescription | BodyTree,
-        gravity: ArrayLike = GRAVITY,
-        *,
-        threads: int | None = None,
-    ) -> None:
-        self.description = description
-        self.traced = TracedModel(description, torch, gravity)
-        self._model = BatchModel(description, gravity, threads=threads)
+    xp = torch
 
     def _run(self, quantity: Quantity, *arrays: Any) -> Any:
         names = form(quantity, self.description.n).arrays

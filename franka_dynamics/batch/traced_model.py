@@ -7,10 +7,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 import functools
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
+from .batch_model import BatchModel
 from ..arm import ArmDescription
 from ..arrays import require_states
 from ..codegen.emit import python_callable
@@ -140,6 +141,27 @@ class TracedModel(LibraryModel):
         require_states(shapes, self.description.joint_names, first_axis=self.columns)
         joints = range(self.description.n)
         return [[x[k] if self.columns else x[..., k] for k in joints] for x in states.values()]
+
+
+class KernelModel(LibraryModel):
+    """
+    Base class of models that give another library's arrays to the kernels of `BatchModel`.
+
+    `traced` computes the same in the operations of the library `xp`.
+    """
+
+    xp: ClassVar[Any]
+
+    def __init__(
+        self,
+        description: ArmDescription | BodyTree,
+        gravity: ArrayLike = GRAVITY,
+        *,
+        threads: int | None = None,
+    ) -> None:
+        self.description = description
+        self.traced = TracedModel(description, self.xp, gravity)
+        self._model = BatchModel(description, gravity, threads=threads)
 
 
 # f(columns of each input, elements), which fills a dict by place; the inputs' names; the shape of
