@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import EllipsisType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +14,10 @@ from .errors import JointVectorError
 from .typing import Array
 
 _SHOWN = 200
+Shape = tuple[int | EllipsisType | None, ...]
 
 
-def freeze(
-    owner: object, error: type[Exception], what: str, **shapes: tuple[int | None, ...]
-) -> None:
+def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) -> None:
     """
     Replace fields of a frozen dataclass by read-only copies, checked.
 
@@ -39,29 +39,54 @@ def freeze(
 
     """
     for name, shape in shapes.items():
-        given = getattr(owner, name)
-        try:
-            array = np.array(given, dtype=float, order='C')
-        except (TypeError, ValueError):
-            array = np.array(np.nan)
-        fits = len(shape) == array.ndim and all(
-            expected in (None, length) for expected, length in zip(shape, array.shape)
-        )
         words = f'The {name.replace("_", " ")} of {what}'
-        if not fits:
-            expected = f'{tuple("k" if one is None else one for one in shape)}'.replace("'", '')
-            raise error(
-                f'{words} must be finite numbers of shape {expected}; got {shown(given)} of shape '
-                f'{np.shape(array)}.'
-            )
-        if not np.isfinite(array).all():
-            at = np.argwhere(~np.isfinite(array))[0].tolist()
-            place = f' at {at}' if at else ''
-            raise error(
-                f'{words} must be finite numbers; got {array[tuple(at)]}{place}, counted from 0.'
-            )
+        array = checked(getattr(owner, name), shape, words, error)
         array.setflags(write=False)
         object.__setattr__(owner, name, array)
+
+
+def checked(given: object, shape: Shape, words: str, error: type[Exception]) -> Array:
+    """
+    Return a new float array of finite numbers, or say what is wrong with the given ones.
+
+    Parameters
+    ----------
+    given : array_like
+        The numbers.
+    shape : tuple of int or None
+        None stands for any length; `...` in front for any leading axes.
+    words : str
+        What the sentence calls the array.
+    error : type
+        What to raise.
+
+    Raises
+    ------
+    error
+        If the shape is another, or a number is not finite.
+
+    """
+    try:
+        array = np.array(given, dtype=float, order='C')
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    lengths, found = list(shape), array.shape
+    if lengths[:1] == [...]:
+        lengths = lengths[1:]
+        found = found[-len(lengths) :]
+    if len(lengths) != len(found) or any(a not in (None, b) for a, b in zip(lengths, found)):
+        expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
+        raise error(
+            f'{words} must be finite numbers of shape {expected}; got {shown(given)} of shape '
+            f'{array.shape}.'
+        )
+    if not np.isfinite(array).all():
+        at = np.argwhere(~np.isfinite(array))[0].tolist()
+        place = f' at {at}' if at else ''
+        raise error(
+            f'{words} must be finite numbers; got {array[tuple(at)]}{place}, counted from 0.'
+        )
+    return array
 
 
 def shown(values: object) -> str:

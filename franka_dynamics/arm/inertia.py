@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import freeze
+from ..arrays import checked, freeze
 from ..errors import InertiaError
 from ..spatial import rigid_transform
 from ..typing import Array
@@ -27,15 +27,9 @@ _EIGENVALUE_EPS = 1e-12
 
 def tensor_from_six(six: ArrayLike) -> Array:
     """Return the symmetric (3, 3) tensor whose elements xx, xy, xz, yy, yz, zz are given."""
-    values = np.asarray(six, dtype=float)
-    if values.shape != (6,):
-        raise InertiaError(
-            f'An inertia tensor needs six numbers in the order {", ".join(TENSOR_ORDER)}; '
-            f'got shape {values.shape}.'
-        )
+    words = f'An inertia tensor in the order {", ".join(TENSOR_ORDER)}'
     tensor = np.empty((3, 3))
-    tensor[_ROWS, _COLUMNS] = values
-    tensor[_COLUMNS, _ROWS] = values
+    tensor[_ROWS, _COLUMNS] = tensor[_COLUMNS, _ROWS] = checked(six, (6,), words, InertiaError)
     return tensor
 
 
@@ -111,16 +105,9 @@ class LinkInertia:
             read as xx, xy, xz, yy, yz, zz.
 
         """
-        center = np.asarray(center_of_mass, dtype=float)
-        if center.shape != (3,):
-            raise InertiaError(f'A centre of mass needs shape (3,); got {center.shape}.')
-        tensor = np.asarray(inertia, dtype=float)
-        tensor = tensor_from_six(tensor) if tensor.ndim == 1 else tensor
-        if tensor.shape != (3, 3):
-            raise InertiaError(
-                'An inertia tensor needs shape (3, 3), or (6,) in the order '
-                f'{", ".join(TENSOR_ORDER)}; got {tensor.shape}.'
-            )
+        center = checked(center_of_mass, (3,), 'A centre of mass', InertiaError)
+        tensor = tensor_from_six(inertia) if np.ndim(inertia) == 1 else inertia
+        tensor = checked(tensor, (3, 3), 'An inertia tensor', InertiaError)
         return cls(mass, mass * center, tensor + steiner(mass, center))
 
     @property
@@ -200,12 +187,8 @@ class LinkInertia:
     @classmethod
     def from_parameters(cls, parameters: Sequence[float] | Array) -> LinkInertia:
         """Return the link whose `parameters()` are given, shape (10,)."""
-        values = np.asarray(parameters, dtype=float)
-        if values.shape != (10,):
-            raise InertiaError(
-                f'A link has ten inertial parameters, {", ".join(PARAMETER_SYMBOLS)}; got shape '
-                f'{values.shape}.'
-            )
+        words = f'The ten inertial parameters of a link, {", ".join(PARAMETER_SYMBOLS)},'
+        values = checked(parameters, (10,), words, InertiaError)
         return cls(values[9], values[6:9], tensor_from_six(values[:6]))
 
     def pseudo_inertia(self) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..arrays import joint_values
+from ..arrays import checked, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError
 from ..typing import Array
 
@@ -128,13 +128,8 @@ def gravity_vector(gravity: ArrayLike) -> Array:
         If it has another shape or is not finite.
 
     """
-    vector = np.array(gravity, dtype=float)
-    if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise JointVectorError(
-            f'The gravity vector must be three finite numbers [m/s^2] in the space frame, such as '
-            f'{GRAVITY}; got {np.asarray(gravity).tolist()}.'
-        )
-    return vector
+    words = f'The gravity vector [m/s^2] in the space frame, such as {GRAVITY},'
+    return checked(gravity, (3,), words, JointVectorError)
 
 
 def frame_index(frame: int | str, n: int) -> int:
@@ -188,13 +183,8 @@ def wrench_stack(wrench: ArrayLike) -> Array:
         If it has another shape or is not finite.
 
     """
-    vector = np.asarray(wrench, dtype=float)
-    if vector.ndim < 1 or vector.shape[-1] != 6 or not np.isfinite(vector).all():
-        raise JointVectorError(
-            'A wrench must be six finite numbers, force [N] then moment [N m]; got '
-            f'{vector.tolist()}.'
-        )
-    return vector
+    words = 'A wrench, force [N] then moment [N m],'
+    return checked(wrench, (..., 6), words, JointVectorError)
 
 
 def broadcast_states(description: Jointed, **values: ArrayLike) -> list[Array]:

@@ -128,7 +128,7 @@ def test_a_primitive_agrees_with_mujocos_geom(geom, body):
         ),
         (
             lambda: LinkInertia.from_center_of_mass(1.0, (0.0, 0.0), np.eye(3)),
-            'centre of mass needs',
+            'centre of mass must be',
         ),
         (lambda: LinkInertia.from_parameters(np.zeros(9)), 'ten inertial parameters'),
         (lambda: tensor_from_six(np.zeros(5)), 'xx, xy, xz, yy, yz, zz'),

@@ -82,7 +82,7 @@ def test_random_tree_derivatives_agree_with_pinocchio(seed, parents):
 
 def test_a_tool_wrench_of_three_numbers_is_refused_by_name():
     tree = random_tree(7, TREE)
-    with pytest.raises(JointVectorError, match='six finite numbers, force'):
+    with pytest.raises(JointVectorError, match=r'A wrench, force .* must be finite numbers'):
         differentiate(tree, *np.zeros((3, tree.n)), tool_wrench=[0.0, 0.0, -20.0])
 
 

@@ -59,5 +59,5 @@ def test_an_unknown_frame_lists_the_choices(frame, said):
 
 @pytest.mark.parametrize('gravity', [(0.0, 9.81), (0.0, 0.0, np.nan)])
 def test_a_malformed_gravity_vector_is_refused(gravity):
-    with pytest.raises(JointVectorError, match='gravity vector must be three finite numbers'):
+    with pytest.raises(JointVectorError, match=r'gravity vector .* must be finite numbers'):
         NewtonEulerModel(load('fer'), gravity)
