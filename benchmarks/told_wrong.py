@@ -151,7 +151,7 @@ def run(arm: ArmDescription, case: Case, effort: bool, gains: str) -> Row:
                 pass  # a refused request commands nothing
         torque = None
         if state is not None:
-            cycle = controller.cycle(
+            cycle = controller.update(
                 state.stamp, state.q, state.dq, state.arrival, effort=state.effort, age=state.age
             )
             controller.update_monitors(cycle)
@@ -465,7 +465,7 @@ def healthy(family: str, seed: int) -> list[str]:
             reading = simulation.read()
             measured = reading.effort if effort else None
             state = (reading.time, reading.position, reading.velocity, reading.time)
-            cycle = controller.cycle(*state, effort=measured)
+            cycle = controller.update(*state, effort=measured)
             controller.update_monitors(cycle)
             if step == AT and controller.mode is Mode.RUNNING:
                 follow_request(controller, replace(request, start=reading.time + STEP_S))

@@ -171,7 +171,7 @@ def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
     for _ in range(round((START_S + CYCLES * CYCLE_S + LET_GO_S) / STEP_S)):
         reading = simulation.read()
         time, state = reading.time, (reading.time, reading.position, reading.velocity)
-        cycle = controller.cycle(*state, time, effort=reading.effort)
+        cycle = controller.update(*state, time, effort=reading.effort)
         command = command if cycle.command is None else cycle.command
         follower.update(time, reading.position)
         pose = model.frames(simulation.position)[-1]

@@ -115,7 +115,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
     for step in range(round(duration / STEP_S)):
         reading = simulation.read()
         time, state = reading.time, (reading.time, reading.position, reading.velocity)
-        cycle = controller.cycle(*state, time, effort=reading.effort)
+        cycle = controller.update(*state, time, effort=reading.effort)
         command = command if cycle.command is None else cycle.command
         guard = controller.guard
         if order > time > SETTLED_S and releaser.update(time, reading.position, guard.external):

@@ -83,7 +83,7 @@ def follow(arm, way):
                 asked = request_of(arm, count // every, way)
                 if asked is not None:
                     follow_request(controller, asked)
-            cycle = controller.cycle(
+            cycle = controller.update(
                 state.time, state.position, state.velocity, state.time, effort=state.effort
             )
             controller.update_monitors(cycle)

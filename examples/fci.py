@@ -125,7 +125,7 @@ class TorqueLoop:
         controller = self._controller
         if self.failure is not None:
             return None
-        cycle = controller.cycle(
+        cycle = controller.update(
             state.time.to_sec(),
             np.array(state.q),
             np.array(state.dq),

@@ -59,8 +59,8 @@ class FeedforwardController:
     """
     Computes feedforward torques for one arm, with every guard that can stop it.
 
-    Both nodes drive it alike: `cycle` for each state, its command sent, then `update_monitors`;
-    where no command came, `stop_step` until it returns None. Beside them, `check_models`.
+    The node calls `update` for each state, sends its command, then calls `update_monitors`; where
+    no command came, `stop_step` until it returns None. Another thread calls `check_models`.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ class FeedforwardController:
             self.output.last is not None or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
 
-    def cycle(
+    def update(
         self,
         stamp: float,
         q: Array,
@@ -323,7 +323,7 @@ class FeedforwardController:
         """
         Compare the models, if a check is due; for another thread than the cycle's.
 
-        The lock is that of whoever calls `cycle`, held only where they differ.
+        The lock is that of whoever calls `update`, held only where they differ.
         """
         failure = self.crosscheck.run()
         if failure:

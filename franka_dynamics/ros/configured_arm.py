@@ -44,8 +44,8 @@ class ConfiguredArm:
     """
     Serves one configured arm, from the node's configuration to its release.
 
-    The cycle thread calls `on_joint_state` and `run_due`; the service thread calls `on_reference`
-    and `run_beside`. Shared data are changed under the lock.
+    The control thread calls `on_joint_state` and `run_due`, the service thread `on_reference` and
+    `run_beside`. Shared data are changed under the lock.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class ConfiguredArm:
             self.note_state()
             return
         with self._lock:
-            cycle = self.controller.cycle(
+            cycle = self.controller.update(
                 reading.stamp,
                 reading.position,
                 reading.velocity,
@@ -273,7 +273,7 @@ class ConfiguredArm:
         """
         Do the work that is due by the steady clock; return the time until more is due [s].
 
-        Called by the cycle thread after each event. Executor timers are not used, because on a
+        Called by the control thread after each event. Executor timers are not used, because on a
         busy machine such timers were seen not to fire; the cause is unknown.
         """
         now = time.monotonic()

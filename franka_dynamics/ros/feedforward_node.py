@@ -29,7 +29,7 @@ from .node_settings import ROBOT_DESCRIPTION, settings_from
 from .parameter_tables import live_table, table
 from .parameters import declare, LiveParameters, values
 from .qos import DESCRIPTION_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from .two_threads import CycleCalls, NodePart
+from .two_threads import ControlThreadCalls, NodePart
 from ..control.braking import LONGEST_BRAKING_S
 from ..control.control_law import ControlLaw
 from ..control.cycle_result import Mode
@@ -49,7 +49,7 @@ class FeedforwardNode(LifecycleNode):
     """
     Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
 
-    Two threads may serve it, each a part. `cycle_part` is the joint states, whose thread calls
+    Two threads may serve it, each a part. `control_part` is the joint states, whose thread calls
     `run_due` as well; `service_part` is all else. Whatever the second changes of the controller
     it changes under a lock, and only in steps that take microseconds.
     """
@@ -60,15 +60,15 @@ class FeedforwardNode(LifecycleNode):
         # Asked while something is waited for; whoever runs the node may say when to give up.
         self.should_stop: Callable[[], bool] = lambda: False
         # Lets the thread that stops the node serve its cycles until the arm is at rest.
-        self.spin_cycles: Callable[[float], None] | None = None
-        self.calls = CycleCalls()
-        self._cycle_group = MutuallyExclusiveCallbackGroup()
-        self.cycle_part = NodePart(self, self._is_of_cycle)
+        self.serve_states: Callable[[float], None] | None = None
+        self.calls = ControlThreadCalls()
+        self._state_group = MutuallyExclusiveCallbackGroup()
+        self.control_part = NodePart(self, self._is_of_cycle)
         # CommandWatch takes the messages of this group itself; no executor does.
         self.watch_group = MutuallyExclusiveCallbackGroup()
         self.service_part = NodePart(
             self,
-            lambda entity: entity.callback_group not in (self._cycle_group, self.watch_group),
+            lambda entity: entity.callback_group not in (self._state_group, self.watch_group),
         )
         self._lock = threading.RLock()
         self._finalized = False
@@ -98,7 +98,7 @@ class FeedforwardNode(LifecycleNode):
         return self.arm.controller
 
     def _is_of_cycle(self, entity: Any) -> bool:
-        return entity.callback_group is self._cycle_group
+        return entity.callback_group is self._state_group
 
     def _is_enabled(self) -> bool:
         return self._arm is not None and self.controller.enabled
@@ -157,7 +157,7 @@ class FeedforwardNode(LifecycleNode):
                 with_number(self.arm.on_joint_state),
                 STATE_QOS,
                 raw=True,
-                callback_group=self._cycle_group,
+                callback_group=self._state_group,
                 qos_overriding_options=qos_overriding_options(),
             ),
             self.create_subscription(
@@ -182,7 +182,7 @@ class FeedforwardNode(LifecycleNode):
 
     def wake(self) -> None:
         """Let both threads look at the node's entities anew."""
-        for part in (self.cycle_part, self.service_part):
+        for part in (self.control_part, self.service_part):
             if part.executor is not None:
                 part.executor.wake()
 
@@ -232,12 +232,12 @@ class FeedforwardNode(LifecycleNode):
         if self._arm is None:
             return
         with self._lock:
-            self.controller.disable(reason, brake=self.spin_cycles is not None)
+            self.controller.disable(reason, brake=self.serve_states is not None)
         self.arm.note_state()
         give_up = time.monotonic() + _LONGEST_BRAKING_S
         while self.controller.mode is Mode.BRAKING and time.monotonic() < give_up:
-            if self.spin_cycles is not None:
-                self.spin_cycles(LONGEST_STEP_S)
+            if self.serve_states is not None:
+                self.serve_states(LONGEST_STEP_S)
                 self.run_beside()
         self.calls.call(self._close_activation)
         self.arm.wait_until_delivered(_DELIVERY_TIMEOUT)

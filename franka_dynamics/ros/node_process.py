@@ -196,7 +196,7 @@ def _run(node: Any, stop: StopRequest) -> int:
     # The EventsExecutor takes a quarter less time per message than other executors. In some
     # releases its spin() runs no callbacks; spin_once does.
     cycles = EventsExecutor()
-    cycles.add_node(node.cycle_part)
+    cycles.add_node(node.control_part)
     services: ServiceThread | None = None
     try:
         node.should_stop = lambda: stop.requested
@@ -207,7 +207,7 @@ def _run(node: Any, stop: StopRequest) -> int:
         services = ServiceThread(node.service_part, node.run_beside)
         node.calls.attach(cycles.wake)
         # While a service stops the node, its thread waits for this one's cycles.
-        node.spin_cycles = time.sleep
+        node.serve_states = time.sleep
         due = 0.0
         while not stop.requested and rclpy.ok():
             cycles.spin_once(timeout_sec=due)
@@ -216,14 +216,14 @@ def _run(node: Any, stop: StopRequest) -> int:
             if services.failure is not None:
                 raise services.failure
 
-        def spin_cycles(seconds: float) -> None:
+        def serve_states(seconds: float) -> None:
             cycles.spin_once(timeout_sec=seconds)
             node.run_due()
 
-        node.spin_cycles = spin_cycles
+        node.serve_states = serve_states
         return 0
     except BaseException:
-        node.spin_cycles = None  # the failed code may fail again
+        node.serve_states = None  # the failed code may fail again
         raise
     finally:
         node.calls.detach()

@@ -89,28 +89,28 @@ class JointStateReader:
             raise JointStateError(
                 f'The joint state cannot be read: its stamp has {stamp.nanosec} nanoseconds.'
             )
-        if message.name != self._names:
-            self._order = np.array(self._find(message.name))
-            self._names = message.name
-        position, velocity, effort = (
-            self._row(field, getattr(message, field), len(message.name))
-            for field in ('position', 'velocity', 'effort')
-        )
-        assert position is not None and velocity is not None, 'only effort may be left out'
-        return JointReading(stamp.sec, stamp.nanosec, position, velocity, _measured(effort))
-
-    def _row(self, field: str, values: Any, count: int) -> NDArray[np.float64] | None:
-        if len(values) == count:
-            return np.array(values, dtype=float)[self._order]
-        if field == 'effort' and not len(values):
-            return None
-        raise JointStateError(
-            f'The joint state has {count} names but {len(values)} values of {field}; '
-            + (
-                'give one for every joint, or none.'
-                if field == 'effort'
-                else 'both position and velocity must be given for every joint.'
+        names, position, velocity = message.name, message.position, message.velocity
+        if names != self._names:
+            self._order = np.array(self._find(names))
+            self._names = names
+        if not len(names) == len(position) == len(velocity):
+            raise JointStateError(
+                f'The joint state has {len(names)} names but {len(position)} values of position '
+                f'and {len(velocity)} of velocity; both must be given for every joint.'
             )
+        effort = message.effort
+        if len(effort) not in (0, len(names)):
+            raise JointStateError(
+                f'The joint state has {len(names)} names but {len(effort)} values of effort; give '
+                'one for every joint, or none.'
+            )
+        order = self._order
+        return JointReading(
+            stamp.sec,
+            stamp.nanosec,
+            np.frombuffer(position)[order],
+            np.frombuffer(velocity)[order],
+            _measured(np.frombuffer(effort)[order]) if len(effort) else None,
         )
 
     def _find(self, given: Sequence[str]) -> list[int]:
@@ -131,7 +131,7 @@ class JointStateReader:
         return [given.index(name) for name in self._expected]
 
 
-def _measured(effort: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """
     Return efforts, or None if all are exactly zero or all are NaN, which means not measured.
 
@@ -140,7 +140,7 @@ def _measured(effort: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     rest under gravity never measures nothing at every joint.
     """
     # Plain Python numbers, because numpy warns about some NaN patterns that a message may hold.
-    values = [] if effort is None else effort.tolist()
+    values = effort.tolist()
     return effort if any(values) and not all(map(math.isnan, values)) else None
 
 

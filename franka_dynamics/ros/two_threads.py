@@ -56,8 +56,8 @@ class NodePart:
         return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
 
 
-class CycleCalls:
-    """Calls from other threads, made one at a time between two events of the cycle's thread."""
+class ControlThreadCalls:
+    """Calls from other threads, made one at a time between two events of the control thread."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Callable[[], Any], dict[str, Any], threading.Event]] = (
@@ -79,7 +79,7 @@ class CycleCalls:
             pass
 
     def call(self, function: Callable[[], Any]) -> Any:
-        """Return what a function returns on the cycle's thread, or raise what it raises there."""
+        """Return what a function returns on the control thread, or raise what it raises there."""
         outcome: dict[str, Any] = {}
         done = threading.Event()
         with self._attaching:  # so that none is put where nobody takes it any more

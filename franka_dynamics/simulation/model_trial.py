@@ -235,7 +235,7 @@ def _follow(
     for _ in range(round((_SETTLE_S + duration) / TIMESTEP_S)):
         time = simulation.time
         reading = simulation.read()
-        cycle = controller.cycle(time, reading.position, reading.velocity, time)
+        cycle = controller.update(time, reading.position, reading.velocity, time)
         if planned is None and time >= _SETTLE_S:
             planned = follow_request(controller, replace(request, start=time + TIMESTEP_S))
         if isinstance(planned, Trajectory) and time >= planned.times[0]:

@@ -19,7 +19,7 @@ KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1
 def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, effort=None):
     """Return the torques that a controller gives an arm whose states stand still, once per ms."""
     stamps = begin + LONGEST_STEP_S * np.arange(count)
-    cycles = [controller.cycle(t, q, np.zeros(len(q)), t, effort=effort) for t in stamps.tolist()]
+    cycles = [controller.update(t, q, np.zeros(len(q)), t, effort=effort) for t in stamps.tolist()]
     return [cycle.command for cycle in cycles if cycle.command is not None]
 
 
@@ -49,7 +49,7 @@ class Loop:
     def run(self, seconds, each=lambda reading, cycle: None):
         for _ in range(round(seconds / LONGEST_STEP_S)):
             reading = self.arm.read()
-            cycle = self.controller.cycle(
+            cycle = self.controller.update(
                 reading.time,
                 reading.position,
                 reading.velocity,

@@ -106,7 +106,7 @@ def test_an_effort_not_finite_stops_the_arm_and_names_its_joint():
     loop = Loop().run(0.5)
     effort = np.zeros(7)
     effort[3] = np.nan
-    cycle = loop.controller.cycle(1.0, FER.home, np.zeros(7), 1.0, effort=effort)
+    cycle = loop.controller.update(1.0, FER.home, np.zeros(7), 1.0, effort=effort)
     assert cycle.observation.condition is Condition.NOT_FINITE
     assert 'fer_joint4 has a measured effort of nan' in cycle.observation.reason
     assert loop.controller.mode is Mode.STOPPING
@@ -230,7 +230,7 @@ class HostileWorld:
     def take(self, advance, q, dq):
         self.stamp, self.arrival = self.stamp + advance, self.arrival + abs(advance)
         mode, effort = self.controller.mode, self.rng.normal(0, 20, 7)
-        cycle = self.controller.cycle(self.stamp, q, dq, self.arrival, effort=effort)
+        cycle = self.controller.update(self.stamp, q, dq, self.arrival, effort=effort)
         if mode is not Mode.RUNNING and cycle.command is not None:
             # Whatever was asked for while nothing was commanded is forgotten.
             assert not self.controller.reference.active

@@ -103,7 +103,7 @@ def test_the_target_stays_while_a_disabled_arm_is_being_stopped(mode):
     stamp = loop.controller.latest[0]
     for k in range(1, 30):
         q = FER.home + 1e-3 * k * moving
-        loop.controller.cycle(stamp + 1e-3 * k, q, moving, stamp + 1e-3 * k)
+        loop.controller.update(stamp + 1e-3 * k, q, moving, stamp + 1e-3 * k)
     loop.controller.disable('test', brake=mode is Mode.BRAKING)
     # The torque is not back at g yet, nor the arm at rest.
     loop.controller.output.last = GRAVITY + 5.0
@@ -223,7 +223,7 @@ def running(**supervision):
 def feed(controller, start, count, q=FER.home):
     for k in range(count):
         now = start + 1e-3 * k
-        controller.cycle(10.0 + now, q, np.zeros(7), now)
+        controller.update(10.0 + now, q, np.zeros(7), now)
         controller.stop_step(LONGEST_STEP_S)
     return controller
 
@@ -284,7 +284,7 @@ def test_a_torque_that_is_not_finite_is_not_published(
     monkeypatch.setattr(
         controller.output, 'limited', lambda _, desired: LimitedTorque(desired, desired, desired)
     )
-    cycle = controller.cycle(10.03, FER.home, np.zeros(7), 0.03)
+    cycle = controller.update(10.03, FER.home, np.zeros(7), 0.03)
     assert cycle.command is None
     assert controller.mode is Mode.STOPPING
     assert controller.stop_reason == sentence
@@ -297,7 +297,7 @@ def test_velocity_without_motion_is_found_while_torque_is_small():
     feed(controller, 0.0, 300)
     largest = 0.0
     for k in range(100):
-        cycle = controller.cycle(10.3 + 1e-3 * k, FER.home, np.full(7, 4.3), 0.3 + 1e-3 * k)
+        cycle = controller.update(10.3 + 1e-3 * k, FER.home, np.full(7, 4.3), 0.3 + 1e-3 * k)
         if cycle.command is not None:
             largest = max(largest, float(np.abs(cycle.command).max()))
     assert controller.fault
@@ -309,7 +309,7 @@ def test_states_of_two_arms_that_alternate_are_told_apart():
     controller = running()
     for k in range(40):
         q = FER.home + (4.5e-3 if k % 2 else -4.5e-3)
-        controller.cycle(10.03 + 1e-3 * k, q, np.zeros(7), 0.03 + 1e-3 * k)
+        controller.update(10.03 + 1e-3 * k, q, np.zeros(7), 0.03 + 1e-3 * k)
     assert 'more than one publisher seems to send' in controller.fault
 
 
@@ -374,7 +374,7 @@ def test_an_arm_that_is_pushed_on_is_stopped_all_the_same():
         # A state that goes on moving whatever is commanded.
         q, dq = reading.position, np.full(7, 0.3)
         loop.arm.data.qvel[:] = dq
-        loop.controller.cycle(reading.time, q, dq, reading.time, effort=reading.effort)
+        loop.controller.update(reading.time, q, dq, reading.time, effort=reading.effort)
         loop.arm.step(loop.command)
         assert loop.arm.time < begun + 2.0 * LONGEST_BRAKING_S
     assert loop.controller.mode is Mode.STOPPING
@@ -393,7 +393,7 @@ def test_a_moving_arm_whose_topic_becomes_slow_is_braked():
         reading, torque = loop.arm.read(), None
         if k % 6 == 0:
             state = (reading.time, reading.position, reading.velocity, reading.time)
-            torque = controller.cycle(*state, effort=reading.effort).command
+            torque = controller.update(*state, effort=reading.effort).command
         if torque is None:
             torque = controller.stop_step(LONGEST_STEP_S)
         if torque is not None:

@@ -44,7 +44,7 @@ def test_damping_too_strong_for_the_measured_delay_is_refused(rate, period, age,
         controller.enable()
         for k in range(100):
             stamp = period * k
-            controller.cycle(stamp, FER.home, np.zeros(7), stamp, age=age)
+            controller.update(stamp, FER.home, np.zeros(7), stamp, age=age)
     assert said in told_before.waits_for
     assert (told_before.mode is Mode.RUNNING) == (not said)
     if said:

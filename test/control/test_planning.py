@@ -232,7 +232,7 @@ def running(settings=None, seconds=0.1):
     controller.enable()
     stamp = NOW
     for _ in range(round(1e3 * seconds)):
-        controller.cycle(stamp, FER.home, np.zeros(7), stamp)
+        controller.update(stamp, FER.home, np.zeros(7), stamp)
         stamp += 1e-3
     return controller, stamp
 
@@ -243,7 +243,7 @@ def desired_every_millisecond(controller, stamp, seconds):
     for k in range(round(1e3 * seconds)):
         now = stamp + 1e-3 * k
         at = controller.reference.at(now) or ReferencePoint.at_rest(FER.home)
-        controller.cycle(now, at.q, at.dq, now)
+        controller.update(now, at.q, at.dq, now)
         found.append(at)
     return [np.array(rows) for rows in zip(*found)]
 

@@ -119,7 +119,7 @@ def test_the_controller_feeds_a_streams_inertia_forward():
     for k in range(1500):
         stamp = start + 1e-3 * k
         q, dq, ddq = motion(stamp - delay(period))
-        cycle = controller.cycle(stamp, q, dq, stamp)
+        cycle = controller.update(stamp, q, dq, stamp)
         if k >= 100 and k % 50 == 0:
             request = TrajectoryRequest(ARM.joint_names, np.zeros(1), motion(stamp)[0][None])
             follow_request(controller, request)

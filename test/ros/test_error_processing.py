@@ -60,7 +60,7 @@ class RecordingNode(FeedforwardNode):
     def command(self):
         with self._lock:  # against the thread that checks for silence
             for k in range(300):
-                cycle = self.controller.cycle(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
+                cycle = self.controller.update(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
                 if cycle.command is not None:
                     self.arm.publish_command(cycle.command)
                 self.controller.update_monitors(cycle)

@@ -63,7 +63,7 @@ ZERO = np.zeros(7)
 def cycle(controller, k, effort=ZERO):
     """Return the cycle of a state of a resting arm."""
     stamp = 1.0 + 1e-3 * k
-    found = controller.cycle(stamp, FER.home, ZERO, stamp, effort=effort)
+    found = controller.update(stamp, FER.home, ZERO, stamp, effort=effort)
     controller.update_monitors(found)
     return found
 

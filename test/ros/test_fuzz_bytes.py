@@ -82,7 +82,7 @@ def test_a_signalling_nan_is_refused_without_a_warning(field):
     reading = JointStateReader(NAMES).read(data)
     controller = FeedforwardController(FER)
     controller.enable()
-    cycle = controller.cycle(
+    cycle = controller.update(
         reading.stamp, reading.position, reading.velocity, 0.0, effort=reading.effort
     )
     assert cycle.observation.condition is Condition.NOT_FINITE

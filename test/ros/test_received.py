@@ -118,7 +118,7 @@ GOOD = changed()
     ('data', 'sentence'),
     [
         (changed(position=[1.0, 2.0]), '3 names but 2 values of position'),
-        (changed(velocity=[]), '3 names but 0 values of velocity'),
+        (changed(velocity=[]), '3 values of position and 0 of velocity'),
         (changed(effort=[1.0]), '3 names but 1 values of effort'),
         (changed(name=['b_joint1', *WANTED[1:]]), 'lacks a_joint1; it has b_joint1'),
         (

@@ -18,7 +18,7 @@ PATIENCE_S = 30.0  # only reached when something is broken
     [(InvalidHandle('destruction was requested'), True), (ValueError('a fault'), False)],
 )
 def test_an_entity_that_is_gone_ends_nothing_and_a_fault_does(error, goes_on):
-    # An event may be of an entity that the cycle's thread destroys meanwhile: rclpy then raises
+    # An event may be of an entity that the control thread destroys meanwhile: rclpy then raises
     # from the executor, as this callback does.
     rclpy.init()
     node = rclpy.create_node('served')

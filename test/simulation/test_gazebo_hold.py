@@ -31,7 +31,7 @@ def drift(arm, seconds, age):
     states = [(start.position, np.zeros(arm.n))] * HELD
     for k in range(HELD + round(seconds / STEP)):
         late = max(k - age, 0)
-        cycle = controller.cycle(STEP * k, *states[late], STEP * k)
+        cycle = controller.update(STEP * k, *states[late], STEP * k)
         if k >= HELD:
             since = k - HELD
             simulation.step(
