@@ -54,12 +54,6 @@ class Braking:
         What the joints are seen to get beyond what their motion needs, slowly followed [N m].
     at_rest : bool
         Whether the arm has come to rest.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        Whose acceleration limits hold.
-
     """
 
     def __init__(self, description: ArmDescription) -> None:

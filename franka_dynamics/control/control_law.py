@@ -28,12 +28,7 @@ class ControlLaw:
     """
     The torque desired at a state, for one set of settings.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, without the settings' payload.
-    settings : Settings
-        The live parameters.
+    `description` is the arm without the settings' payload.
 
     Raises
     ------

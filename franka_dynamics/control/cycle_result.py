@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The controller's mode, the result of one cycle, counters and durations."""
+"""What a controller is doing: its mode and status, the result of one cycle, counters."""
 
 from __future__ import annotations
 
@@ -22,6 +22,30 @@ class Mode(str, Enum):
     RUNNING = 'running'
     BRAKING = 'braking'  # the arm is brought to rest before the stop sequence
     STOPPING = 'stopping'  # the stop sequence is being published
+
+
+COMMANDING = 'torques are published'
+
+
+class ControllerStatus(NamedTuple):
+    """
+    What a controller does.
+
+    `mode` is the controller's mode. `reason` says in one sentence why no torque of a motion is
+    commanded, and is COMMANDING if one is. `cleared_by` is what would let it command again, empty
+    while it commands. `faulty` says whether a fault is latched, so that it does not start again by
+    itself.
+    """
+
+    mode: Mode
+    reason: str
+    cleared_by: str
+    faulty: bool
+
+    def __str__(self) -> str:
+        """Return all of it in one sentence."""
+        way = f'; to command again: {self.cleared_by}' if self.cleared_by else ''
+        return f'{self.mode.value}: {self.reason}{way}'
 
 
 class CycleResult(NamedTuple):
@@ -72,15 +96,7 @@ class Counters:
 
 
 class Durations:
-    """
-    A ring of the latest durations [s]; adding one allocates nothing.
-
-    Parameters
-    ----------
-    size : int
-        Number of durations kept.
-
-    """
+    """A ring of the latest durations [s]; adding one allocates nothing."""
 
     def __init__(self, size: int = 4096) -> None:
         self._ring = np.zeros(size)

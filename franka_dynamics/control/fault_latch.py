@@ -39,17 +39,7 @@ class FaultLatch:
         self.restarts = 0  # how often the controller started again without being asked
 
     def latch(self, reason: str, until: ClearedBy) -> None:
-        """
-        Latch a fault, unless a graver one is present or the same is.
-
-        Parameters
-        ----------
-        reason : str
-            One sentence for people.
-        until : ClearedBy
-            What clears it.
-
-        """
+        """Latch a fault, unless a graver one is present or the same is."""
         if self.reason and until <= self._until:
             return
         self.reason, self._until = reason, until

@@ -17,7 +17,7 @@ import numpy as np
 
 from .braking import Braking, REST_SPEED, resting_torque
 from .control_law import ControlLaw
-from .cycle_result import Counters, CycleResult, Mode
+from .cycle_result import COMMANDING, ControllerStatus, Counters, CycleResult, Mode
 from .fault_latch import ClearedBy, FaultLatch
 from .guard import FirstTorque, Guard, GuardLimits
 from .limits import all_finite, CommandOutput, LimitedTorque
@@ -26,7 +26,6 @@ from .possible_motion import Condition
 from .reference import ReferencePoint, ReferenceSource, ReferenceState, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings
-from .status import COMMANDING, ControllerStatus
 from .streaming import is_streamed
 from .supervision import Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
@@ -109,7 +108,8 @@ class FeedforwardController:
         # Effort, g(q), command and desired velocity of the latest state, until the guard saw it.
         self._unguarded: tuple[Array | None, Array, LimitedTorque | None, Array | None] | None
         self._unguarded = None
-        self._latest: tuple[float, Array, Array] | None = None
+        # Stamp [s], positions and velocities, shape (n,), of the last valid joint state.
+        self.latest: tuple[float, Array, Array] | None = None
         self._arrival = 0.0
         self._stop_goal = self._zero
         self._stopped_by_state = False
@@ -145,13 +145,9 @@ class FeedforwardController:
         """Why the guard allows no first torque yet, or an empty string."""
         return self._waits_for if self.mode is Mode.SILENT and self.enabled else ''
 
-    @property
-    def gain_warning(self) -> str:
-        """Why the gains in use swing at the present rate and age of states; empty if not."""
-        return self._unstable_gains(self._law)
-
-    def _unstable_gains(self, law: ControlLaw) -> str:
-        """Return why gains would swing at the measured rate and age of the states, if so."""
+    def unstable_gains(self, law: ControlLaw | None = None) -> str:
+        """Return why a law's gains, or those in use, would swing at the states' rate and age."""
+        law = law or self._law
         half_period = 0.5 * self.supervisor.period
         late = max(half_period, self.supervisor.typical_age) + half_period
         if not law.damping_rate * late > MOST_PHASE:
@@ -184,7 +180,7 @@ class FeedforwardController:
                 'Deactivate it, set target, and activate it again.'
             )
         law = ControlLaw(self.description, settings)
-        swings = self._unstable_gains(law)
+        swings = self.unstable_gains(law)
         if swings:
             raise SettingsError(f'{swings}.')
         return law
@@ -268,14 +264,13 @@ class FeedforwardController:
         if not observation.valid:
             self._follow_up(observation)
             return CycleResult(observation, stamp, q, dq, effort)
-        self._latest = (stamp, q, dq)
+        self.latest = (stamp, q, dq)
         terms = self._law.terms
         terms.follow(stamp, q)
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
         counted = age is not None and self.supervisor.limits.max_state_age > 0.0
         self._age = max(age, 0.0) if counted and age is not None else 0.0
-        if self.mode is Mode.SILENT:
-            self._forget_if_moved(q)
+        self._forget_if_moved(q)
         reference = self.reference.sample(stamp) if observation.trusted else None
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
         previous, limited = self.output.last, None
@@ -292,10 +287,10 @@ class FeedforwardController:
 
     def _run_guard(self) -> None:
         """Let the guard judge the last state, once; its command may be out by then."""
-        if self._unguarded is None or self._latest is None:
+        if self._unguarded is None or self.latest is None:
             return
         (effort, gravity, limited, desired), self._unguarded = self._unguarded, None
-        stamp, q, dq = self._latest
+        stamp, q, dq = self.latest
         self.guard.observe(stamp, q, dq, effort, gravity, age=self._age)
         if limited is not None:
             self.guard.commanded(limited.torque)
@@ -316,7 +311,14 @@ class FeedforwardController:
             return
         if cycle.limited is not None:
             self.counters.count(cycle.limited, self._effort)
-            self._watch_swings(cycle.stamp)
+            feedback, self._feedback = self._feedback, None
+            joint = None if feedback is None else self._swings.add(cycle.stamp, feedback)
+            if joint is not None:
+                self.latch_fault(
+                    f'{self.description.joint_names[joint]} swings without end under kp and kd; '
+                    'make them smaller, or the way to the arm quicker',
+                    ClearedBy.ACKNOWLEDGEMENT,
+                )
         self.crosscheck.offer(cycle, self.terms)
 
     def check_models(self, lock: AbstractContextManager[Any]) -> None:
@@ -330,25 +332,13 @@ class FeedforwardController:
             with lock:
                 self.latch_fault(failure, ClearedBy.CONFIGURATION)
 
-    def _watch_swings(self, stamp: float) -> None:
-        if self._feedback is None:
-            return
-        joint = self._swings.add(stamp, self._feedback)
-        self._feedback = None
-        if joint is not None:
-            self.latch_fault(
-                f'{self.description.joint_names[joint]} swings without end under kp and kd; make '
-                'them smaller, or the way to the arm quicker',
-                ClearedBy.ACKNOWLEDGEMENT,
-            )
-
     # References --------------------------------------------------------------------------------
 
     def follow(self, planned: Trajectory | ReferencePoint, mark: str = '') -> None:
         """Follow a planned motion, if torques are being commanded; `mark` is its sender's."""
-        if self._latest is None:
+        if self.latest is None:
             return
-        stamp, streamed = self._latest[0], is_streamed(planned)
+        stamp, streamed = self.latest[0], is_streamed(planned)
         if self.mode is not Mode.RUNNING:
             # For whoever adds the torques himself.
             reason = 'torques were added to it, but it is not followed here: '
@@ -362,7 +352,7 @@ class FeedforwardController:
 
     def refuse_reference(self, reason: str, mark: str = '') -> None:
         """Tell of a reference that is not followed."""
-        stamp = 0.0 if self._latest is None else self._latest[0]
+        stamp = 0.0 if self.latest is None else self.latest[0]
         self.reference.note(ReferenceState.REFUSED, stamp, reason, mark)
 
     def _note_change(self) -> None:
@@ -418,16 +408,6 @@ class FeedforwardController:
             'it, activate the node again, or let the receiver time out'
         )
 
-    @property
-    def latest(self) -> tuple[float, Array, Array] | None:
-        """Stamp [s], positions and velocities, shape (n,), of the last valid joint state."""
-        return self._latest
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the stop sequence is under way, which needs no state."""
-        return self.mode is Mode.STOPPING
-
     def enable(self) -> None:
         """Allow commands; they begin once the state is trusted."""
         self.enabled = True
@@ -460,8 +440,8 @@ class FeedforwardController:
             cleared or the controller disabled.
 
         """
-        if self.mode is Mode.RUNNING and self._latest is not None:
-            self.reference.clear(self._latest[0], reason)
+        if self.mode is Mode.RUNNING and self.latest is not None:
+            self.reference.clear(self.latest[0], reason)
         if self.mode is Mode.RUNNING and self.output.last is None:
             self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
         elif self.mode is Mode.RUNNING:
@@ -513,14 +493,14 @@ class FeedforwardController:
 
     def _begin_stop_sequence(self) -> None:
         self._stop_goal = self.output.clipped(self._resting_torque())
-        self._rest = self._latest[1] if self._latest is not None else None
+        self._rest = self.latest[1] if self.latest is not None else None
         self.mode = Mode.STOPPING
 
     def _resting_torque(self) -> Array:
         """Return the torque at which the arm may be left now."""
-        if self._latest is None:
+        if self.latest is None:
             return self._zero
-        q, terms = self._latest[1], self._law.terms
+        q, terms = self.latest[1], self._law.terms
         if terms.adds_gravity and not self._braking.after_fault:
             return self._zero  # the target carries the arm
         gravity = terms.gravity(q)
@@ -537,10 +517,10 @@ class FeedforwardController:
         )
 
     def _is_trusted(self) -> bool:
-        return self._latest is not None and self.supervisor.condition in _BRAKING
+        return self.latest is not None and self.supervisor.condition in _BRAKING
 
     def _moves(self) -> bool:
-        return self._latest is not None and bool(np.abs(self._latest[2]).max() > REST_SPEED)
+        return self.latest is not None and bool(np.abs(self.latest[2]).max() > REST_SPEED)
 
     def _state_fault(self, condition: Condition, reason: str) -> None:
         """Stop because of the states; latch what no sound driver sends, and what comes often."""
@@ -577,11 +557,11 @@ class FeedforwardController:
             return self.mode is Mode.BRAKING and observation.valid
         if self.enabled and not self.fault:
             if self.holding:
-                self._begin(self._latest)
+                self._begin()
             elif self.mode is Mode.SILENT:
                 self._first_torque, self._waits_for = self._may_begin()
                 if self._first_torque is not FirstTorque.NOT_YET:
-                    self._begin(self._latest)
+                    self._begin()
         return self.mode in (Mode.RUNNING, Mode.BRAKING)
 
     def _may_begin(self) -> tuple[FirstTorque, str]:
@@ -590,7 +570,7 @@ class FeedforwardController:
             # Our torque acts on a moving arm: an arm that is wrong is braked, one that is let
             # alone is not.
             return FirstTorque.RAMPED, ''
-        swings = self._unstable_gains(self._law)
+        swings = self.unstable_gains()
         if swings:
             return FirstTorque.NOT_YET, swings
         return self.guard.first_torque(
@@ -598,7 +578,7 @@ class FeedforwardController:
             held_until_commanded=self._held_until_commanded,
         )
 
-    def _begin(self, state: tuple[float, Array, Array] | None) -> None:
+    def _begin(self) -> None:
         """Start commanding."""
         self.mode, self.stop_reason = Mode.RUNNING, ''
         self.faults.restarts += self._stopped_by_state
@@ -607,8 +587,8 @@ class FeedforwardController:
         self._before = None
         self._swings.restart()
         self.reference.clear()
-        if state is not None:
-            self.guard.begin(state[0], state[1])
+        if self.latest is not None:
+            self.guard.begin(self.latest[0], self.latest[1])
 
     def _forget_if_moved(self, q: Array) -> None:
         """Begin as if for the first time where somebody has moved the arm meanwhile."""
@@ -633,8 +613,12 @@ class FeedforwardController:
     ) -> LimitedTorque | None:
         law = self._law
         if self.mode is Mode.BRAKING:
-            brake = self._brake(stamp, q, dq)
+            braking = self._braking
+            brake = braking.torque(stamp, q, dq, law.terms, self.guard.command_residual, self._age)
             if brake is None:
+                if braking.failure:
+                    self.stop_reason += f'; not braked to rest: {braking.failure}'
+                self._begin_stop_sequence()
                 return None
             # Also where gravity is switched off: what is braked must not fall.
             ours = law.terms.gravity_left_to_us(q, gravity)
@@ -664,13 +648,3 @@ class FeedforwardController:
             return None
         self.output.take(limited.torque, stamp)
         return limited
-
-    def _brake(self, stamp: float, q: Array, dq: Array) -> Array | None:
-        """Return what brakes or holds the arm, shape (n,) [N m]; None where that has ended."""
-        braking, law = self._braking, self._law
-        torque = braking.torque(stamp, q, dq, law.terms, self.guard.command_residual, self._age)
-        if torque is None:
-            if braking.failure:
-                self.stop_reason += f'; not braked to rest: {braking.failure}'
-            self._begin_stop_sequence()
-        return torque

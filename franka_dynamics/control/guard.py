@@ -95,13 +95,6 @@ class Guard:
     largest : ndarray, shape (n,)
         The largest `shares` while torques were commanded since the last `enable`.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm.
-    limits : GuardLimits, optional
-        What is allowed.
-
     Raises
     ------
     SettingsError

@@ -382,17 +382,8 @@ def follow_request(
     It begins so far ahead that there is time to plan it; until then what is followed goes on, and
     the motion begins where that will be.
 
-    Parameters
-    ----------
-    controller : FeedforwardController
-        Which follows it.
-    request : TrajectoryRequest
-        The motion.
-    lock : context manager or None
-        Held while the controller is touched, where another thread serves it with states; that
-        takes microseconds, and planning, which is done without it, longer.
-    mark : str
-        What the sender marked it with, for the reference's events.
+    Where another thread serves the controller with states, `lock` is held while it is touched,
+    which takes microseconds. `mark` is what the sender marked the motion with, for its events.
 
     Raises
     ------

@@ -46,15 +46,7 @@ _STEP, _MOST_STEPS = 3e-3, 3
 
 
 class PossibleMotion:
-    """
-    What one arm can do: its ranges and speeds, and velocities that agree with positions.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        Whose limits say what is physically possible.
-
-    """
+    """What one arm can do: its ranges and speeds, and velocities that agree with positions."""
 
     def __init__(self, description: ArmDescription) -> None:
         self._names = description.joint_names

@@ -63,13 +63,6 @@ class StateSupervisor:
     """
     Watches the joint states of one arm.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm; its limits define what is physically possible.
-    limits : SupervisionLimits
-        Limits beyond which states are not trusted.
-
     Attributes
     ----------
     ages_are_delays : bool

@@ -32,12 +32,6 @@ class FrictionFeedforward:
     and Maxwell-slip elements of uncertain state count with their smallest torque. At rest it is
     zero. So it never drives the arm by itself: too little compensation leaves an error, too much
     makes a limit cycle. The elements follow the measured position.
-
-    Parameters
-    ----------
-    model : FrictionModel
-        The arm's friction.
-
     """
 
     def __init__(self, model: FrictionModel) -> None:
@@ -98,13 +92,7 @@ class TermModel:
     the receiver compensates, if any. FCI assumes gravity (0, 0, -9.81) in the base frame and the
     payload set in Desk or by setLoad.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm without the settings' payload.
-    settings : Settings
-        Validated settings.
-
+    `description` is the arm without the settings' payload.
     """
 
     def __init__(self, description: ArmDescription, settings: Settings) -> None:

@@ -36,17 +36,7 @@ class CommandReceiver:
     """
     Passes the torques of a topic to a TorqueReceiver, and publishes its state on `~/status`.
 
-    Parameters
-    ----------
-    node : Node
-        Of the arm.
-    receiver : TorqueReceiver
-        Of the same arm.
-    arm : str
-        Its name.
-    on_followed : callable
-        Called after each accepted torque.
-
+    `on_followed` is called after each accepted torque.
     """
 
     def __init__(

@@ -47,18 +47,6 @@ class ConfiguredArm:
     The control thread calls `on_joint_state` and `run_due`, the service thread `on_reference` and
     `run_beside`. Shared data are changed under the lock.
 
-    Parameters
-    ----------
-    node : FeedforwardNode
-        The node of these topics; it provides the clock and is woken when entities are created or
-        destroyed.
-    controller : FeedforwardController
-        The arm's controller, whose models have been compared.
-    parameters : dict
-        The node's parameters by name.
-    lock : context manager
-        Held while the controller is used.
-
     Raises
     ------
     SettingsError, FrameError
@@ -277,7 +265,7 @@ class ConfiguredArm:
         busy machine such timers were seen not to fire; the cause is unknown.
         """
         now = time.monotonic()
-        if self.controller.stopping and now >= self._next_stop_step:
+        if self.controller.mode is Mode.STOPPING and now >= self._next_stop_step:
             self._next_stop_step = now + LONGEST_STEP_S
             if not self.publish_stop_step():
                 self.note_state()
@@ -289,7 +277,7 @@ class ConfiguredArm:
             self._run_housekeeping()
         due = (
             LONGEST_STEP_S
-            if self.controller.stopping
+            if self.controller.mode is Mode.STOPPING
             else min(self._next_check, self._next_housekeeping) - time.monotonic()
         )
         return max(0.0, due)

@@ -28,21 +28,7 @@ OK, WARN, ERROR, STALE = (
 
 
 class StatusPublisher:
-    """
-    Publishes what a node says of itself and its arm.
-
-    Parameters
-    ----------
-    node : Node
-        Whose name the statuses carry.
-    arm : str
-        Their hardware id.
-    topic : str
-        Where to.
-    qos : int or QoSProfile
-        Of the topic.
-
-    """
+    """Publishes what a node says of itself and its arm."""
 
     def __init__(self, node: Any, arm: str, topic: str = '/diagnostics', qos: Any = 10) -> None:
         self._node, self._arm = node, arm
@@ -174,7 +160,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         level, message = ERROR if status.faulty else WARN, status.reason
         if status.mode is Mode.RUNNING and not status.faulty:
             refused = f'reference refused: {self._refused}' if self._refused else ''
-            warning = refused or controller.gain_warning
+            warning = refused or controller.unstable_gains()
             level, message = (WARN, warning) if warning else (OK, status.reason)
         shares = {
             f'largest share of limit, {name} [%]': 100.0 * float(share)

@@ -42,17 +42,7 @@ class LiveView:
     Subscriptions are best effort with depth 1 and read once per picture, so that watching costs
     a running controller next to nothing.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm; without a node its g and C dq are shown.
-    joint_states : str
-        Topic of the joint states.
-    node : str
-        Name of the feedforward node.
-    args : list of str, optional
-        ROS arguments.
-
+    Without a node it shows the arm's g and C dq.
     """
 
     def __init__(
@@ -140,22 +130,8 @@ def watch(
     """
     Show a running arm until told not to go on.
 
-    Parameters
-    ----------
-    window : Window
-        The window to show it in.
-    description : ArmDescription
-        The arm.
-    joint_states, node : str
-        The topic of the joint states and the name of the feedforward node.
-    go_on : callable
-        Called once per update; returns whether to go on.
-    args : list of str, optional
-        ROS arguments.
-    look_for_meshes : bool
-        Whether the meshes of the URDF on /robot_description are shown, where its packages are
-        installed.
-
+    `go_on` is called once per update. `look_for_meshes`: show the meshes of the URDF on
+    /robot_description, where its packages are installed.
     """
     view = LiveView(description, joint_states, node, args)
     shown: Any = None

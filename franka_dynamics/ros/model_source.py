@@ -33,11 +33,10 @@ from ..control.default_gains import default_gains
 from ..control.feedforward import FeedforwardController
 from ..control.guard import GuardLimits
 from ..control.running_crosscheck import RunningCrosscheck
-from ..control.settings import Settings
 from ..control.supervision import SupervisionLimits
 from ..errors import DescriptionError, SettingsError, UrdfError
 from ..urdf.document import read_urdf
-from ..validation.crosscheck import Agreement, crosscheck, TOLERANCE
+from ..validation.crosscheck import crosscheck, TOLERANCE
 from ..validation.urdf_check import model_from_urdf
 
 _SLICE_S = 1.0  # [s] between two checks whether to go on waiting
@@ -92,65 +91,13 @@ def resolve_model(
     return ResolvedModel(model.description, (model.verdict.summary(), *model.verdict.notes), text)
 
 
-def checked_controller(
-    description: ArmDescription,
-    settings: Settings,
-    supervision: SupervisionLimits,
-    parameters: dict[str, Any],
-    *,
-    held_until_commanded: bool = False,
-    guard: GuardLimits | None = None,
-) -> tuple[FeedforwardController, Agreement]:
-    """
-    Return a controller whose model agrees with the independent one, and their difference.
-
-    Parameters
-    ----------
-    description, settings, supervision, held_until_commanded, guard
-        As FeedforwardController takes them.
-    parameters : dict
-        A node's, with crosscheck_states and crosscheck_period.
-
-    Raises
-    ------
-    SettingsError
-        If the settings cannot be used on this arm.
-    CrosscheckError
-        If the two models disagree.
-
-    """
-    controller = FeedforwardController(
-        description,
-        settings,
-        supervision,
-        crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
-        held_until_commanded=held_until_commanded,
-        guard=guard,
-    )
-    report = crosscheck(
-        controller.terms.loaded,
-        gravity=controller.settings.gravity_vector,
-        count=parameters['crosscheck_states'],
-    )
-    report.require()
-    controller.crosscheck.at_configure = report.largest
-    return controller, report
-
-
 def make_controller(
     node: Any, parameters: dict[str, Any], model: ResolvedModel
 ) -> FeedforwardController:
     """
     Return a controller for an arm, with its two models compared; log the arm and its settings.
 
-    Parameters
-    ----------
-    node : Node
-        Its logger is used, and its kp and kd are set if `default_gains` is true.
-    parameters : dict
-        The feedforward node's, by name; kp and kd are changed likewise.
-    model : ResolvedModel
-        The arm.
+    kp and kd of node and parameters are set if `default_gains` is true.
 
     Raises
     ------
@@ -169,17 +116,24 @@ def make_controller(
     for sentence in description.repairs:
         node.get_logger().warning(sentence)
     _set_default_gains(node, parameters, description)
-    controller, report = checked_controller(
+    controller = FeedforwardController(
         description,
         settings_from(parameters),
         made_of(SupervisionLimits, parameters),
-        parameters,
+        crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
         held_until_commanded=parameters['held_until_commanded'],
         guard=replace(
             made_of(GuardLimits, parameters, 'guard.{}'),
             effort_friction=parameters['effort_friction'],
         ),
     )
+    report = crosscheck(
+        controller.terms.loaded,
+        gravity=controller.settings.gravity_vector,
+        count=parameters['crosscheck_states'],
+    )
+    report.require()
+    controller.crosscheck.at_configure = report.largest
     node.get_logger().info(
         f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
         f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} '

@@ -163,11 +163,7 @@ class MonitorFeed:
     two polls are overwritten in the middleware and never reach Python, so topics at 1 kHz cost no
     more than the screen's rate.
 
-    Parameters
-    ----------
-    namespaces : collection of str
-        Only nodes of these namespaces, without slashes at their ends; all if empty.
-
+    Only nodes of `namespaces`, without slashes at their ends; all if empty.
     """
 
     def __init__(self, namespaces: Collection[str] = ()) -> None:

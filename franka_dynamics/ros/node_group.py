@@ -39,11 +39,7 @@ class NodeGroup:
     They have sessions of their own, so that Ctrl-C in a terminal reaches them once, from here:
     the node that holds the arm ends first, while the arm still listens.
 
-    Parameters
-    ----------
-    folder : Path
-        Where each node's output goes, NAME.log.
-
+    The output of each goes to NAME.log in the folder.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -101,13 +101,6 @@ def require_section(path: Path, node_name: str) -> None:
     """
     Refuse a file without a section for this node.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    node_name : str
-        Fully qualified, such as /left/feedforward.
-
     Raises
     ------
     SettingsError

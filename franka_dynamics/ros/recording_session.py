@@ -35,14 +35,7 @@ class BagRecorder:
     """
     Records topics until closed; use as a context manager.
 
-    Parameters
-    ----------
-    node : Node
-        Whose subscriptions these are; spin it.
-    path : Path
-        Folder of the bag; it must not exist.
-    topics : mapping of str to type
-        Topic names and their message classes.
+    `topics` are names with their message classes; the folder `path` must not exist.
 
     Raises
     ------
@@ -187,17 +180,7 @@ def record(
     """
     Record joint states, commands, references and diagnostics until told not to go on.
 
-    Parameters
-    ----------
-    bag : Path
-        Folder to be made.
-    joint_names : sequence of str
-        The arm's joints.
-    topic, command, node : str
-        Topics of joint states and of commands, and the feedforward node's name.
-    go_on : callable
-        Called with the progress ten times a second; returns whether to go on.
-
+    `go_on` is called with the progress ten times a second.
     """
     watch, progress = _Watch(joint_names, topic), Progress()
     topics: dict[str, type] = {

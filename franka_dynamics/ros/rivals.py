@@ -31,15 +31,8 @@ class CommandWatch:
     also a repeated old command, is another sender's. While DDS lists only one publisher there is
     no subscription and no cost.
 
-    Parameters
-    ----------
-    node : Node
-        Its ROS graph is queried.
-    group : CallbackGroup
-        A group without an executor: messages are taken here.
-    topic : str
-        The command topic, by its full name.
-
+    `topic` is the command topic's full name, `group` a callback group without executor: messages
+    are taken here.
     """
 
     def __init__(self, node: Any, group: CallbackGroup, topic: str) -> None:

@@ -22,17 +22,7 @@ _BAD = (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
 
 
 class ReferenceReports(StatusPublisher):
-    """
-    Publishes every event of every reference, and logs it.
-
-    Parameters
-    ----------
-    node : Node
-        The feedforward node.
-    controller : FeedforwardController
-        Which follows the references.
-
-    """
+    """Publishes every event of every reference, and logs it."""
 
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         super().__init__(node, controller.description.name, TOPIC, REFERENCE_STATE_QOS)
@@ -83,17 +73,7 @@ CLOCK_STANDS_AFTER_S = 1.0
 
 
 class StateLog:
-    """
-    Compares the controller's state with the one that was told last.
-
-    Parameters
-    ----------
-    node : Node
-        Whose logger is used.
-    controller : FeedforwardController
-        Whose state is told.
-
-    """
+    """Compares the controller's state with the one that was told last."""
 
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         self._logger, self._controller = node.get_logger(), controller
@@ -187,15 +167,7 @@ _FIRST_WARNING_S, _NEXT_WARNINGS_S = 2.0, 10.0
 
 
 class MissingStates:
-    """
-    Says why nothing happens while no joint state has come: after 2 s, then every 10 s.
-
-    Parameters
-    ----------
-    node : Node
-        Whose graph is asked.
-
-    """
+    """Says why nothing happens while no joint state has come: after 2 s, then every 10 s."""
 
     def __init__(self, node: Any) -> None:
         self._node = node

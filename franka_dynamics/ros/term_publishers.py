@@ -30,18 +30,7 @@ class TermPublishers:
     """
     Publishers of every term but the command.
 
-    Parameters
-    ----------
-    node : LifecycleNode
-        The topics are in its namespace `~/`.
-    controller : FeedforwardController
-        Whose cycles are published.
-    frame : int or str
-        Of the Jacobian and the pose.
-    reference_frame : str
-        Of the Jacobian.
-    external : ExternalWatch
-        Of the controller's cycles.
+    `frame` is that of Jacobian and pose.
 
     Raises
     ------

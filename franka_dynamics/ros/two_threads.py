@@ -34,17 +34,7 @@ _ENTITIES = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'gua
 
 
 class NodePart:
-    """
-    The entities of a node that an executor is to serve.
-
-    Parameters
-    ----------
-    node : Node
-        Whose entities they are.
-    serves : callable
-        Given an entity: whether it belongs to this part.
-
-    """
+    """The entities of a node that an executor is to serve."""
 
     def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
         self._node, self._serves = node, serves

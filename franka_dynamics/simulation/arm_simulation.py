@@ -104,12 +104,7 @@ class ArmSimulation:
     stops at the arm's position limits, as the real arm's do; the sensors do not see the stops'
     torque.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm without the payload.
-    settings : SimulationSettings
-        Friction, gears, sensors, load and surroundings.
+    `description` is the arm without the payload.
 
     Raises
     ------

@@ -18,15 +18,7 @@ from ..recordings.recording import Recording
 
 
 class StepLog:
-    """
-    Writes rows of 8-byte floats until closed: stamp, positions, velocities, efforts.
-
-    Parameters
-    ----------
-    path : Path
-        The file to be made.
-
-    """
+    """Writes rows of 8-byte floats until closed: stamp, positions, velocities, efforts."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open('wb')

@@ -1,0 +1,55 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the generated C++ receiver does when its sender dies, stands still, or is not alone.
+
+    FRANKA_DYNAMICS_ROS2_CONTROL=/opt/ros/jazzy python benchmarks/receivers_cpp.py [--events kill]
+
+In ros2_control's controller manager at 1 kHz on mock hardware, over DDS: the same events as
+benchmarks/receivers.py, whose columns mean the same. Exit status 0 if no step was larger than
+1 N m and no torque stayed longer than the time-out and 5 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+import sys
+import tempfile
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from franka_dynamics.arm import load
+from franka_dynamics.ros.node_group import use_isolated_network
+from test.codegen.ros2_control import built, EVENTS, Senders
+
+_MOST_STEP, _MOST_HELD_S = 1.0 + 1e-6, 0.055
+
+
+def main() -> int:
+    """Print a row for each event; return whether all are as they should be."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--events', nargs='+', choices=EVENTS, default=EVENTS)
+    events = parser.parse_args().events
+    if not os.environ.get('FRANKA_DYNAMICS_ROS2_CONTROL'):
+        parser.error('FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control')
+    use_isolated_network()
+    bad, arm = 0, load('fr3')
+    with tempfile.TemporaryDirectory() as folder:
+        print('building the controller takes minutes', file=sys.stderr)
+        built(arm, Path(folder))
+        print('event         largest step  held')
+        for event in events:
+            with Senders(arm, Path(folder)) as senders:
+                step, held, *_ = senders.happen(event)
+            wrong = step > _MOST_STEP or held > _MOST_HELD_S
+            mark = '   <- BAD' if wrong else ''
+            print(f'{event:13} {step:8.3f} N m {1e3 * held:5.0f} ms{mark}', flush=True)
+            bad += wrong
+    print(f'{bad} of {len(events)} are not as they should be')
+    return 1 if bad else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

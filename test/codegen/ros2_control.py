@@ -1,0 +1,224 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A generated package in ros2_control: built, driven by rows, or sent torques over DDS."""
+
+from contextlib import ExitStack
+from pathlib import Path
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from diagnostic_msgs.msg import DiagnosticStatus
+import numpy as np
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+from franka_dynamics.codegen.cpp_package import cpp_package
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+
+from ..ros2_control_prefix import environment, made, mock_urdf
+
+DRIVE = Path(__file__).parent / 'ros2_control_drive.cpp'
+STRICT = '-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
+PROJECT = """
+cmake_minimum_required(VERSION 3.16)
+project(drive CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(controller_manager REQUIRED)
+find_package(pluginlib REQUIRED)
+find_package(std_msgs REQUIRED)
+find_package(trajectory_msgs REQUIRED)
+find_package(my_arm REQUIRED)
+find_package(inverse_dynamics_solver QUIET)
+find_package(Eigen3 QUIET)
+add_executable(drive drive.cpp)
+target_link_libraries(drive controller_manager::controller_manager pluginlib::pluginlib
+  ${std_msgs_TARGETS} ${trajectory_msgs_TARGETS} my_arm::core)
+if(inverse_dynamics_solver_FOUND)
+  target_compile_definitions(drive PRIVATE WITH_SOLVER)
+  target_include_directories(drive PRIVATE ${inverse_dynamics_solver_INCLUDE_DIRS})
+  target_link_libraries(drive Eigen3::Eigen)
+endif()
+"""
+
+
+def built(arm, folder):
+    """Build an arm's package with warnings as errors, and what drives it, in a folder."""
+    for path, text in cpp_package(arm, 'my_arm').items():
+        (folder / 'my_arm' / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / 'my_arm' / path).write_text(text)
+    install, tool = folder / 'install', folder / 'drive'
+    python = f'-DPython3_EXECUTABLE={sys.executable}'
+    made(folder / 'my_arm', folder / 'build', install, f'-DCMAKE_CXX_FLAGS={STRICT}', python)
+    tool.mkdir()
+    shutil.copy(DRIVE, tool / 'drive.cpp')
+    (tool / 'CMakeLists.txt').write_text(PROJECT)
+    for command in (
+        ['cmake', '-S', tool, '-B', folder / 'tool', '-DCMAKE_BUILD_TYPE=None', python],
+        ['cmake', '--build', folder / 'tool'],
+    ):
+        done = subprocess.run(
+            list(map(str, command)), env=environment(install), capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+    return folder
+
+
+def driving(arm, folder, what, *words, parameters):
+    """Return the command that drives a controller with parameters, and its environment."""
+    file = folder / 'parameters.yaml'
+    file.write_text(parameters)
+    command = [folder / 'tool' / 'drive', what, *arm.joint_names, *words]
+    return (
+        [*map(str, command), '--ros-args', '--params-file', str(file)],
+        {**environment(folder / 'install'), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'},
+    )
+
+
+def rows_of(output):
+    """Return the rows of numbers among a program's lines."""
+    lines = (line for line in output.splitlines() if not line.startswith('['))
+    return np.array([line.split() for line in lines if line[:1] in '-0123456789n'], dtype=float)
+
+
+RECEIVED = """
+/controller_manager:
+  ros__parameters:
+    update_rate: 1000
+    receiver.type: my_arm/FeedforwardController
+/receiver:
+  ros__parameters: {target: mujoco, reference: total_torque, reference_timeout: 0.05}
+"""
+# Torques that change with each message; a relay repeats what it hears 50 ms later.
+SENDER = """
+import math, sys, time
+import rclpy
+from std_msgs.msg import Float64MultiArray
+name, *torque = sys.argv[1:]
+rclpy.init()
+node = rclpy.create_node(name)
+publisher = node.create_publisher(Float64MultiArray, '/receiver/reference', 1)
+torque, heard, repeated = [float(value) for value in torque], [], set()
+def hear(message):
+    if message.data[0] not in repeated:
+        heard.append((time.monotonic() + 0.05, message))
+if name == 'relay':
+    node.create_subscription(Float64MultiArray, '/receiver/reference', hear, 100)
+while True:
+    if name == 'relay':
+        rclpy.spin_once(node, timeout_sec=1e-3)
+        while heard and heard[0][0] <= time.monotonic():
+            repeated.add(heard[0][1].data[0])
+            publisher.publish(heard.pop(0)[1])
+        continue
+    wave = math.sin(time.monotonic())
+    publisher.publish(Float64MultiArray(data=[value + wave for value in torque]))
+    time.sleep(1e-3)
+"""
+OFFSET = 5.0  # N m by which a sender's torque differs from what holds the arm
+STALLS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+EVENTS = ('kill', 'kill-restart', *(f'stop-{stall:g}' for stall in STALLS_S), 'two', 'relay')
+
+
+class Senders:
+    """A receiver in a controller manager on mock hardware, and processes that send it torques."""
+
+    def __init__(self, arm, folder):
+        self._held, self.said = PinocchioModel(arm).gravity(arm.home), []
+        self._processes, self._open = {}, ExitStack()
+        self._output, self._errors = (
+            self._open.enter_context((folder / name).open('w+')) for name in ('out', 'errors')
+        )
+        command, env = driving(arm, folder, 'receiver', mock_urdf(arm), parameters=RECEIVED)
+        self._manager = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=self._output, stderr=self._errors, env=env
+        )
+        self._context = Context()
+        rclpy.init(context=self._context)
+        node = rclpy.create_node('listener', context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(node)
+        kept = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        node.create_subscription(DiagnosticStatus, '/receiver/status', self._hear, kept)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in (*self._processes.values(), self._manager):
+            process.kill()
+            process.wait()
+        self._manager.stdin.close()
+        self._executor.shutdown()
+        self._context.try_shutdown()
+        self._open.close()
+
+    def _hear(self, status):
+        values = ', '.join(f'{one.key} {one.value}' for one in status.values)
+        self.said.append(f'{status.message}, {values}')
+
+    def _start(self, name, offset=OFFSET):
+        torque = [str(value) for value in self._held + offset]
+        self._processes[name] = subprocess.Popen([sys.executable, '-c', SENDER, name, *torque])
+
+    def _spin(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.01)
+
+    def _until(self, *words):
+        """Wait until what the receiver says last has words."""
+        end = time.monotonic() + 60.0
+        while not (self.said and all(word in self.said[-1] for word in words)):
+            self._spin(0.01)
+            assert time.monotonic() < end, f'never {words}: {self.said}'
+            assert self._manager.poll() is None, (self._errors.seek(0), self._errors.read())
+
+    def happen(self, event):
+        """
+        Do one of EVENTS to a sender that is followed.
+
+        Return the largest step [N m], for how long a torque stayed unchanged away from what holds
+        the arm [s], the efforts minus that, (cycles, n) [N m], and the time of each cycle since
+        the event [s].
+        """
+        self._start('first')
+        self._until('following, publisher /first')
+        self._spin(0.5)
+        since = time.monotonic()
+        if event.startswith('kill'):
+            self._processes['first'].kill()
+            if event == 'kill':
+                self._until('holding the arm')
+            else:
+                self._start('again')
+                self._until('following, publisher /again')
+        elif event.startswith('stop'):
+            self._processes['first'].send_signal(signal.SIGSTOP)
+            self._spin(float(event.removeprefix('stop-')))
+            self._processes['first'].send_signal(signal.SIGCONT)
+            self._spin(0.2)
+            self._until('following')
+        else:
+            second = 'second' if event == 'two' else 'relay'
+            self._start(second, -OFFSET)
+            self._until('following, publisher /first', f'refused publisher /{second}')
+            self._spin(0.5)
+        self._spin(0.5)
+        self._manager.stdin.close()
+        code = self._manager.wait(30.0)
+        for file in (self._output, self._errors):
+            file.seek(0)
+        assert code == 0, self._errors.read()[-3000:]
+        rows = rows_of(self._output.read())
+        first = int(np.flatnonzero(rows[:, 1:].any(axis=1))[0])  # before it nothing is commanded
+        times, away = rows[first:, 0], rows[first:, 1:] - self._held
+        change = np.abs(np.diff(away, axis=0)).max(axis=1)
+        still = (change == 0.0) & (np.abs(away[1:]).max(axis=1) > 0.1) & (times[1:] > since)
+        edges = np.flatnonzero(np.diff([False, *still, False]))
+        held = max((times[b] - times[a] for a, b in zip(edges[::2], edges[1::2])), default=0.0)
+        return float(change.max()), float(held), away, times - since
