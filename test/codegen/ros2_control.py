@@ -183,8 +183,8 @@ class Senders:
         Do one of EVENTS to a sender that is followed.
 
         Return the largest step [N m], for how long a torque stayed unchanged away from what holds
-        the arm [s], the efforts minus that, (cycles, n) [N m], and the time of each cycle since
-        the event [s].
+        the arm (in cycles, as the time-out counts) [s], the efforts minus that, (cycles, n) [N m],
+        and the time of each cycle since the event [s].
         """
         self._start('first')
         self._until('following, publisher /first')
@@ -220,5 +220,5 @@ class Senders:
         change = np.abs(np.diff(away, axis=0)).max(axis=1)
         still = (change == 0.0) & (np.abs(away[1:]).max(axis=1) > 0.1) & (times[1:] > since)
         edges = np.flatnonzero(np.diff([False, *still, False]))
-        held = max((times[b] - times[a] for a, b in zip(edges[::2], edges[1::2])), default=0.0)
-        return float(change.max()), float(held), away, times - since
+        held = 1e-3 * max(edges[1::2] - edges[::2], default=0)
+        return float(change.max()), held, away, times - since
