@@ -6,10 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import gc
-import os
 from pathlib import Path
-import socket
-import struct
 import sys
 import time
 from typing import Any
@@ -21,10 +18,10 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from .command_receiver import COMMAND_TOPIC, CommandReceiver
+from .command_receiver import CommandReceiver
 from .diagnostics import ERROR, OK, PublicationTimes, StatusPublisher, WARN
 from .messages import stamp_from_seconds, state_message
-from .node_process import INPUT_AT_FAULT, run_node, StopRequest
+from .node_process import run_node, StopRequest
 from .node_settings import load_arm
 from .parameter_tables import table
 from .parameters import declare
@@ -41,7 +38,6 @@ from ..simulation.joint_elasticity import franka_elasticity
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
 
-_PEER = struct.Struct('3i')  # unix(7), SO_PEERCRED: process, user, group
 _MOST_LAG_S = 0.05  # a delay beyond this shifts the schedule instead of being caught up
 _POLL_S = 0.05
 _MOST_WAITS = 10  # waits without a command, after which the arm runs in real time
@@ -113,17 +109,6 @@ class SimulatorNode(Node):
 
     def run(self, stop: StopRequest) -> int:
         """Simulate until asked to stop; return the exit code."""
-        try:
-            with _claimed(self.resolve_topic_name(COMMAND_TOPIC)):
-                return self._run(stop)
-        except SettingsError as error:
-            print(f'{error}', file=sys.stderr)
-            return INPUT_AT_FAULT
-        finally:
-            if self._log is not None:
-                self._log.close()
-
-    def _run(self, stop: StopRequest) -> int:
         executor = EventsExecutor()
         executor.add_node(self)
         # As in the feedforward node: no walks through what set-up left behind.
@@ -149,6 +134,12 @@ class SimulatorNode(Node):
             self._fresh = False
             self._diagnostics_times.run(self._publish_diagnostics)
         return 0
+
+    def destroy_node(self) -> None:
+        """Close the log of steps too."""
+        if self._log is not None:
+            self._log.close()
+        super().destroy_node()
 
     def _announce_brakes(self) -> None:
         """Say that the brakes opened or closed, and why."""
@@ -257,38 +248,6 @@ def _settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings
         brake_release_after=values['brake_release_after'],
         seed=values['seed'],
     )
-
-
-def _claimed(topic: str) -> socket.socket:
-    """
-    Return a socket that reserves a command topic on this machine for one simulated arm.
-
-    Two arms on one topic would both use its torques, and their joint states would mix. A name in
-    Linux's abstract namespace of sockets goes with the process that has it, however that ends.
-
-    Raises
-    ------
-    SettingsError
-        If another simulated arm has it; the message names the process.
-
-    """
-    domain = os.environ.get('ROS_DOMAIN_ID', '0')
-    name = f'\0franka_dynamics/simulated_arm/{domain}{topic}'
-    claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        claim.bind(name)
-        claim.listen()
-    except OSError as error:
-        claim.close()
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
-            other.connect(name)
-            peer = other.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-        raise SettingsError(
-            f'another simulated arm (process {_PEER.unpack(peer)[0]}) takes torques from {topic} '
-            f'in ROS domain {domain} already: end it (kill {_PEER.unpack(peer)[0]}), or set '
-            'another ROS_DOMAIN_ID or namespace.'
-        ) from error
-    return claim
 
 
 def _open_log(path: str) -> StepLog | None:

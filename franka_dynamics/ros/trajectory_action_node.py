@@ -55,26 +55,6 @@ _LOOK_S, _SPIN_S = 0.1, 0.1
 _LAST_WORDS_S = 0.5  # [s] to send the results of goals before the process ends
 
 
-def action_type() -> Any:
-    """
-    Return control_msgs' FollowJointTrajectory.
-
-    Raises
-    ------
-    MissingDependencyError
-        If control_msgs is not installed.
-
-    """
-    try:
-        from control_msgs.action import FollowJointTrajectory
-    except ImportError as error:
-        raise MissingDependencyError(
-            'control_msgs is not installed, whose FollowJointTrajectory this node serves; '
-            'install it by apt install ros-$ROS_DISTRO-control-msgs.'
-        ) from error
-    return FollowJointTrajectory
-
-
 class _RefusedError(Exception):
     """Why a goal is not followed, with the error code of its result."""
 
@@ -101,7 +81,14 @@ class TrajectoryActionNode(Node):
         self._description.require_physical('commanding torques')
         # Checked here, so that errors appear at the start.
         ControlLaw(self._description, settings_from(parameters))
-        self._type = action_type()
+        try:
+            from control_msgs.action import FollowJointTrajectory
+        except ImportError as error:
+            raise MissingDependencyError(
+                'control_msgs is not installed, whose FollowJointTrajectory this node serves; '
+                'install it by apt install ros-$ROS_DISTRO-control-msgs.'
+            ) from error
+        self._type = FollowJointTrajectory
         self._wait = parameters['wait']
         self._controller_action = parameters['controller_action']
         self._lock = threading.Lock()

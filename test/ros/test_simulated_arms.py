@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm: one for a command topic, and in lockstep patient, but not for ever."""
+"""A simulated arm: held, and in lockstep patient, but not for ever."""
 
 import signal
 import time
@@ -20,24 +20,6 @@ from ..messages import stamp
 
 pytest.importorskip('mujoco')
 FER = load('fer')
-
-
-def test_a_second_arm_behind_one_topic_ends_and_names_the_first(start_arm, probe):
-    first = start_arm()
-    probe.until(lambda: 'simulator: Simulated arm' in probe.diagnostics, 'the first')
-    second = start_arm()
-    assert second.wait() == 2
-    assert 'another simulated arm (process ' in second.text
-    assert 'takes torques from /effort_controller/commands in ROS domain' in second.text
-    assert first.running
-    # One in a namespace of its own is no second.
-    beside = start_arm(remaps={'__ns': '/beside'})
-    probe.until(lambda: 'beside/simulator: Simulated arm' in probe.diagnostics, 'one beside it')
-    first.kill()
-    third = start_arm()
-    probe.diagnostics.clear()
-    probe.until(lambda: 'simulator: Simulated arm' in probe.diagnostics, 'one after it')
-    assert third.running and beside.running
 
 
 def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes_on(
