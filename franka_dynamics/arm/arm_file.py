@@ -14,7 +14,7 @@ from .consistency import repaired, REPAIRS
 from .description import ArmDescription, ArmFields
 from .hand_file import available_hands, hand_file, is_file_name, load_hand, NO_HAND
 from .inertia import LinkInertia
-from .typed_file import FieldError, Positive, read_typed
+from .typed_file import entry, FieldError, Positive, read_typed
 from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
 
@@ -52,10 +52,8 @@ class InertialSet:
         """Return the links about their frames' origins."""
         found = []
         for i, body in enumerate(self.links):
-            try:
+            with entry('links', i):
                 found.append(body.link(self.inertia_about))
-            except FieldError as error:
-                raise FieldError(('links', i, *error.keys), error.problem) from None
         return tuple(found)
 
     def base_inertia(self) -> LinkInertia | None:

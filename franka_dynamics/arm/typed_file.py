@@ -10,7 +10,8 @@ that checks itself raises a `FieldError`, or any error of the package.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, Field, fields, is_dataclass, MISSING
 from enum import Enum
 from functools import lru_cache
@@ -40,6 +41,15 @@ class FieldError(ValueError):
     def __init__(self, keys: Keys, problem: str) -> None:
         super().__init__(problem)
         self.keys, self.problem = keys, problem
+
+
+@contextmanager
+def entry(*keys: str | int) -> Iterator[None]:
+    """Put keys in front of those of a FieldError, which a part of an entry has raised."""
+    try:
+        yield
+    except FieldError as error:
+        raise FieldError((*keys, *error.keys), error.problem) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,9 +239,8 @@ def _fields(kind: Any, value: Any, at: Keys) -> Any:
         for (part, hint), entry, place in zip(parts, entries, places):
             arguments[part.name] = decode(hint, entry, place)
     try:
-        return kind(**arguments)
-    except FieldError as error:
-        raise FieldError((*at, *error.keys), error.problem) from None
+        with entry(*at):
+            return kind(**arguments)
     except FrankaDynamicsError as error:
         raise FieldError(at, f'cannot be used: {str(error).rstrip(".")}') from error
 

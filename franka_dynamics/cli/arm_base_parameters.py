@@ -56,6 +56,7 @@ class BaseParameterTable(ArmOptions):
         from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
         if self.letters:
+            from ..arm.dh_conversion import in_modified_convention
             from ..identification.letters import base_parameters_in_letters
 
             self.refuse('--letters: the relations hold for any masses', *MASS_OPTIONS)
@@ -66,7 +67,13 @@ class BaseParameterTable(ArmOptions):
         description = self.load_arm()
         name = self.title(description)
         if self.letters:
-            arm = _in_modified_rows(description)
+            arm = in_modified_convention(description)
+            if arm is not description:
+                print(
+                    f'{description.name} has standard rows: parameters are in the frames of its '
+                    'modified ones, whose z is the joint.',
+                    file=sys.stderr,
+                )
             letters = base_parameters_in_letters(arm, gravity)
             sys.stdout.write(getattr(letters, f'as_{self.letters}')())
             return 0
@@ -79,21 +86,6 @@ class BaseParameterTable(ArmOptions):
             content = {'gravity': self.gravity, 'rank': rank, **_content(description, found)}
             write_json(self.json, content)
         return 0 if agree else 1
-
-
-def _in_modified_rows(description: ArmDescription) -> ArmDescription:
-    """Return the arm in modified DH rows, for which the paper's relations are valid."""
-    from ..arm import Convention
-    from ..arm.dh_conversion import in_modified_convention
-
-    if description.convention is Convention.MODIFIED:
-        return description
-    print(
-        f'{description.name} has standard rows: parameters are in the frames of its modified '
-        'ones, whose z is the joint.',
-        file=sys.stderr,
-    )
-    return in_modified_convention(description)
 
 
 def _table(found: BaseParameters, title: str) -> Table:

@@ -63,7 +63,9 @@ def regroup(chain: GeneratorChain) -> GeneratorChain:
                 (0.0, 0.0, 0.0, 0.0, 0.0, joint.moments.second[5]),
             )
             arrived = moved.expressed_in(joint.twist.tolist(), joint.origin)
-            remains = _without_axis(joint.moments)
+            hx, hy, _ = joint.moments.first
+            xx, xy, xz, yy, yz, _ = joint.moments.second
+            remains = Moments(0.0, (hx, hy, 0.0), (xx, xy, xz, yy, yz, 0.0))
         else:
             moved = replace(_NOTHING, second=joint.moments.second)
             arrived = moved.expressed_in(_rotation(joint), (0.0, 0.0, 0.0))
@@ -72,11 +74,6 @@ def regroup(chain: GeneratorChain) -> GeneratorChain:
         if parent != BASE:
             joints[parent] = replace(joints[parent], moments=joints[parent].moments + arrived)
     return replace(chain, joints=tuple(joints))
-
-
-def _without_axis(moments: Moments) -> Moments:
-    xx, xy, xz, yy, yz, _ = moments.second
-    return Moments(0.0, (moments.first[0], moments.first[1], 0.0), (xx, xy, xz, yy, yz, 0.0))
 
 
 def _rotation(joint: GeneratorJoint) -> list[list[float]]:

@@ -110,7 +110,8 @@ class ExponentialsModel(EquationOfMotionModel):
         """Return J_i of a frame, shape (..., 6, n), rows (v, omega); n + 1 is the flange."""
         target = frame_index(frame, self.description.n)
         reference = require_reference_frame(reference_frame)
-        jacobian = _up_to(self.space_jacobian(q), target)
+        jacobian = self.space_jacobian(q)
+        jacobian[..., target + 1 :] = 0.0
         if reference == 'WORLD':
             return jacobian
         pose = self.frames(q)[..., target, :, :]
@@ -173,7 +174,7 @@ class ExponentialsModel(EquationOfMotionModel):
         dM_ij/dq_k = [J_i, J_k]^T N_max(j,k) J_j (k > i) + J_i^T N_max(i,k) [J_j, J_k] (k > j).
         """
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
-        composite = self._composite_inertias(q)
+        composite = np.flip(np.cumsum(np.flip(self._inertias(q), axis=-3), axis=-3), axis=-3)
         brackets = bracket(columns[..., :, None, :], columns[..., None, :, :])
         joints = np.arange(self.description.n)
         momenta = np.einsum('...mab,...jb->...mja', composite, columns)
@@ -241,10 +242,6 @@ class ExponentialsModel(EquationOfMotionModel):
         back = adjoint(inverse_transform(self.exponentials(q)))
         return np.swapaxes(back, -1, -2) @ self._zero_inertias @ back
 
-    def _composite_inertias(self, q: ArrayLike) -> Array:
-        """Return the spatial inertia in {S} of links i..n together, shape (..., n, 6, 6)."""
-        return np.flip(np.cumsum(np.flip(self._inertias(q), axis=-3), axis=-3), axis=-3)
-
 
 def _zero_configuration(description: ArmDescription) -> tuple[Array, Array]:
     """Return the joints' space twists and the poses of all frames at q = 0."""
@@ -278,13 +275,6 @@ def translation(offset: Array) -> Array:
     out = np.zeros((*offset.shape[:-1], 4, 4))
     out[..., :, :] = np.eye(4)
     out[..., :3, 3] = offset
-    return out
-
-
-def _up_to(jacobian: Array, last: int) -> Array:
-    """Return a Jacobian with the columns of joints beyond `last` set to zero."""
-    out = np.array(jacobian)
-    out[..., last + 1 :] = 0.0
     return out
 
 

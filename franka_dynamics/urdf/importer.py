@@ -211,15 +211,13 @@ def _by_name(
     shipped = (load(name) for name in (*available_arms(), *ALIASES))
     for description in shipped if arm is None else (arm,):
         requested = description.joint_names
-        for candidate in _prefixes(document, requested[0]):
+        first = requested[0]
+        prefixes = [name[: -len(first)] for name in document.joints if name.endswith(first)]
+        for candidate in prefixes:
             names = tuple(candidate + joint for joint in requested)
             if prefix in (None, candidate) and all(j in document.joints for j in names):
                 found.append((description, names))
     return found
-
-
-def _prefixes(document: UrdfDocument, joint: str) -> list[str]:
-    return [name[: -len(joint)] for name in document.joints if name.endswith(joint)]
 
 
 def _by_chain(

@@ -120,7 +120,7 @@ def read_chain(
     whole = _pinocchio_model(document)
     model = with_joints_alone(whole, [joint.name for joint in arm])
     base = arm[0].parent
-    mount = _body_frame(whole, base).placement.homogeneous
+    mount = whole.frames[whole.getFrameId(base, pin.BODY)].placement.homogeneous
     standing = _inertia(whole.inertias[0]).expressed_in(inverse_transform(mount))
     frames = _frames_at_zero(model, mount)
     axes = _axes(model)
@@ -173,10 +173,6 @@ def with_joints_alone(model: pin.Model, names: Sequence[str]) -> pin.Model:
     q[single] = np.clip(0.0, low[single], high[single])
     others = [i for i, name in enumerate(model.names) if i and name not in names]
     return pin.buildReducedModel(model, others, q)
-
-
-def _body_frame(model: pin.Model, link: str) -> pin.Frame:
-    return model.frames[model.getFrameId(link, pin.BODY)]
 
 
 def _inertia(body: pin.Inertia) -> LinkInertia:
