@@ -14,7 +14,7 @@ from .consistency import repaired, REPAIRS
 from .description import ArmDescription, ArmFields
 from .hand_file import available_hands, hand_file, is_file_name, load_hand, NO_HAND
 from .inertia import LinkInertia
-from .typed_file import entry, FieldError, Positive, read_typed
+from .typed_file import FieldError, nested_in, Positive, read_typed
 from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
 
@@ -52,7 +52,7 @@ class InertialSet:
         """Return the links about their frames' origins."""
         found = []
         for i, body in enumerate(self.links):
-            with entry('links', i):
+            with nested_in('links', i):
                 found.append(body.link(self.inertia_about))
         return tuple(found)
 

@@ -11,7 +11,17 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .typed_file import Angles, entry, FieldError, NotNegative, OneOf, Positive, Six, Sizes, Vector
+from .typed_file import (
+    Angles,
+    FieldError,
+    nested_in,
+    NotNegative,
+    OneOf,
+    Positive,
+    Six,
+    Sizes,
+    Vector,
+)
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
@@ -179,7 +189,7 @@ class HandFile:
         """Add the bodies up, and refuse a sum that no real body can have."""
         total = LinkInertia.zero()
         for i, body in enumerate(self.bodies):
-            with entry('bodies', i):
+            with nested_in('bodies', i):
                 total = total + body.link(body.inertia_about).expressed_in(body.matrix())
         if not total.is_physical():
             raise FieldError(

@@ -31,22 +31,14 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     """
     Return the physically consistent link nearest to a printed one, within its rounding.
 
-    The sum of the squared changes of the parameters is minimal. A link that is physical is
-    returned unchanged.
-
-    Parameters
-    ----------
-    link : LinkInertia
-        The printed link.
-    rounding : float
-        Largest change of each of its ten parameters about the frame origin [kg, kg m, kg m^2].
-    name : str
-        The link's name in error messages.
+    The sum of the squared changes of the ten parameters about the frame origin is minimal, and
+    none changes by more than `rounding` [kg, kg m, kg m^2]. A physical link is returned unchanged.
+    `name` is the link's in error messages.
 
     Raises
     ------
     InertiaError
-        If no physical link lies within the box.
+        If no physical link lies within the rounding.
     MissingDependencyError
         If cvxpy, which solves the problem, is not installed.
 
@@ -92,16 +84,9 @@ def repaired(description: ArmDescription) -> ArmDescription:
     """
     Return an arm whose links are the nearest physical ones within its table's rounding.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        An arm whose inertial set, about the frames' origins, states its `rounding`, half a unit of
-        the last decimal.
-
-    Returns
-    -------
-    ArmDescription
-        Its `repairs` have one sentence for each changed link, with the size of the change.
+    `rounding` of its inertial set, about the frames' origins, is half a unit of the last decimal.
+    `repairs` of the returned arm has one sentence for each changed link, with the size of the
+    change.
 
     Raises
     ------

@@ -20,19 +20,12 @@ _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
 
 def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescription:
     """
-    Return the arm with one joint's position counted the other way.
+    Return the arm, of either convention, with the sign of one joint's position changed.
 
-    The bodies stay where they are: q of that joint has become -q, its limits and home position
-    with it. Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) = Rx(pi) Tz(q - d) Rx(pi); the half
-    turns go into the twists alpha before and behind the joint and into the frame between them.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        In either convention.
-    joint : int
-        Which joint, counted from 0.
-
+    The bodies stay where they are: q of that joint (counted from 0) becomes -q, its limits and
+    home position with it. Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) = Rx(pi) Tz(q - d)
+    Rx(pi); the half turns go into the twists alpha before and after the joint and into the frame
+    between.
     """
     joints, links = list(description.joints), list(description.links)
     base, flange = description.base, description.flange

@@ -216,17 +216,10 @@ def slip_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     """
     Return the states of Maxwell-slip elements along a motion, shape (2, N, k, n) [1].
 
-    From both extremes at the first sample, between which any other state stays.
-    z <- clip(z + dq_step / reach, -1, 1) is exact for as long as q goes one way between two
-    samples, whatever the speed.
-
-    Parameters
-    ----------
-    q : array_like, shape (N, n)
-        Positions [rad], not filtered: a filter would take the small elements' turns away.
-    reach : array_like, shape (k,)
-        Reach of each element [rad].
-
+    They start from both extremes at the first sample; any other state stays between them.
+    z <- clip(z + dq_step / reach, -1, 1) is exact for as long as q moves in one direction between
+    two samples, whatever the speed. `q` are positions [rad], shape (N, n), without a filter, which
+    would remove small reversals; `reach` [rad], shape (k,), is each element's.
     """
     positions, reaches = np.asarray(q, dtype=float), np.asarray(reach, dtype=float)
     states = np.zeros((len(positions), 2, len(reaches), positions.shape[1]))
@@ -243,14 +236,8 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     """
     Return any model's friction torque along a recorded motion, shape (N, n) [N m].
 
-    Parameters
-    ----------
-    model : FrictionModel
-        With slip elements whose state at the first sample is unknown, if it has any.
-    q, dq : array_like, shape (N, n)
-        Positions [rad] as recorded, without a filter, and velocities [rad/s]; one stretch without
-        gaps.
-
+    `q` [rad], as recorded without a filter, and `dq` [rad/s], shape (N, n), are one stretch
+    without gaps. The state of slip elements at the first sample is unknown.
     """
     if isinstance(model, MaxwellSlipFriction):
         return model.torque(dq, slip_bounds(q, model.reach).mean(axis=0))

@@ -20,15 +20,8 @@ class FrictionState:
     At the start, and after a gap in the states, the elements' state is unknown. Both extremes are
     then followed until the motion has brought them together, which takes a displacement of twice
     an element's reach in one direction. `slip_bounds` are both extremes, shape (2, k, n),
-    `slip_state` their mean, shape (k, n).
-
-    Parameters
-    ----------
-    model : FrictionModel or None
-        The arm's friction, if any.
-    relaxed : bool
-        Whether the elements start relaxed (for a simulation) instead of in an unknown state.
-
+    `slip_state` their mean, shape (k, n). With `relaxed` the elements start relaxed, for a
+    simulation, instead of in an unknown state.
     """
 
     def __init__(self, model: FrictionModel | None, *, relaxed: bool = False) -> None:

@@ -69,14 +69,8 @@ def payload_array(inertia: LinkInertia) -> Array:
     """
     Return mass, centre of mass and inertia about it (xx xy xz yy yz zz), shape (10,).
 
-    Values below rounding error (1e-12 m, and 1e-12 of the largest moment about the flange) become
-    zero.
-
-    Parameters
-    ----------
-    inertia : LinkInertia
-        Of the payload, about the flange's origin, in the flange frame.
-
+    The payload's inertia is given about the flange's origin, in the flange frame. Values below
+    rounding error (1e-12 m, and 1e-12 of the largest moment about the flange) become zero.
     """
     center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
     center = np.where(np.abs(center) < _ROUNDING, 0.0, center)

@@ -92,13 +92,8 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
     """
     Return the shapes of a shipped arm's links, by the number of the DH frame they belong to.
 
-    Frame 0 is the base. For an arm file whose links are primitives, these are its shapes.
-
-    Parameters
-    ----------
-    arm : str
-        A shipped arm's name; an arm without shapes has none.
-
+    Frame 0 is the base. An arm whose links are primitives has these as its shapes; other arms have
+    none.
     """
     shapes: dict[int, tuple[Shape, ...]] = {}
     if arm in FRANKA_ARMS:

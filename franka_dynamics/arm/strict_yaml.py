@@ -107,12 +107,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     """
     Return the mapping that a YAML file holds.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    expected : str
-        How such a file begins, for the error message if the file holds no mapping.
+    `expected` says, for the error message, how such a file begins.
 
     Raises
     ------

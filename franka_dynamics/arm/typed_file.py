@@ -44,7 +44,7 @@ class FieldError(ValueError):
 
 
 @contextmanager
-def entry(*keys: str | int) -> Iterator[None]:
+def nested_in(*keys: str | int) -> Iterator[None]:
     """Put keys in front of those of a FieldError, which a part of an entry has raised."""
     try:
         yield
@@ -115,16 +115,9 @@ Angles = Annotated[Array, of_length(3), _within_a_turn]
 
 def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     """
-    Return what a YAML file holds as a dataclass; the same object until the file changes.
+    Return a YAML file's content as a dataclass; the same object until the file changes.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    kind : type
-        The dataclass.
-    expected : str
-        How such a file begins, for the sentence about one that holds no mapping.
+    `expected` says, for the error message, how such a file begins.
 
     Raises
     ------
@@ -239,7 +232,7 @@ def _fields(kind: Any, value: Any, at: Keys) -> Any:
         for (part, hint), entry, place in zip(parts, entries, places):
             arguments[part.name] = decode(hint, entry, place)
     try:
-        with entry(*at):
+        with nested_in(*at):
             return kind(**arguments)
     except FrankaDynamicsError as error:
         raise FieldError(at, f'cannot be used: {str(error).rstrip(".")}') from error

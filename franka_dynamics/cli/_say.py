@@ -43,15 +43,8 @@ def say(text: object, label: str = '', style: str = '') -> None:
     """
     Print one sentence, not wrapped, so that paths and commands in it can be copied.
 
-    Parameters
-    ----------
-    text : object
-        The sentence.
-    label : str
-        Kind of the sentence: note, warning, error, pass or MISMATCH, each with its colour.
-    style : str
-        Rich's style of the whole sentence.
-
+    `label` is its kind (note, warning, error, pass or MISMATCH), each with its colour; `style` is
+    rich's style of the whole sentence.
     """
     console = terminal()
     if label:

@@ -53,12 +53,7 @@ const Index blockIdx{0}, threadIdx{0}, blockDim{1}, gridDim{1};
 
 def cuda_source(listed: Sequence[Equations]) -> str:
     """
-    Return a .cu file: for each quantity a device function and a kernel named ..._batch.
-
-    Parameters
-    ----------
-    listed : sequence of Equations
-        Equations of one arm, with parameters as numbers.
+    Return a .cu file of one arm's equations: for each a device function and a kernel ..._batch.
 
     Raises
     ------

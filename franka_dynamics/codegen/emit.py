@@ -40,19 +40,10 @@ def operation_count(program: Program) -> OperationCount:
 
 def c_functions(program: Program, prefix: str, n: int) -> str:
     """
-    Return a program as a C99 function.
+    Return a program as a C99 function of arrays of n numbers.
 
     With parameters at run time a struct of prepared values and a function that fills it precede.
-
-    Parameters
-    ----------
-    program : Program
-        The statements.
-    prefix : str
-        An identifier, put with an underscore in front of every name.
-    n : int
-        Number of joints: the size of the input arrays.
-
+    `prefix`, an identifier, is put with an underscore in front of every name.
     """
     name = f'{prefix}_{program.name}'
     output = f'double {program.results[0].array}'

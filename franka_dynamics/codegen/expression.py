@@ -78,11 +78,7 @@ class Graph:
     """
     The expressions of one computation.
 
-    Parameters
-    ----------
-    parameters_vary : bool
-        Whether parameters count as variables, so that gradients by them exist.
-
+    With `parameters_vary` parameters count as variables, so that gradients by them exist.
     """
 
     def __init__(self, *, parameters_vary: bool = False) -> None:
@@ -244,16 +240,6 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
     Reverse accumulation (Griewank and Walther 2008, "Evaluating Derivatives", section 3.2): each
     node passes its adjoint on to its operands, from the value to the inputs. The derivatives share
     subexpressions, because equal expressions are one node.
-
-    Parameters
-    ----------
-    graph : Graph
-        The graph of all expressions.
-    value : Expression
-        The expression to differentiate.
-    variables : sequence of Expression
-        Inputs, as `Graph.variable` returns them.
-
     """
     adjoints: dict[int, Expression] = {value.node.number: graph.lift(float(value.sign))}
 

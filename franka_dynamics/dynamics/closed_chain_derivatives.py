@@ -95,17 +95,10 @@ def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivativ
     """
     Return the derivatives of the motors' torques by motion, joint axes and inertial parameters.
 
-    (14) completed by the chain rule: positions, velocities and accelerations of the passive joints
-    change so that poses, twists and accelerations at the loops stay equal. Algorithm 1 gives the
-    derivatives of these three.
-
-    Parameters
-    ----------
-    chain : ClosedChain
-        The mechanism.
-    motion : ChainMotion
-        From `ClosedChain.motion`, at closed positions.
-
+    `motion` comes from `ClosedChain.motion`, at closed positions. (14) is completed by the chain
+    rule: positions, velocities and accelerations of the passive joints change so that poses,
+    twists and accelerations at the loops stay equal. Algorithm 1 gives the derivatives of these
+    three.
     """
     tree = _differentiate(chain, motion)
     partial = _reduced(chain, motion, tree)

@@ -70,15 +70,11 @@ class MeshDefects:
 
 def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshDefects:
     """
-    Look for whatever keeps a mesh from bounding a solid.
+    Return the defects for which a mesh bounds no solid.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Any mesh; vertices that coincide must be one vertex.
-    self_intersection : bool
-        Also look for faces that cross, with libigl's exact predicates. Faces that lie on each
-        other, as where two parts touch, are found as well.
+    Vertices that coincide must be one vertex. With `self_intersection` faces that cross are looked
+    for as well, with libigl's exact predicates; they find faces that lie on each other, too, as
+    where two parts touch.
 
     Raises
     ------

@@ -181,13 +181,7 @@ class Kinematics:
     T_i, r_i, omega_i, xi_i, J_i and J_mi of an arm with symbols.
 
     Frames are 1..n and n + 1, the flange. Entries are polynomials in s_i, c_i (and q_i of a
-    prismatic joint) and the lengths; nothing is expanded, so they stay as nested as the chain.
-
-    Parameters
-    ----------
-    chain : SymbolicChain
-        The arm.
-
+    prismatic joint) and the lengths; they are not expanded, so they stay as nested as the chain.
     """
 
     def __init__(self, chain: SymbolicChain) -> None:

@@ -35,12 +35,8 @@ def kinematics(
     """
     Return T_i, r_i, omega_i, xi_i, J_i and J_mi of all frames in the Panda notebook's names.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        Of either convention.
-    reference_frame : str
-        Of the J_i: LOCAL_WORLD_ALIGNED (mixed), WORLD (space) or LOCAL (body).
+    The arm may have either convention. `reference_frame` is that of the J_i: LOCAL_WORLD_ALIGNED
+    (mixed), WORLD (space) or LOCAL (body).
 
     Raises
     ------

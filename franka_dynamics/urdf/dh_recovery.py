@@ -138,20 +138,12 @@ def recover_rows(
     chain: SerialChain, convention: Convention, tip: str | None = None
 ) -> ArmDescription:
     """
-    Return a chain as an arm in DH rows, its flange one of its tool frames.
+    Return a chain as an arm in DH rows.
 
-    The origin of frame {0} is the point of axis 1 nearest to the base frame's origin; its x axis
-    is as close to the base frame's as possible. Normals are turned so that every theta lies within
-    90 degrees of zero, which gives Franka's own table back.
-
-    Parameters
-    ----------
-    chain : SerialChain
-        The arm as read from a URDF.
-    convention : Convention
-        The convention of the rows.
-    tip : str, optional
-        The link that is the flange; by default the last joint's link.
+    The link `tip` is the flange, by default the last joint's link. The origin of frame {0} is the
+    point of axis 1 nearest to the base frame's origin; its x axis is as close to the base frame's
+    as possible. Of the two directions of a normal the one is taken for which theta lies within 90
+    degrees of zero, which gives Franka's own table back.
 
     Raises
     ------

@@ -143,14 +143,9 @@ def _expanded(path: Path) -> str:
 
 def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     """
-    Read a URDF.
+    Read a URDF's text, with xacro already expanded.
 
-    Parameters
-    ----------
-    text : str
-        The XML text, xacro already expanded.
-    source : str
-        What error messages call it: a path or a topic.
+    `source`, a path or a topic, is its name in error messages.
 
     Raises
     ------

@@ -165,14 +165,7 @@ def detect_arm(
     """
     Return the described arm to compare a URDF with, and its joints' names in the URDF.
 
-    Parameters
-    ----------
-    document : UrdfDocument
-        The URDF as parsed.
-    arm : ArmDescription, optional
-        The arm; found by joint names if not given.
-    prefix : str, optional
-        Prefix of the joints' names; by default it is found.
+    An arm or a prefix of the joints' names that is not given is found by the names.
 
     Raises
     ------

@@ -97,16 +97,9 @@ def read_chain(
     urdf: str | UrdfDocument, joint_names: Sequence[str], source: str = 'the URDF'
 ) -> SerialChain:
     """
-    Read the arm with these joints out of a URDF.
+    Read the arm with these joints, in order from base to tip, out of a URDF.
 
-    Parameters
-    ----------
-    urdf : str or UrdfDocument
-        The text, or what `parse_urdf` made of it.
-    joint_names : sequence of str
-        The arm's joints in order from base to tip, as the URDF names them.
-    source : str
-        What error messages call the text.
+    `urdf` is the text, or what `parse_urdf` made of it; `source` is its name in error messages.
 
     Raises
     ------

@@ -154,20 +154,11 @@ def robot_text(
     friction: bool = False,
 ) -> str:
     """
-    Return the URDF or MJCF of an arm, its hand as a link of its own in URDF.
+    Return the URDF or MJCF (`kind`, one of FORMATS) of an arm.
 
-    Parameters
-    ----------
-    arm : str
-        A shipped arm or an arm file.
-    kind : str
-        One of FORMATS.
-    inertial_set, hand, prefix, repair : str
-        As for `load`; a comment lists the repairs.
-    payload : LinkInertia, optional
-        Load on the flange, in the flange frame; it becomes part of the last link.
-    friction : bool
-        Whether MJCF's joints have friction.
+    In URDF the hand is a link of its own. `inertial_set`, `hand`, `prefix` and `repair` are those
+    of `load`; a comment lists the repairs. A `payload`, in the flange frame, becomes part of the
+    last link. `friction` says whether MJCF's joints have friction.
 
     Raises
     ------

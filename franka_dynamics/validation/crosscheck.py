@@ -208,12 +208,8 @@ def crosscheck(
 
     Parameters
     ----------
-    description : ArmDescription, str or Path
-        The arm, with hand and payload; or its shipped name, or its file's.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-    count, seed : int
-        Number of random states within the limits, and their seed.
+    description, gravity, count, seed
+        As in `compare_formulations`.
 
     Returns
     -------

@@ -22,21 +22,13 @@ def reading_differences(
     xml: str, description: ArmDescription, mount: ArrayLike, tip: str | None = None
 ) -> tuple[float, float]:
     """
-    Return the differences from Pinocchio's reading of a URDF: torques [N m], flange pose (1 or m).
+    Return how far a description is from Pinocchio's reading of its URDF: torques, flange pose.
 
-    The largest difference of a joint torque, and of an entry of the flange's pose, over random
-    states. Other joints of the URDF are held at zero, or at their limit nearest to zero.
-
-    Parameters
-    ----------
-    xml : str
-        The URDF's text.
-    description : ArmDescription
-        What was read from it; evaluated by the Newton-Euler recursion in DH frames.
-    mount : array_like, shape (4, 4)
-        The pose of the description's space frame in the URDF's root link.
-    tip : str, optional
-        The URDF's link that is the flange; without it poses are not compared.
+    The largest difference of a joint torque [N m], and of an entry of the flange's pose [1 or m],
+    over random states. The description is evaluated by the Newton-Euler recursion in DH frames;
+    `mount`, shape (4, 4), is the pose of its space frame in the URDF's root link. Without `tip`,
+    the link that is the flange, poses are not compared. Other joints of the URDF are held at zero,
+    or at their limit nearest to zero.
 
     Raises
     ------

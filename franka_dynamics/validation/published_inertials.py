@@ -228,13 +228,8 @@ def likeliest_error_pattern(
     """
     Return the error pattern that turns a known link into the one found, or None.
 
-    Parameters
-    ----------
-    found, known : LinkInertia
-        Both in the same frame.
-    neighbours : dict of str to LinkInertia
-        The other links of the known set, by name, to find shifted rows of a table.
-
+    Both are in the same frame. `neighbours` are the other links of the known set, by name, to find
+    slipped rows of a table.
     """
     made = _written_wrongly(known, neighbours)
     near = {cause: match(found, link) for cause, link in made.items()}

@@ -59,12 +59,8 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     """
     Return a robot's state and the model it serves, as pylibfranka's RobotState and Model.
 
-    Parameters
-    ----------
-    address : str
-        Host name or IP address of the robot's control unit.
-    timeout : float
-        How long to wait for the first connection [s].
+    `address` is the host name or IP address of its control unit; the first connection may take
+    `timeout` seconds.
 
     Raises
     ------
@@ -105,18 +101,9 @@ def compare_with_robot(
     """
     Yield the differences of M, C dq, g, Jacobian, pose, load and base gravity.
 
-    Parameters
-    ----------
-    state : pylibfranka.RobotState
-        A state of the robot. Its q, dq and O_ddP_O are overwritten.
-    served : pylibfranka.Model
-        The model that `Robot.load_model` returned.
-    arm : ArmDescription
-        The arm with its hand and with the payload that the robot was given.
-    bare : ArmDescription
-        The same arm without hand and payload.
-    states : int
-        How many random states within the joint limits to compare at.
+    `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
+    overwritten. `arm` has its hand and the payload that the robot was given, `bare` neither. The
+    models are compared at so many random `states` within the joint limits.
 
     Raises
     ------

@@ -69,15 +69,10 @@ def read_pair(
     """
     Return two arms as `compare` takes them: of an arm and a URDF, the arm first.
 
-    Parameters
-    ----------
-    first, second : str, Path or ArmDescription
-        A shipped arm, or the file of an arm, a URDF or a xacro file. Without a first the arm is
-        that whose joints' names a URDF has, with the published inertials nearest to its own.
-    prefix : str, optional
-        In front of the joints' names in a URDF as the second; found if not given.
-    inertial_set, hand : str, optional
-        What published inertials are to choose from, if not all.
+    Each is a shipped arm, the file of an arm, a URDF or a xacro file, or a description. Without a
+    first the arm is found by the joints' names in the URDF, with the published inertials nearest
+    to the URDF's; `inertial_set` and `hand` limit the choice. `prefix` is the one of the joints'
+    names in the URDF; it is found if not given.
 
     Raises
     ------

@@ -91,14 +91,8 @@ class TorqueProbe:
     """
     Measures how far the torques of other arms are from those of one.
 
-    Over random states within its limits, and along a motion to and fro, ever further, which shows
-    the state of a friction that depends on the path.
-
-    Parameters
-    ----------
-    first : Situation
-        The arm and its gravity.
-
+    They are compared at random states within the first arm's limits, and along a motion to and fro
+    with growing amplitude, which shows the state of a friction that depends on the path.
     """
 
     def __init__(self, first: Situation) -> None:
