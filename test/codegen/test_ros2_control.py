@@ -98,7 +98,7 @@ def test_the_controller_gives_the_nodes_torques(drive):
     ('change', 'sentence'),
     [
         ({'target': 'moon'}, "There is no target 'moon'"),
-        ({'target': 'fci'}, 'the target compensates friction itself'),
+        ({'target': 'fci'}, 'the target compensates friction by itself'),
         ({'kp': [1.0, 2.0]}, 'take one number for all joints, or one for each'),
         ({'payload': [1.0]}, 'payload ten'),
         ({'reference': 'wish'}, 'it must be motion, torque or total_torque'),
