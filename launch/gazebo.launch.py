@@ -190,23 +190,9 @@ def direct_way(given, arm, own_file):
     spawn = spawned('-file', str(folder / 'arm.urdf'))
     parameters = {'robot_type': given.robot_type, 'hand': given.hand}
     direct = own_node('gazebo_direct', on_exit=Shutdown(), parameters=[parameters])
-    unpause = ExecuteProcess(
-        output='screen',
-        cmd=[
-            'gz',
-            'service',
-            '-s',
-            f'/world/{gazebo.WORLD}/control',
-            '--reqtype',
-            'gz.msgs.WorldControl',
-            '--reptype',
-            'gz.msgs.Boolean',
-            '--timeout',
-            '5000',
-            '--req',
-            'pause: false',
-        ],
-    )
+    kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
+    asked = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'
+    unpause = ExecuteProcess(output='screen', cmd=[*asked.split(), 'pause: false'])
     done = []
 
     def when_holding(event):
