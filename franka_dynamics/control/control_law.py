@@ -106,12 +106,6 @@ class ControlLaw:
             total = total + self.terms.friction(reference.dq)
         return total if settings.scale == 1.0 else settings.scale * total
 
-    def feedback(self, q: Array, dq: Array, reference: ReferencePoint | None) -> Array:
-        """Return the joint PD's torque, shape (n,) [N m]; without a reference only damping."""
-        if reference is None:
-            return -self.kd * dq
-        return self.kp * (reference.q - q) + self.kd * (reference.dq - dq)
-
     def torque(
         self,
         q: Array,
@@ -130,7 +124,10 @@ class ControlLaw:
         desired = ours + self.feedforward(q, dq, reference, coriolis, inertia)
         if not self.has_gains:
             return ours, desired, None
-        feedback = self.feedback(q, dq, reference)
+        if reference is None:
+            feedback = -self.kd * dq
+        else:
+            feedback = self.kp * (reference.q - q) + self.kd * (reference.dq - dq)
         return ours, desired + feedback, feedback
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:

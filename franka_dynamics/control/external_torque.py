@@ -101,28 +101,15 @@ class MomentumObserver:
     15(2)); it passes less of the gears' vibration than a filter of first order that is as fast.
     Returned in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied to the arm).
 
-    Parameters
-    ----------
-    model : PinocchioModel
-        The arm with its payload, under its true gravity.
-    friction : FrictionModel, optional
-        Friction tau_f that the torque contains; none if not given.
-
+    `model` is the arm with its payload, under its true gravity.
     """
 
-    def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:
+    def __init__(self, model: PinocchioModel) -> None:
         self._model = model
-        self._friction = None if friction is None else FrictionState(friction)
         self._still = np.zeros(model.description.n)
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget the past; the next state is the first."""
         self._last: tuple[float, Array] | None = None
         self._external = self._slope = self._still
         self._changed = False
-        if self._friction is not None:
-            self._friction.restart()
 
     def forget_torque(self) -> None:
         """Start again from zero external torque."""
@@ -146,8 +133,8 @@ class MomentumObserver:
         q, dq : ndarray, shape (n,)
             Position and velocity.
         torque : ndarray, shape (n,) or (k, n)
-            The joints' torque, gravity included: the measured one, or several that are each
-            compared with the motion.
+            The joints' torque, gravity included and friction taken out: the measured one, or
+            several that are each compared with the motion.
         gravity : ndarray, shape (n,), optional
             g(q), where the caller has it.
 
@@ -158,9 +145,6 @@ class MomentumObserver:
         # M dq by one recursion, as the torque for an acceleration of dq, without computing M.
         momentum = pin.rnea(model, data, q, self._still, dq) - gravity
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity)
-        if self._friction is not None:
-            self._friction.follow(stamp, q)
-            rate = rate - self._friction.torque(dq)
         last, self._last = self._last, (stamp, momentum)
         if self._changed:
             self._changed = False

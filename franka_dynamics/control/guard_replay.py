@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from .external_torque import LONGEST_STEP_S, MomentumObserver
 from .guard import AT_ONCE, GuardLimits, HOLD_S, joint_factors, MEASURED
 from ..arm import ArmDescription
+from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
@@ -77,11 +78,16 @@ def replay_guard(
 
     """
     bound = MEASURED * joint_factors(limits or GuardLimits(), arm) * arm.limit('effort')
-    observer = MomentumObserver(PinocchioModel(arm, gravity), arm.friction)
+    observer, friction = (
+        MomentumObserver(PinocchioModel(arm, gravity)),
+        FrictionState(arm.friction),
+    )
     largest, watched, over, stopped = np.zeros(arm.n), 0.0, 0.0, float('nan')
     since = last = float(time[0])
-    for count, (stamp, *state) in enumerate(zip(time.tolist(), q, dq, effort), start=1):
-        external = observer.update(stamp, *state)
+    states = zip(time.tolist(), q, dq, effort)
+    for count, (stamp, position, velocity, torque) in enumerate(states, start=1):
+        friction.follow(stamp, position)
+        external = observer.update(stamp, position, velocity, torque - friction.torque(velocity))
         if stamp - last > LONGEST_STEP_S:
             since = stamp  # the observer has begun anew
         elif stamp - since > _SETTLED_S:

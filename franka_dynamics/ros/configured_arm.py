@@ -14,14 +14,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .diagnostics import FeedforwardDiagnostics
 from .external_watch import ExternalWatch
-from .messages import effort_message, JointReading, trajectory_message
+from .messages import effort_message, trajectory_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .received import command_bytes, JointStateReader, OtherJointsError
 from .rivals import CommandWatch, publisher_names
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from .trajectories import read_trajectory, reference_of
-from ..control.cycle_result import CycleResult, Durations, Mode
+from ..control.cycle_result import Durations, Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
@@ -125,7 +125,7 @@ class ConfiguredArm:
         self.controller.enable()
         self._state_topic, self._state_senders = topic, PublisherCounts()
         self._missing_states.begin(topic, time.monotonic())
-        self._refresh_subscribers()
+        self._terms.refresh()
         self._state_log.activated(topic)
 
     def finish(self) -> None:
@@ -167,28 +167,43 @@ class ConfiguredArm:
                 self._state_topic,
             )
         now, self._last_arrival = self._now(), time.monotonic()
+        controller = self.controller
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
-            if isinstance(error, OtherJointsError) and self.controller.latest is not None:
+            if isinstance(error, OtherJointsError) and controller.latest is not None:
                 return  # a gripper's message on the same topic
             with self._lock:
-                self.controller.reject(Condition.MISMATCHED, str(error))
+                controller.reject(Condition.MISMATCHED, str(error))
             self.note_state()
             return
+        stamp = reading.stamp
+        # While the node brakes before its end, the thread that would receive simulated time waits
+        # for the arm to stop, so ages are unknown then.
+        unknown = self._simulated_time and controller.mode is Mode.BRAKING
         with self._lock:
-            cycle = self.controller.update(
-                reading.stamp,
+            cycle = controller.update(
+                stamp,
                 reading.position,
                 reading.velocity,
                 self._last_arrival,
                 effort=reading.effort,
-                age=self._age(reading.stamp, now),
+                age=None if unknown else now - stamp,
             )
-        if cycle.command is not None:
-            self.publish_command(cycle.command)
+        command = cycle.command
+        if command is not None:
+            self.publish_command(command)
             self._latency.add(time.perf_counter() - began)
-        self._after_cycle(cycle, reading)
+        # What can wait until the command is published.
+        with self._lock:
+            controller.update_monitors(cycle)
+        if command is not None and self._feedforward_publisher.get_subscription_count() > 0:
+            self._feedforward_publisher.publish(
+                effort_message(reading.stamp_message, self._names, command, self._terms.base_frame)
+            )
+        if cycle.gravity is not None and self._terms.has_listeners:
+            self._terms.publish(cycle, reading.stamp_message)
+        self.note_state()
 
     def _stop_for_another(self, reason: str, topic: str) -> None:
         """Stop because another node publishes on one of the topics, and name the candidates."""
@@ -199,17 +214,6 @@ class ConfiguredArm:
                     f'{reason} (publishers listed: {names})', ClearedBy.ACTIVATION
                 )
 
-    def _age(self, stamp: float, now: float) -> float | None:
-        """
-        Return the age of a stamp by the node's clock [s], or None if it is unknown.
-
-        While the node brakes before its end, the thread that would receive simulated time waits
-        for the arm to stop, so ages are unknown then.
-        """
-        if self._simulated_time and self.controller.mode is Mode.BRAKING:
-            return None
-        return now - stamp
-
     def _now(self) -> float:
         """Return the node's time [s]; reading the system clock directly is three times faster."""
         return (
@@ -217,28 +221,6 @@ class ConfiguredArm:
             if self._simulated_time
             else time.time()
         )
-
-    def _after_cycle(self, cycle: CycleResult, reading: JointReading) -> None:
-        """Do the work that can wait until the command is published."""
-        with self._lock:
-            self.controller.update_monitors(cycle)
-        self._publish_terms(cycle, reading)
-        self.note_state()
-
-    def _publish_terms(self, cycle: CycleResult, reading: JointReading) -> None:
-        if cycle.command is not None and self._feedforward_publisher.get_subscription_count() > 0:
-            self._feedforward_publisher.publish(
-                effort_message(
-                    reading.stamp_message, self._names, cycle.command, self._terms.base_frame
-                )
-            )
-        if cycle.gravity is None:
-            return
-        if self._terms.has_listeners:
-            self._terms.publish(cycle, reading.stamp_message)
-
-    def _refresh_subscribers(self) -> None:
-        self._terms.refresh()
 
     def publish_command(self, torque: Array) -> None:
         """Publish a torque [N m]."""
@@ -351,7 +333,7 @@ class ConfiguredArm:
             )
 
     def _run_housekeeping(self) -> None:
-        self._refresh_subscribers()
+        self._terms.refresh()
         now = time.monotonic()
         rival = self.command_watch.check()
         if rival:

@@ -63,7 +63,9 @@ class FeedforwardNode(LifecycleNode):
         self.serve_states: Callable[[float], None] | None = None
         self.calls = ControlThreadCalls()
         self._state_group = MutuallyExclusiveCallbackGroup()
-        self.control_part = NodePart(self, self._is_of_cycle)
+        self.control_part = NodePart(
+            self, lambda entity: entity.callback_group is self._state_group
+        )
         # CommandWatch takes the messages of this group itself; no executor does.
         self.watch_group = MutuallyExclusiveCallbackGroup()
         self.service_part = NodePart(
@@ -78,7 +80,7 @@ class FeedforwardNode(LifecycleNode):
             table(NODE_NAME),
             live_table(NODE_NAME),
             self._require_usable,
-            self._is_enabled,
+            lambda: self._arm is not None and self.controller.enabled,
         )
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._model: ResolvedModel | None = None
@@ -96,12 +98,6 @@ class FeedforwardNode(LifecycleNode):
     def controller(self) -> FeedforwardController:
         """The controller; there is one from configure to cleanup."""
         return self.arm.controller
-
-    def _is_of_cycle(self, entity: Any) -> bool:
-        return entity.callback_group is self._state_group
-
-    def _is_enabled(self) -> bool:
-        return self._arm is not None and self.controller.enabled
 
     # Lifecycle ---------------------------------------------------------------------------------
 

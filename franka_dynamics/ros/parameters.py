@@ -10,19 +10,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces import srv
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
     ParameterDescriptor,
     SetParametersResult,
-)
-from rcl_interfaces.srv import (
-    DescribeParameters,
-    GetParameters,
-    GetParameterTypes,
-    ListParameters,
-    SetParameters,
-    SetParametersAtomically,
 )
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import InvalidParameterTypeException
@@ -121,12 +114,12 @@ _MOST_PER_REQUEST = 1000
 _LONGEST_REASON = 500
 _SERVICES = (  # rclpy's services, which raise exceptions for some requests
     ChangeState,
-    DescribeParameters,
-    GetParameters,
-    GetParameterTypes,
-    ListParameters,
-    SetParameters,
-    SetParametersAtomically,
+    srv.DescribeParameters,
+    srv.GetParameters,
+    srv.GetParameterTypes,
+    srv.ListParameters,
+    srv.SetParameters,
+    srv.SetParametersAtomically,
 )
 
 
@@ -228,11 +221,11 @@ def _answered(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any
         except (ValueError, TypeError, AttributeError, OverflowError, RCLError) as error:
             logger.warning(f'a request was refused: {shortened(str(error), _LONGEST_REASON)}')
             refusal = SetParametersResult(successful=False, reason=str(error))
-            if isinstance(request, SetParametersAtomically.Request):
+            if isinstance(request, srv.SetParametersAtomically.Request):
                 response.result = refusal
             elif entries:  # parameters after the wrong one are not checked
                 response.results += [refusal] * (len(entries) - len(response.results))
-        if isinstance(request, SetParametersAtomically.Request):
+        if isinstance(request, srv.SetParametersAtomically.Request):
             response.result.reason = shortened(response.result.reason, _LONGEST_REASON)
         elif entries:
             for result in response.results:
