@@ -27,7 +27,7 @@ _FORM = 'an arm file starts with name, convention, joints, inertial_sets'
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InertialSet:
-    """A published set of inertias; `bodies` are its links, and the last is the base if given."""
+    """A published set of inertias: of the links, and of the base if that is published."""
 
     source: str
     notes: str = ''
@@ -39,7 +39,7 @@ class InertialSet:
     base_link: Body | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is not known, and bodies that are none."""
+        """Refuse unknown hands and contradictory bodies."""
         if self.hand != NO_HAND and not hand_file(self.hand).is_file():
             raise FieldError(
                 ('hand',),
@@ -57,13 +57,13 @@ class InertialSet:
         return tuple(found)
 
     def base_inertia(self) -> LinkInertia | None:
-        """Return what stands still about the base's origin."""
+        """Return the inertia of the fixed base about its frame's origin; None if not published."""
         return None if self.base_link is None else self.base_link.link(self.inertia_about)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArmFile(ArmFields):
-    """What an arm file holds; a description has one of its inertial sets."""
+    """The content of an arm file; a description has one of its inertial sets."""
 
     title: str = ''
     source: str = ''
@@ -72,7 +72,7 @@ class ArmFile(ArmFields):
     inertial_sets: dict[str, InertialSet]
 
     def __post_init__(self) -> None:
-        """Refuse a default that is not there, and what has not one number per joint."""
+        """Refuse an unknown default set, and friction or home without one number per joint."""
         n = len(self.joints)
         if not n:
             raise FieldError(('joints',), 'is empty; an arm needs at least one joint')
@@ -87,7 +87,8 @@ class ArmFile(ArmFields):
                 if friction is not None:
                     friction.torque(np.zeros(n))
             except JointVectorError as error:
-                raise FieldError((name,), f'has not one number for each of {n} joints') from error
+                problem = f'does not have one number for each of {n} joints'
+                raise FieldError((name,), problem) from error
         if self.home is None:
             return
         if self.home.shape != (n,):
@@ -142,7 +143,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
 
 
 def read_arm_file(arm: str | Path) -> ArmFile:
-    """Return what the file of a shipped arm, or at a path, holds; raise as `load` does."""
+    """Return the content of an arm's file, by name or path; raise as `load` does."""
     return read_typed(_arm_path(arm), ArmFile, _FORM)
 
 

@@ -42,7 +42,7 @@ class DHRow:
     theta: Angle = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
+        """Refuse values that are not finite."""
         for field in fields(self):
             value = getattr(self, field.name)
             if not math.isfinite(value):
@@ -52,7 +52,7 @@ class DHRow:
 
     @classmethod
     def of_pose(cls, pose: Array, convention: Convention) -> DHRow:
-        """Return the row whose `transform` is a pose (4, 4), as far as a row can be that pose."""
+        """Return the row of a pose (4, 4), whose `transform` is that pose if any row has it."""
         turn, place = pose[:3, :3], pose[:3, 3]
         if convention is Convention.MODIFIED:
             a, d = place[0], place @ turn[:, 2]

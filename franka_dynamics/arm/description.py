@@ -244,11 +244,11 @@ class ArmDescription(ArmFields):
 
     def joint_placements(self) -> list[tuple[Array, Array]]:
         """
-        Return two constant poses per joint, (4, 4): of the joint, and of its link behind it.
+        Return two constant poses for each joint, of shape (4, 4).
 
-        The joint moves along or about z of the first, which stands in frame {i-1}; frame {i}
-        stands in it at the second. A modified row places the joint, and the link at the joint; a
-        standard row leaves the joint at frame {i-1} and places the link.
+        The first is the pose of the joint's frame, whose z is the joint axis, in frame {i-1}; the
+        second that of frame {i} in the joint's frame after its motion. For modified rows the
+        second is the identity, for standard rows the first.
         """
         rows = [joint.row.transform(self.convention) for joint in self.joints]
         if self.convention is Convention.MODIFIED:

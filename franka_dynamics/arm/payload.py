@@ -33,7 +33,7 @@ _FORM = 'a parameter file starts with /**:'
 
 @dataclass(frozen=True, eq=False)
 class _Section:
-    """A node's parameters in a parameter file, of which `payload` counts here."""
+    """A node's section of a parameter file; only its parameter `payload` is used."""
 
     ros__parameters: dict[str, Any]
     payload: Array = field(init=False)
@@ -47,7 +47,7 @@ class _Section:
 
 @dataclass(frozen=True, eq=False)
 class _DeskFile:
-    """What of Desk's end-effector file counts here; its inertia is by columns."""
+    """The fields of Desk's end-effector file that are used; inertia is column by column."""
 
     mass: float
     center: Vector = field(metadata={'key': 'centerOfMass'})
@@ -250,7 +250,7 @@ def desk_json(payload: Array, name: str) -> str:
         Mass [kg], centre of mass [m] and inertia about it (xx xy xz yy yz zz) [kg m^2], in the
         flange frame, as of `payload_array`.
     name : str
-        What Desk shows; its letters, digits and dashes become the identifier.
+        The name that Desk shows; its letters, digits and dashes become the identifier.
 
     Raises
     ------

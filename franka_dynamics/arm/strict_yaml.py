@@ -28,17 +28,17 @@ _MOST_DIGITS = 300  # digits that a float can have
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader with unique text keys and with YAML 1.2's decimal numbers."""
+    """PyYAML's safe loader with unique strings as keys and with YAML 1.2's decimal numbers."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Return a mapping, or raise DescriptionError for a key that is no text or is repeated."""
+        """Return a mapping; raise DescriptionError for repeated keys and keys of other types."""
         seen: set[str] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             line = key_node.start_mark.line + 1
             if not isinstance(key, str):
                 raise DescriptionError(
-                    f'{self.name}: line {line}: the key {key!r} is not a text; put it in quotes.'
+                    f'{self.name}: line {line}: the key {key!r} is not a string; put it in quotes.'
                 )
             if key in seen:
                 raise DescriptionError(

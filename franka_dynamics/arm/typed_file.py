@@ -147,7 +147,7 @@ def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
 
 
 def _dotted(content: Any, keys: Keys) -> str:
-    """Return a path as text, such as joints[2] (elbow).limits, with the names of list entries."""
+    """Return a path as a string such as joints[2] (elbow).limits, with names of list entries."""
     text = ''
     for key in keys:
         named = isinstance(content, (dict, list)) and (key in content or isinstance(key, int))
@@ -188,7 +188,7 @@ def decode(kind: Any, value: Any, at: Keys = ()) -> Any:
     if kind is int and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind is int or not isinstance(value, str) or not value.strip():
-        wanted = 'a whole number' if kind is int else 'a text'
+        wanted = 'a whole number' if kind is int else 'a string'
         raise FieldError(at, f'must be {wanted}, not {_shown(value)}')
     if issubclass(kind, Enum):
         return kind(_choice(value, [member.value for member in kind], at))
@@ -196,7 +196,7 @@ def decode(kind: Any, value: Any, at: Keys = ()) -> Any:
 
 
 def _ruled(kind: Any, rules: Sequence[Any], value: Any, at: Keys) -> Any:
-    """Return a value that rules beside its type hold for."""
+    """Return a value after checking the rules of its `Annotated` type."""
     if isinstance(rules[0], OneOf):
         one, given = rules[0], dict(_mapping(value, at))
         place = (*at, one.tag)
@@ -214,7 +214,7 @@ def _ruled(kind: Any, rules: Sequence[Any], value: Any, at: Keys) -> Any:
 
 
 def _fields(kind: Any, value: Any, at: Keys) -> Any:
-    """Return a mapping as a dataclass, whose own refusal gets the place that it lacks."""
+    """Return a mapping as a dataclass; errors that the class raises get their place."""
     given, layout, arguments = _mapping(value, at), _layout(kind), {}
     for key in given:
         if key not in layout:
@@ -312,7 +312,7 @@ def _array(value: Any, at: Keys) -> Array:
 
 
 def _number(value: Any, at: Keys) -> float:
-    """Return a number, or an angle given as a text such as '-pi/2'."""
+    """Return a number, or an angle given as a string such as '-pi/2'."""
     match = _ANGLE.match(value) if isinstance(value, str) else None
     if match is not None:
         sign, times, parts = match.groups()

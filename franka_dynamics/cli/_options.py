@@ -122,7 +122,7 @@ def new_bag(text: str) -> Path:
 
 
 def print_or_write(text: str, path: Path | None) -> None:
-    """Print a text, or write it to a file and say so."""
+    """Print text, or write it to a file and print the file's name."""
     if path is None:
         print(text, end='')
     else:

@@ -154,8 +154,8 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         if small.any():
             most = problem.torques_left(found.deviations)[small].max()
             said += (
-                f'; {_listed(names, small)} are not needed, since what is not known of one makes '
-                f'no more than {most:.2g} of the torque noise of any joint'
+                f'; {_listed(names, small)} are not needed: the uncertainty of each changes no '
+                f'torque by more than {most:.2g} of its noise'
             )
         if open_ones.any():
             said += (
@@ -167,11 +167,11 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         minutes = repetitions * self.period / 60.0
         given = f'{len(self.given)} given bags' if self.given else ''
         say(
-            f'Of what is not known before (masses to 100 %, all else in proportion) at most '
-            f'{found.left_open.max():.0%} is left open by {repetitions} repetitions '
+            f"At most {found.left_open.max():.0%} of a base parameter's prior standard deviation "
+            f'(masses 100 %, others in proportion) is left open by {repetitions} repetitions '
             f'of {self.period:g} s ({minutes:.1f} minutes){given and f", and the {given}"}: '
-            f'{said}. The worst of each of {len(found.random_worst)} random ones within the same '
-            f'limits is {found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
+            f'{said}. Random motions within the same limits ({len(found.random_worst)} of them) '
+            f'leave {found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
             f'{self.repetitions or _FEWEST} repetitions.'
         )
         if unknown.any():

@@ -79,7 +79,7 @@ class PayloadFromMesh(PayloadFiles):
     )
 
     def run(self) -> int:
-        """Print the payload and write what was asked for."""
+        """Print the payload; write parameter file, Desk file and picture if asked for."""
         from ..arm.payload import payload_array
         from ..mesh.mesh import mesh_inertia, mesh_volume
         from ..mesh.mesh_file import load_mesh

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trees put together: arms mounted on a base, or on a torso that moves."""
+"""Arms mounted on a base, or on a torso that moves, as one tree of bodies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class Mount:
     """
-    An arm and where it stands.
+    An arm and the place where it is mounted.
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     Return arms, and the torso that carries them, as one tree.
 
     Bodies are the torso's, then each arm's from its base to its tip; every joint lies along the z
-    of its body's frame. An arm's base link (`ArmDescription.base_link`), which stands still on
-    its own, moves with the body that carries it and is added to that one. The tool is the last
-    arm's flange.
+    of its body's frame. The base link (`ArmDescription.base_link`) of an arm on the torso moves
+    with the body that carries the arm, and is added to that body. The tool is the last arm's
+    flange.
 
     Parameters
     ----------
     mounts : sequence of Mount
         At least one.
     torso : BodyTree, optional
-        What some of them stand on.
+        The bodies on which some of the arms are mounted.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every formulation of the dynamics can be asked."""
+"""The interface of all formulations of the dynamics, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLANGE = 'flange'
 
 
 class Jointed(Protocol):
-    """What has joints with names: an arm description or a tree of bodies."""
+    """An object with named joints: an arm description or a tree of bodies."""
 
     @property
     def n(self) -> int:
@@ -111,7 +111,7 @@ class DynamicsModel(Protocol):
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
-        Return what link i - 1 exerts on link i, shape (n, 6) [N, N m].
+        Return the wrenches that link i - 1 exerts on link i, shape (n, 6) [N, N m].
 
         About the origin of frame i, in the axes of {S}; rotor inertias do not enter.
         """

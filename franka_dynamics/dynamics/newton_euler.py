@@ -35,18 +35,18 @@ from ..urdf.source import described
 
 
 class JointPlace(NamedTuple):
-    """A joint at one state: how its frame lies in the previous one, and its axis in it."""
+    """A joint at one state: the pose of its frame in the previous one, and its axis."""
 
     rotation: Array  # (..., 3, 3), frame i in i-1
     origin: Array  # (..., 3), origin of i in i-1
     arm: Array  # (..., 3), origin of i-1 to origin of i, in frame i
     axis: Array  # (..., 3), joint axis in frame i
     revolute: bool
-    origin_turns: bool  # the axis passes through the origin of i-1, which i then circles
+    origin_turns: bool  # the axis is at the origin of i-1, so that i's origin circles it
 
 
 class LinkMotion(NamedTuple):
-    """How a link's frame moves, in its own axes; the acceleration includes what gravity does."""
+    """Motion of a link's frame in its own axes; the acceleration includes minus gravity."""
 
     velocity: Array  # (..., 3) [m/s], of the frame's origin
     omega: Array  # (..., 3) [rad/s]
@@ -115,10 +115,10 @@ def inward(
     tip: tuple[Array, Array] | None = None,
 ) -> list[tuple[Array, Array]]:
     """
-    Sum what the links need, from the tip; return what each joint carries.
+    Return the force and moment that each joint transmits to its link, summed from the tip.
 
-    Forces and moments are about frame i's origin and in its axes. `tip` is what acts on the
-    last link from outside, about the same point.
+    They are about frame i's origin and in its axes. `tip` are the force and moment that act on
+    the last link from outside, about its frame's origin.
     """
     force, moment = (np.zeros(3), np.zeros(3)) if tip is None else (-tip[0], -tip[1])
     carried = []
@@ -132,7 +132,7 @@ def inward(
 
 
 def _needed(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
-    """Return force and moment about the frame's origin that give a link its motion."""
+    """Return the force and moment, about the frame's origin, of a link's motion."""
     _, omega, alpha, acceleration = motion
     h, inertia = link.first_moment, link.inertia
     force = link.mass * acceleration + cross(alpha, h) + cross(omega, cross(omega, h))
@@ -308,7 +308,7 @@ class NewtonEulerModel:
         return self._in_space(q, [motion[:2] for motion in self._moving(q, dq)])
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Return what link i - 1 exerts on link i, about frame i's origin, (..., n, 6)."""
+        """Return the wrenches of link i - 1 on link i, about frame i's origin, (..., n, 6)."""
         position, velocity, push = np.broadcast_arrays(
             self._vector(q, 'q'), self._vector(dq, 'dq'), self._vector(ddq, 'ddq')
         )

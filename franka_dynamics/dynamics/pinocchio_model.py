@@ -159,7 +159,7 @@ class PinocchioModel:
 
     @property
     def data(self) -> pin.Data:
-        """What Pinocchio works on; each thread has its own, so that none reads another's pose."""
+        """Pinocchio's work space; each thread has its own, because calls overwrite it."""
         try:
             return self._own.data
         except AttributeError:
@@ -167,7 +167,7 @@ class PinocchioModel:
             return self._own.data
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all but what belongs to a thread."""
+        """Return the state to pickle, without the work spaces of threads."""
         return {name: value for name, value in vars(self).items() if name != '_own'}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -289,7 +289,7 @@ class PinocchioModel:
 
     @_each_state
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Return what link i - 1 exerts on link i, about frame i's origin, shape (n, 6)."""
+        """Return the wrenches of link i - 1 on link i, about frame i's origin, shape (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)
         # The recursion leaves its wrenches in `data.f` but computes no pose in the world.
         pin.framesForwardKinematics(self.model, self.data, self._q(q))

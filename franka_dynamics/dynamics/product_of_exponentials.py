@@ -209,7 +209,7 @@ class ExponentialsModel(EquationOfMotionModel):
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
-        Return what link i - 1 exerts on link i, about frame i's origin, shape (..., n, 6).
+        Return the wrenches of link i - 1 on link i, about frame i's origin, shape (..., n, 6).
 
         In {S}, link l needs F_l = N_l (A_l - (gravity, 0)) - ad(V_l)^T N_l V_l, with A_l = dV_l/dt
         the sum of J_j ddq_j + [V_j, J_j] dq_j over j <= l; joint i carries F_i + ... + F_n.

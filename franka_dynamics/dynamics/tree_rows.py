@@ -39,7 +39,7 @@ class TreeRow:
     kind : JointKind
         Whether the joint's position is added to `row.theta` or to `row.d`.
     gamma, b : float
-        Turn about [rad] and way along [m] the antecedent's z, before the row.
+        Rotation about [rad] and displacement along [m] the antecedent's z, before the row.
     row : DHRow
         In the modified convention.
 
@@ -135,7 +135,7 @@ def _kind_along_z(tree: BodyTree, i: int) -> JointKind:
 
 
 def _to_axis(twist: Array) -> Array:
-    """Return the pose of a frame with z along a joint's axis, as near as can be."""
+    """Return the pose of the frame nearest to the body's whose z is along a joint's axis."""
     v, omega = twist[:3], twist[3:]
     axis = omega if omega.any() else v
     pose = np.eye(4)
@@ -180,7 +180,7 @@ def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
 
 
 def _quarter(angle: float) -> float:
-    """Return an angle, exact where it is a quarter turn but for rounding."""
+    """Return an angle; one that differs from quarter turns by rounding alone becomes exact."""
     return snapped(angle, 0.5 * math.pi, _ROUNDING)
 
 

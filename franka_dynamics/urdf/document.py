@@ -63,9 +63,9 @@ class UrdfDocument:
     """
     The tree of links and joints of a URDF, in the order written.
 
-    `name` is the robot's, `source` what error messages call the `text`, `root` the link without a
-    parent. `links` says of each link whether it has mass or inertia. `notes` are sentences about
-    tolerated deviations from the format.
+    `name` is the robot's, `source` the name of the `text` in error messages, `root` the link
+    without a parent. `links` maps each link to whether it has mass or inertia. `notes` are
+    sentences about tolerated deviations from the format.
     """
 
     name: str

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Any serial arm in a URDF -> a description of its own, and what of the URDF does not fit one."""
+"""A serial arm in a URDF as an arm description, with notes on what the description leaves out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
 @dataclass(frozen=True, eq=False)
 class ImportedArm:
     """
-    The description, its joints' names in the URDF, and `notes`, a sentence for each deviation.
+    The description, its joints' names in the URDF, and `notes` on deviations, a sentence each.
 
     `mount` is the pose of the description's space frame (the parent link of joint 1) in the URDF's
     root link; `tip` the link whose frame is the flange.
@@ -72,7 +72,7 @@ def import_urdf(
     Returns
     -------
     ImportedArm
-        Its `description` is the arm; its `notes` say what of the URDF does not fit one.
+        Its `description` is the arm; its `notes` name what the description leaves out.
 
     Raises
     ------

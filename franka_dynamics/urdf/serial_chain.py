@@ -65,8 +65,8 @@ class SerialChain:
     of the links fixed to the last moving link; `massless` the moving links without any inertia;
     `held_joints` the joints that do not belong to the arm, held at zero or the limit nearest to
     it. `base_inertia` is the inertia of all bodies that do not move, in the base frame. `name` is
-    the robot's, `source` what error messages call the text, `notes` are sentences about what was
-    read leniently.
+    the robot's, `source` the name of the text in error messages, `notes` are sentences about
+    tolerated deviations from the format.
     """
 
     name: str

@@ -4,7 +4,7 @@
 A URDF as the model: read, compared with the DH-derived description, and only then used.
 
 The geometry must be that of the DH rows. The inertias are compared link by link, in DH frames,
-with every published set and hand; what is no published set, and why it probably is not, is said.
+with every published set and hand; differences are reported with their likeliest cause.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class UrdfVerdict:
     """
     Whether a URDF is the described arm, and which published inertials it has.
 
-    `source` is what the URDF is called, `nearest` the published set nearest to it (None where the
-    geometry is another already), `same` whether it is that one. `findings` are reasons for a
-    refusal, `notes` are not.
+    `source` is the URDF's name in sentences. `nearest` is the published set nearest to its
+    inertials (None if the geometry differs), `same` whether the inertials are those of this set.
+    `findings` are reasons to refuse the URDF, `notes` are other sentences.
     """
 
     source: str
@@ -54,17 +54,17 @@ class UrdfVerdict:
 
     @property
     def inertial_set(self) -> str:
-        """Of the published set that it is, or UNKNOWN."""
+        """Name of the published set that the inertials are of, or UNKNOWN."""
         return self.nearest.known.inertial_set if self.nearest and self.same else UNKNOWN
 
     @property
     def hand(self) -> str:
-        """Of the published set that it is, or UNKNOWN."""
+        """Hand of the published set that the inertials are of, or UNKNOWN."""
         return self.nearest.known.hand if self.nearest and self.same else UNKNOWN
 
     @property
     def exact(self) -> bool:
-        """Whether what is off is no more than the decimals of a text."""
+        """Whether the inertials are the published ones up to the decimals of the URDF."""
         return self.nearest is not None and self.nearest.worst is Match.EXACT
 
     def summary(self) -> str:
@@ -85,7 +85,7 @@ class UrdfVerdict:
 
 
 _TILT = 1e-6  # [rad]; a base less tilted than this is upright
-# Two readings of one text agree to 1e-13 N m; up to 1e-3 are the angles that it rounds.
+# [N m] Two readings of one text agree to 1e-13; angles rounded in it cause up to 1e-3.
 _READING_TOLERANCE = 2e-3
 _HAND_OF_FRANKA = 'franka_hand'
 # [m/s^2] A base tilted about two axes lets every parameter act that acts in any mounting.
@@ -97,7 +97,7 @@ _ROUNDED_ANGLE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class UrdfModel:
-    """The `description` to compute with, and the `verdict` by which it may be."""
+    """The `description` of an accepted URDF, and the `verdict` that accepts it."""
 
     description: ArmDescription
     verdict: UrdfVerdict
@@ -124,22 +124,22 @@ def model_from_urdf(
         The DH-derived description, its joint names prefixed as the URDF's are. The links are
         compared with all known sets; of two limits, the tighter one holds.
     source : str
-        What sentences call the URDF: a path or a topic.
+        Name of the URDF in sentences: a path or a topic.
     joint_names : sequence of str, optional
         The joints from base to tip as the URDF names them, if not as the reference does.
     expected_hand : str, optional
         A hand that the URDF must carry, or 'none'; any if not given.
     accept_unknown_inertials : bool
-        Whether to take inertials that are physical, but no known set.
+        Whether physical inertials of no known set are accepted.
     gravity : array_like, shape (3,)
-        In which differences are said to act on torques [m/s^2].
+        Gravity for the effects of differences on torques [m/s^2].
 
     Returns
     -------
     UrdfModel
         The description has the reference's rows and the URDF's links, in DH frames. It may be a
-        published set that is not physical (franka_description's FER): `require_physical` still
-        has to be asked before a torque is computed for an actuator.
+        published set that is not physical (franka_description's FER): call `require_physical`
+        before torques are computed for actuators.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def _rounded(one: Difference) -> bool:
 def _different(
     nearest: NearestSet, found: Comparison, chain: SerialChain, massless_hand: Sequence[str]
 ) -> list[Difference]:
-    """Return where links are others than the published ones by more than rounding."""
+    """Return the differences of the links from the published ones beyond rounding."""
     matches = dict(zip(found.first.joint_names, nearest.matches))
     # What only rounding seems to separate from a known link may still be a certain error.
     different = [
@@ -234,7 +234,7 @@ def _judged(
     reference: ArmDescription,
     accept_unknown: bool,
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
-    """Return whether links are the published set nearest to them, findings, notes."""
+    """Return whether the links are of the nearest published set, and findings and notes."""
     second = replace(found.first, links=found.second.links)
     acts = effect_between(found.first, second, gravity=_TILTED).largest > 0.0
     same = nearest.worst is not Match.DIFFERENT or not acts
@@ -266,7 +266,7 @@ def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) 
 def _require_same_reading(
     xml: str, description: ArmDescription, mount: Array, verdict: UrdfVerdict
 ) -> None:
-    """Compare our reading of the text with Pinocchio's, the rows against the URDF's own joints."""
+    """Refuse a description whose torques differ from Pinocchio's reading of the URDF."""
     difference, _ = reading_differences(xml, description, mount)
     if not difference <= _READING_TOLERANCE:
         finding = Difference(
@@ -297,7 +297,7 @@ def _refuse(verdict: UrdfVerdict) -> None:
 
 
 def _require_complete(chain: SerialChain) -> None:
-    """Refuse a chain without mass or limits: neither can be made up."""
+    """Refuse a chain without mass or limits."""
     if chain.massless:
         raise UrdfError(
             f'{chain.source}: {_plural("link", chain.massless)} without mass: there is no '
@@ -317,7 +317,7 @@ def _plural(word: str, names: Sequence[str]) -> str:
 
 
 def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
-    """Return the names behind the last joint that speak of a hand, if none of them has mass."""
+    """Return the links and joints of a hand after the last joint, if none of them has mass."""
 
     def of_hand(name: str) -> bool:
         return name.endswith('hand') or 'finger' in name
@@ -328,7 +328,7 @@ def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
 
 
 def _mount_note(chain: SerialChain) -> tuple[str, ...]:
-    """Say it when the URDF mounts the arm tilted: gravity has another direction then."""
+    """Return a note if the URDF mounts the arm tilted, with gravity in the arm's base frame."""
     up = chain.mount[2, :3]
     if np.linalg.norm(up[:2]) <= _TILT and up[2] > 0.0:
         return ()

@@ -110,7 +110,7 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
     ('path', 'value', 'sentence'),
     [
         ('convention', 'craig', "line 1: convention is 'craig'; it must be modified or standard"),
-        ('name', ' ', "name must be a text, not ' '"),
+        ('name', ' ', "name must be a string, not ' '"),
         ('joints', [], 'joints is empty; an arm needs at least one joint'),
         ('joints.1.name', 'shoulder', "more than one joint named 'shoulder'"),
         ('joints', 'two', "joints must be a list, not 'two'"),
@@ -127,7 +127,7 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
         ('joints.0.rotor_inertia', -0.1, '(shoulder).rotor_inertia is -0.1; it cannot be negat'),
         ('home', [1.5, 0.0], 'home[1] is 1.5, outside the limits of shoulder, -1 to 1'),
         ('home', [0.0], 'home must be a list of 2 numbers, not [0.0]'),
-        ('friction', SIGMOID_OF_ONE, 'friction has not one number for each of 2 joints'),
+        ('friction', SIGMOID_OF_ONE, 'friction does not have one number for each of 2 joints'),
         ('friction', {**SLIPPING, 'slip': [[0.1, 0.1], [0.1, 'x']]}, 'friction.slip[2][2] must b'),
         ('inertial_sets.guess.hand', 'gripper', "hand is 'gripper'; there are franka_hand"),
         ('LINK.inertia', [0.1, 0.2, 0.3], 'LINK.inertia must be a list of 6 numbers, not [0.1'),

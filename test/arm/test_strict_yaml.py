@@ -40,7 +40,7 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
     ('text', 'sentence'),
     [
         ('mass: 1\nother: 2\nmass: 3\n', r'arm.yaml: line 3: mass is given twice in one mapping'),
-        ('2019: {}\n', r'line 1: the key 2019 is not a text; put it in quotes'),
+        ('2019: {}\n', r'line 1: the key 2019 is not a string; put it in quotes'),
         ('a: [1, 2\n', r'arm.yaml cannot be read as YAML: .*may be cut short'),
         ('a: !!python/object:os.system {}\n', r'cannot be read as YAML'),
         ('', r'holds no mapping \(it is empty or a bare NoneType\)'),
