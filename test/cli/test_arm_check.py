@@ -56,7 +56,7 @@ def test_json_and_html_page_hold_the_figures_of_the_check(tmp_path, answered):
     assert 0.0 < data['differences']['inverse_dynamics']['exponentials'] < data['tolerance']
     assert [link['physical'] for link in data['consistency']] == [True] * 7
     page = html.read_text()
-    assert 'All agree' in page and 'http' not in page
+    assert '<p class="good">All agree' in page and 'http' not in page
     assert len(list((tmp_path / 'out').iterdir())) == 2
 
 

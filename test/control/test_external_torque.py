@@ -64,6 +64,17 @@ def test_a_gap_in_the_states_starts_the_observer_over():
     np.testing.assert_allclose(torque, expected, rtol=0, atol=1e-12)
 
 
+def test_a_forgotten_torque_leaves_nothing_that_grows_again():
+    observer, still = MomentumObserver(PinocchioModel(FER)), np.zeros(7)
+    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    for k in range(5):  # 10 N m begin to act: the estimate still rises
+        observer.update(1e-3 * k, FER.home, still, gravity + 10.0 * (k > 0))
+    observer.forget_torque()
+    for k in range(5, 50):
+        torque = observer.update(1e-3 * k, FER.home, still, gravity)
+        np.testing.assert_allclose(torque, still, rtol=0, atol=1e-9)
+
+
 SLIP = MaxwellSlipFriction(*np.zeros((4, 7)), np.array([[0.4] * 7, [0.2] * 7]), [0.004, 0.05])
 
 

@@ -118,11 +118,11 @@ def test_a_push_is_braked_and_ends_at_rest():
     assert np.abs(loop.arm.data.qvel).max() < 0.05
 
 
-def moving(loop):
+def moving(loop, joint=3, by=0.35):
     home, times = np.array(FER.home), np.linspace(0.0, 1.2, 25)
     share = times / times[-1]
     path = np.tile(home, (25, 1))
-    path[:, 3] += 0.35 * (10.0 * share**3 - 15.0 * share**4 + 6.0 * share**5)
+    path[:, joint] += by * (10.0 * share**3 - 15.0 * share**4 + 6.0 * share**5)
     follow_request(loop.controller, TrajectoryRequest(FER.joint_names, times, path))
 
 
@@ -147,6 +147,32 @@ def test_an_effort_that_is_no_measurement_stops_nothing(effort, monkeypatch):
     assert loop.controller.mode is Mode.RUNNING
     assert loop.controller.fault == ''
     assert not loop.controller.guard.measured
+
+
+@pytest.mark.parametrize(('more', 'seconds', 'stopped'), [(30.0, 0.01, False), (12.0, 0.04, True)])
+def test_a_short_unexplained_torque_stops_nothing_however_often(more, seconds, stopped):
+    # Up to 1.8 times the bound, ten times; a longer one at 1.4 times the bound stops the arm.
+    loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.5)
+    read = loop.arm.read
+
+    def bumped():
+        reading = read()
+        bump = more * (reading.time % 0.1 < seconds) * np.eye(7)[0]
+        return replace(reading, effort=reading.effort + bump)
+
+    loop.arm.read = bumped
+    loop.run(1.0)
+    assert ('more than its motion needs' in loop.controller.fault) == stopped
+
+
+@pytest.mark.parametrize('by', [-1.2, 1.2])
+def test_a_fast_reference_is_followed_either_way(by):
+    # Up to 1.9 rad/s; without a reference half of the limit of 2.175 rad/s is too fast.
+    loop = Loop(Settings(target='mujoco', **FIRM), friction=True).run(0.5)
+    moving(loop, joint=0, by=by)
+    loop.run(1.5)
+    assert loop.fastest > 1.8
+    assert loop.controller.fault == ''
 
 
 # A load that is picked up. ----------------------------------------------------------------------

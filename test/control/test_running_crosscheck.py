@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The running model against the independent one: quiet while they agree, loud when not."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from franka_dynamics.control.running_crosscheck import RunningCrosscheck
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.validation.crosscheck import TOLERANCE
+
+from .closed_loop import Loop
 
 FER = load('fer')
 LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
@@ -61,3 +65,15 @@ def test_a_torque_off_by_a_hair_is_told_with_its_pose(terms):
         error=np.array([0, 0, 100 * TOLERANCE, 0, 0, 0, 0]),
     )
     assert 'e-11 N m at q = [0.0, -0.7854' in sentence or 'differ by 1e-10' in sentence
+
+
+def test_a_running_arm_whose_models_differ_stops_until_it_is_configured_again():
+    loop = Loop().run(0.3)
+    # No two recursions agree to less than rounding.
+    loop.controller.crosscheck = RunningCrosscheck(1e-3, 1e-20)
+    loop.run(0.01)
+    loop.controller.check_models(nullcontext())
+    assert 'cross-check' in loop.controller.fault
+    loop.controller.enable()
+    cleared, said = loop.controller.clear_fault()
+    assert not cleared and 'configure it again' in said

@@ -7,7 +7,9 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.control_law import ControlLaw
+from franka_dynamics.control.reference import ReferencePoint
+from franka_dynamics.control.settings import Settings, StateSource
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -47,6 +49,28 @@ def test_each_term_is_that_of_the_independent_model(changes):
     ):
         actual = [term(*state) for state in zip(*states)]
         np.testing.assert_allclose(actual, expected, rtol=0, atol=ATOL_NM)
+
+
+@pytest.mark.parametrize('source', StateSource)
+def test_scale_leaves_gravity_whole_and_the_other_terms_are_at_the_chosen_state(source):
+    settings = Settings('mujoco', payload=LOAD, scale=0.5, state_source=source)
+    law, independent = ControlLaw(FER, settings), models(payload=LOAD)[1]
+    weightless = NewtonEulerModel(independent.description, (0.0, 0.0, 0.0))
+    (q, other), (dq, other_dq), (_, ddq) = (rows[:2] for rows in STATES)
+    reference = ReferencePoint(other, other_dq, ddq)
+    ours, desired, feedback = law.torque(
+        q,
+        dq,
+        reference,
+        law.terms.gravity(q),
+        law.terms.coriolis(q, dq),
+        law.terms.inertia(q, ddq),
+    )
+    at, along = (other, other_dq) if source is StateSource.REFERENCE else (q, dq)
+    rest = weightless.coriolis(at, along) + weightless.inverse_dynamics(at, 0.0 * at, ddq)
+    assert feedback is None
+    np.testing.assert_allclose(ours, independent.gravity(q), rtol=0, atol=ATOL_NM)
+    np.testing.assert_allclose(desired - ours, 0.5 * rest, rtol=0, atol=ATOL_NM)
 
 
 @pytest.mark.parametrize('target', ['fci', 'franka_gazebo'])

@@ -137,6 +137,21 @@ def test_friction_of_the_samples_themselves_is_taken_off(motion, theta):
     )
 
 
+def test_the_stretches_of_pieces_add_up_to_those_of_the_whole(motion, theta):
+    edges = [0, 500, 1300, len(motion)]
+    pieces = [
+        Summary.of(MODEL, motion.part(slice(a, b)), 'bag', (a / len(motion), b / len(motion)))
+        for a, b in pairwise(edges)
+    ]
+    for joined, whole in zip(
+        reduce(add, pieces).stretches, Summary.of(MODEL, motion, 'bag').stretches, strict=True
+    ):
+        assert (joined.name, joined.factors.samples) == (whole.name, whole.factors.samples)
+        np.testing.assert_allclose(
+            joined.factors.squares(theta), whole.factors.squares(theta), rtol=RELATIVE, atol=0.0
+        )
+
+
 def test_a_summary_is_as_large_for_any_number_of_samples(simulate):
     def size(duration):
         summary = Summary.of(MODEL, prepare(simulate(FER, duration=duration)))
