@@ -10,10 +10,11 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.braking import resting_torque
 from franka_dynamics.control.cycle_result import Mode
-from franka_dynamics.control.guard import GuardLimits
+from franka_dynamics.control.guard import Guard, GuardLimits
 from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import Push
@@ -173,6 +174,68 @@ def test_a_fast_reference_is_followed_either_way(by):
     loop.run(1.5)
     assert loop.fastest > 1.8
     assert loop.controller.fault == ''
+
+
+def observer_of(target):
+    guard, terms = Guard(FER), TermModel(FER, Settings(target=target))
+    guard.use(terms)
+
+    def observe(stamp, age=0.0, effort=None):
+        guard.observe(stamp, FER.home, np.zeros(7), effort, terms.gravity(FER.home), age=age)
+
+    return guard, observe
+
+
+def test_a_late_state_answers_to_a_command_that_is_older_by_as_much():
+    (prompt, observe), (late, observe_late) = observer_of('mujoco'), observer_of('mujoco')
+    torques = [GRAVITY + 5.0 * np.sin(0.2 * k) for k in range(405)]
+    for torque in torques[:5]:
+        late.commanded(torque)
+    for k in range(400):  # how late the first is is not told; that decays
+        prompt.commanded(torques[k])
+        late.commanded(torques[k + 5])
+        observe(1e-3 * k)
+        observe_late(1e-3 * k, age=5e-3)
+    np.testing.assert_allclose(late.command_residual, prompt.command_residual, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(('ago', 'measured'), [(1, False), (3, False), (4, True)])
+def test_one_of_the_last_three_commands_told_back_is_no_measurement(ago, measured):
+    guard, observe = observer_of('fci')
+    commands = [np.full(7, 0.1 * k) for k in range(1, 7)]
+    for one in commands:
+        guard.commanded(one)
+    observe(1.0, effort=commands[-ago])
+    assert guard.measured == measured
+
+
+@pytest.mark.parametrize(('share', 'stopped'), [(1.1, False), (1.2, True)])
+def test_no_reference_lets_a_joint_pass_its_limit_by_more_than_15_percent(share, stopped):
+    guard, terms = Guard(FER), TermModel(FER, Settings(target='mujoco'))
+    guard.use(terms)
+    guard.begin(0.0, FER.home)
+    dq = share * FER.limit('velocity') * np.eye(7)[6]
+    for k in range(100):
+        q = FER.home + 1e-3 * k * dq
+        guard.observe(1e-3 * k, q, dq, None, terms.gravity(q))
+        guard.commanded(terms.gravity(q) + terms.coriolis(q, dq))
+        said = guard.judge(dq)
+    assert ('fer_joint7 moves at' in said) == stopped
+
+
+def test_friction_is_no_external_torque_of_an_arm_that_moves():
+    loop = Loop(Settings(target='fci', **FIRM), **CARRIED).run(0.5)
+    moving(loop, joint=0, by=0.6)
+    felt = []
+    loop.run(1.5, lambda *_: felt.append(loop.controller.guard.external))
+    assert np.abs(felt).max() < 0.01 * FER.friction.torque(loop.fastest * np.ones(7))[0]
+
+
+@pytest.mark.parametrize('mass', [0.5, 1.0])
+def test_an_undeclared_load_is_weighed(mass):
+    loop = Loop(Settings(target='mujoco', **FIRM), payload=body(mass)).run(0.8)
+    # Its centre of mass is 0.1 m beside the flange.
+    assert loop.controller.guard.load_mass() == pytest.approx(mass, rel=0.02)
 
 
 # A load that is picked up. ----------------------------------------------------------------------
