@@ -170,15 +170,7 @@ class ControlLaw:
         return efforts
 
     def astray(self, q: Array, desired: Array) -> str:
-        """
-        Return an empty string, or a sentence about a joint or flange too far from its reference.
-
-        Parameters
-        ----------
-        q, desired : ndarray, shape (n,)
-            Measured and desired joint positions [rad or m].
-
-        """
+        """Return a sentence about a joint or flange too far from its reference, or nothing."""
         for name, measured, wish, bound in zip(
             self.description.joint_names, q.tolist(), desired.tolist(), self._most_error
         ):

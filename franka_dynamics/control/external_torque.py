@@ -53,13 +53,8 @@ class TorqueResidual:
     """
     The plain residual tau_J - (M ddq + C dq + g + tau_f), with ddq differenced from velocities.
 
-    Parameters
-    ----------
-    model : PinocchioModel
-        The arm with its payload, under its true gravity.
-    friction : FrictionModel, optional
-        Friction that the measured torque contains; none if not given.
-
+    `model` is the arm with its payload under its true gravity, `friction` what the measured torque
+    contains.
     """
 
     def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:

@@ -127,15 +127,7 @@ class WrenchEstimator:
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, arm).T, jacobian[3:]])
 
     def estimate(self, q: Array, torque: Array) -> ExternalWrench:
-        """
-        Return the wrench that explains an external torque best.
-
-        Parameters
-        ----------
-        q, torque : ndarray, shape (n,)
-            Position [rad] and external torque in FCI's sign [N m].
-
-        """
+        """Return the wrench that best explains a torque, (n,) in FCI's sign [N m], at q [rad]."""
         jacobian = self.jacobian(q)
         # Noise-free units: rows in deviations of the joints' torques, columns in newtons.
         weighed = (jacobian / self._scale[:, None]).T / self.deviation[:, None]
@@ -157,13 +149,7 @@ def wrenches_along(estimator: WrenchEstimator, q: Array, torque: Array) -> tuple
     """
     Return the wrench of each state and its standard deviations, (N, 6) each [N, N m].
 
-    Parameters
-    ----------
-    estimator : WrenchEstimator
-        Of the frame.
-    q, torque : ndarray, shape (N, n)
-        Positions [rad] and external torques in FCI's sign [N m].
-
+    `q` are positions [rad], `torque` external torques in FCI's sign [N m], (N, n) each.
     """
     found = [estimator.estimate(*rows) for rows in zip(q, torque)]
     deviations = [np.sqrt(np.diagonal(one.covariance)) for one in found]

@@ -22,12 +22,7 @@ class FaultLatch:
     """
     At most one fault: the gravest that is present, and of equally grave ones the first.
 
-    Parameters
-    ----------
-    max_restarts : int
-        Stops within RESTART_WINDOW_S after which the controller may start again by itself; one
-        more latches.
-
+    After `max_restarts` stops within RESTART_WINDOW_S one more latches.
     """
 
     def __init__(self, max_restarts: int) -> None:

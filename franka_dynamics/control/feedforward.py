@@ -475,11 +475,7 @@ class FeedforwardController:
         """
         Return the next torque of the stop sequence, or None when it has ended.
 
-        Parameters
-        ----------
-        elapsed : float
-            Time since the last published torque [s], by any clock.
-
+        `elapsed` is the time since the last published torque [s], by any clock.
         """
         self._run_guard()
         if self.mode is not Mode.STOPPING:

@@ -282,11 +282,7 @@ class Guard:
         """
         Return why the arm must be braked after the last state, or an empty string.
 
-        Parameters
-        ----------
-        desired_speed : ndarray, shape (n,), or None
-            Velocities of the reference [rad/s], where there is one.
-
+        `desired_speed` are the reference's velocities, shape (n,) [rad/s], where there is one.
         """
         if self._began is None:
             return ''

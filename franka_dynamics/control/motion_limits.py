@@ -30,17 +30,7 @@ def beyond_limits(
     """
     Return which limit of an arm states go beyond first, or an empty text.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        Whose limits hold.
-    times : ndarray, shape (s,)
-        As they are to be told [s].
-    points : ReferencePoint
-        The states, of shape (s, n).
-    accelerations : bool
-        Whether to check these, too.
-
+    `times`, shape (s,), are those of the message [s]; `points` have shape (s, n).
     """
     low, high = description.velocity_bounds(points.q)
     reach = description.limit('acceleration')

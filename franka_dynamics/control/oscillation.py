@@ -36,11 +36,7 @@ class OscillationWatch:
     """
     Looks for a feedback torque that swings up and down without end.
 
-    Parameters
-    ----------
-    effort : ndarray, shape (n,)
-        Torque limits [N m].
-
+    `effort` are the torque limits, shape (n,) [N m].
     """
 
     def __init__(self, effort: Array) -> None:
@@ -55,13 +51,7 @@ class OscillationWatch:
         """
         Take a feedback torque; return the joint that swings without end, or None.
 
-        Parameters
-        ----------
-        stamp : float
-            Of the state [s].
-        torque : ndarray, shape (n,)
-            The torque that the gains give [N m].
-
+        `stamp` is the state's [s], `torque` what the gains give, shape (n,) [N m].
         """
         if self._extreme is None:
             n = len(torque)

@@ -44,14 +44,7 @@ def unload(manager: str, controller: str, patience: float = _PATIENCE_S) -> str:
     """
     Deactivate and unload a controller if it is loaded.
 
-    Parameters
-    ----------
-    manager : str
-        The controller manager's node name, such as /left/controller_manager.
-    controller : str
-        The controller's name.
-    patience : float
-        How long to look for the controller manager [s].
+    `patience` is how long to look for the controller manager [s].
 
     Returns
     -------

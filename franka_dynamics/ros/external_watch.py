@@ -18,14 +18,7 @@ class ExternalWatch:
     """
     External torque and wrench of the controller's cycles.
 
-    Parameters
-    ----------
-    controller : FeedforwardController
-        Whose guard observes the torque.
-    frame : int or str
-        On which the wrench acts.
-    tool_center : sequence of float
-        Where it acts in that frame [m].
+    The wrench acts at `tool_center` in `frame` [m].
 
     Raises
     ------

@@ -74,13 +74,8 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     """
     Listen for a while and yield a line for each check.
 
-    Parameters
-    ----------
-    topic, command : str
-        Full names of the topics of joint states and of commanded torques.
-    listen : float
-        How long to listen [s]; diagnostics come once per second.
-
+    `topic` and `command` are full names; `listen` is how long to listen [s]: diagnostics come once
+    per second.
     """
     heard = _Heard()
     statuses: dict[str, Status] = {}

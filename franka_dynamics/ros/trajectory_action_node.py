@@ -176,14 +176,13 @@ class TrajectoryActionNode(Node):
                 'joint_trajectory_controller, or set controller_action.'
             )
         goal.trajectory = self._filled(goal.trajectory, relay)
-        sent = self._client.send_goal_async(
-            goal, lambda message: self._on_feedback(handle, message)
-        )
-        sent.add_done_callback(lambda future: relay.events.put(('answer', future.result())))
 
-    def _on_feedback(self, handle: Any, message: Any) -> None:
-        if handle.is_active:
-            handle.publish_feedback(message.feedback)
+        def pass_feedback(message: Any) -> None:
+            if handle.is_active:
+                handle.publish_feedback(message.feedback)
+
+        sent = self._client.send_goal_async(goal, pass_feedback)
+        sent.add_done_callback(lambda future: relay.events.put(('answer', future.result())))
 
     def _follow(self, handle: Any, relay: _Relay) -> Any:
         """Wait for the controller's result, and tell it of a wish to cancel."""

@@ -101,13 +101,7 @@ class ServiceThread:
     """
     Serves a part of a node until closed, with less priority than the thread that made it.
 
-    Parameters
-    ----------
-    part : NodePart
-        What is served.
-    run_due : callable
-        Called after each event; returns for how long nothing will be due [s].
-
+    `run_due` is called after each event, and returns for how long nothing will be due [s].
     """
 
     def __init__(self, part: NodePart, run_due: Callable[[], float]) -> None:
