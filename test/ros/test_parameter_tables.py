@@ -11,7 +11,6 @@ from rclpy.parameter import Parameter
 import yaml
 
 from franka_dynamics.arm.consistency import REPAIRS
-from franka_dynamics.control.external_torque import EFFORT_FRICTION
 from franka_dynamics.control.guard import GuardLimits
 from franka_dynamics.control.settings import Settings, StateSource, TARGETS
 from franka_dynamics.control.supervision import SupervisionLimits
@@ -74,7 +73,6 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
     assert choices['target'] == tuple(TARGETS)
     assert choices['state_source'] == tuple(source.value for source in StateSource)
     assert choices['reference_frame'] == REFERENCE_FRAMES
-    assert choices['effort_friction'] == EFFORT_FRICTION
     assert choices['repair'] == ('', *REPAIRS)
 
 
