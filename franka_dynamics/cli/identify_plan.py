@@ -11,13 +11,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._arm_options import ArmOptions, this_command
 from ._options import file_option, folder_option, gravity_option, new_bag
 from ._recording_options import BagNames
 from ._say import ProgressBar, say, show
-from ..arm import ArmDescription, load
-from ..arm.payload import read_payload
+from ..arm import ArmDescription
 from ..errors import IdentificationError
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from ..options import option
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..identification.excitation import Excitation
     from ..typing import Array
 
+Flags = NDArray[np.bool_]
 _POINTS_PER_S = 25.0
 # Noise of the simulated arm's sensors: effort [N m], velocity [rad/s], position [rad].
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
@@ -145,52 +146,30 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         unknown = found.left_open > IDENTIFIABLE
         open_ones = problem.not_known(found.deviations)
         small = unknown & ~open_ones
-        count, every = np.count_nonzero(~unknown), len(names)
-        said = (
-            f'every one of {every} base parameters is identifiable'
-            if count == every
-            else f'{count} of {every} base parameters are identifiable'
-        )
-        if small.any():
-            most = problem.torques_left(found.deviations)[small].max()
-            said += (
-                f'; {_listed(names, small)} are not needed: the uncertainty of each changes no '
-                f'torque by more than {most:.2g} of its noise'
-            )
-        if open_ones.any():
-            said += (
-                f'; {np.count_nonzero(open_ones)} that matter are NOT identifiable: '
-                f'{_listed(names, open_ones)}: move more (--fraction, --period), repeat '
-                'it more often (--repetitions), or plan a second motion with the bag of this one '
-                '(--given)'
-            )
+        times = f'{repetitions} repetitions of {self.period:g} s'
         minutes = repetitions * self.period / 60.0
-        given = f'{len(self.given)} given bags' if self.given else ''
+        given = f', and the {len(self.given)} given bags' if self.given else ''
         say(
             f"At most {found.left_open.max():.0%} of a base parameter's prior standard deviation "
-            f'(masses 100 %, others in proportion) is left open by {repetitions} repetitions '
-            f'of {self.period:g} s ({minutes:.1f} minutes){given and f", and the {given}"}: '
-            f'{said}. Random motions within the same limits ({len(found.random_worst)} of them) '
-            f'leave {found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
+            f'(masses 100 %, others in proportion) is left open by {times} ({minutes:.1f} minutes)'
+            f'{given}: {_verdict(problem, found, unknown, open_ones)}. Random motions within the '
+            f'same limits ({len(found.random_worst)} of them) leave '
+            f'{found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
             f'{self.repetitions or _FEWEST} repetitions.'
         )
         if unknown.any():
-            show(
-                Table(
-                    f'predicted standard deviations of those left open after {repetitions} times '
-                    f'{self.period:g} s{given and f" and {given}"}',
-                    ('parameter', 'start', 'deviation', Head('left open', form='.0%'), ''),
-                    [
-                        (
-                            names[k],
-                            *rounded(values[k], found.deviations[k]),
-                            found.left_open[k],
-                            'too small to matter' if small[k] else 'not identifiable',
-                        )
-                        for k in np.flatnonzero(unknown)
-                    ],
+            rows = [
+                (
+                    names[k],
+                    *rounded(values[k], found.deviations[k]),
+                    found.left_open[k],
+                    'too small to matter' if small[k] else 'not identifiable',
                 )
-            )
+                for k in np.flatnonzero(unknown)
+            ]
+            heads = ('parameter', 'start', 'deviation', Head('left open', form='.0%'), '')
+            title = f'predicted standard deviations of those left open by {times}{given}'
+            show(Table(title, heads, rows))
         return not open_ones.any()
 
     def _rehearse(self, arm: ArmDescription, found: Excitation, folder: Path) -> int:
@@ -200,25 +179,10 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         from ..identification.bags import Bag
         from ..identification.identify import identify
         from ..identification.options import IdentificationOptions
-        from ..recordings.recording import write_recording
         from ..report.identification_page import identification_page
-        from ..simulation.arm_simulation import SimulationSettings
-        from ..simulation.play import play
 
-        truth = load(self.arm, self.inertial_set, hand=_HIDDEN_HAND, repair=self.repair)
-        if self.payload is not None:
-            truth = truth.with_payload(read_payload(self.payload))
-        say(f'rehearsal: {_PERIODS} periods on the simulated arm with {_HIDDEN_HAND} ...')
-        settings = SimulationSettings(
-            gravity=self.gravity,
-            friction=truth.friction is not None,
-            effort_noise=_EFFORT_NOISE,
-            velocity_noise=_VELOCITY_NOISE,
-            position_noise=_POSITION_NOISE,
-        )
-        recording = play(truth, found.trajectory.at, _PERIODS * self.period, settings)
-        write_recording(recording, folder / 'bag')
-        say(f'bag: {folder / "bag"}')
+        simulated = replace(self, arm_prefix='')  # the names of the simulated arm's joints
+        self._record(simulated.load_arm(hand=_HIDDEN_HAND), found, folder / 'bag')
         # White torque noise sampled at 200 Hz; the low-pass filter keeps 3 of its 100 Hz.
         noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
         bound = _NOISE_FACTOR * noise
@@ -227,7 +191,6 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
             f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
             "which is room for the shape of friction and the filter's ends"
         )
-        simulated = replace(self, arm_prefix='')  # the names of the simulated arm's joints
         start = simulated.load_arm()
         bag = Bag(str(folder / 'bag'), start.joint_names)
         with ProgressBar() as bar:
@@ -235,7 +198,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
                 [bag],
                 start,
                 published_sets(simulated, start),
-                # It is to find the hand that it was not told of.
+                # It is to find the hand that was not declared.
                 IdentificationOptions(gravity=self.gravity, anyway=True),
                 progress=bar.follow('identifying'),
             )
@@ -250,8 +213,52 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         say(f'E of what was left out is {error:.3f} N m, above {bound:.3f} N m.', style='red')
         return 1
 
+    def _record(self, truth: ArmDescription, found: Excitation, bag: Path) -> None:
+        """Play the motion on a simulated arm and write its recording."""
+        from ..recordings.recording import write_recording
+        from ..simulation.arm_simulation import SimulationSettings
+        from ..simulation.play import play
 
-def _listed(names: Sequence[str], chosen: Sequence[bool] | np.ndarray) -> str:
+        say(f'rehearsal: {_PERIODS} periods on the simulated arm with {_HIDDEN_HAND} ...')
+        settings = SimulationSettings(
+            gravity=self.gravity,
+            friction=truth.friction is not None,
+            effort_noise=_EFFORT_NOISE,
+            velocity_noise=_VELOCITY_NOISE,
+            position_noise=_POSITION_NOISE,
+        )
+        recording = play(truth, found.trajectory.at, _PERIODS * self.period, settings)
+        write_recording(recording, bag)
+        say(f'bag: {bag}')
+
+
+def _verdict(
+    problem: ExcitationProblem, found: Excitation, unknown: Flags, open_ones: Flags
+) -> str:
+    """Return in words how many base parameters are identifiable, and which others matter."""
+    names, small = problem.model.base.names, unknown & ~open_ones
+    count, every = np.count_nonzero(~unknown), len(names)
+    said = (
+        f'every one of {every} base parameters is identifiable'
+        if count == every
+        else f'{count} of {every} base parameters are identifiable'
+    )
+    if small.any():
+        most = problem.torques_left(found.deviations)[small].max()
+        said += (
+            f'; {_listed(names, small)} are not needed: the uncertainty of each changes no '
+            f'torque by more than {most:.2g} of its noise'
+        )
+    if open_ones.any():
+        said += (
+            f'; {np.count_nonzero(open_ones)} that matter are NOT identifiable: '
+            f'{_listed(names, open_ones)}: move more (--fraction, --period), repeat it more often '
+            '(--repetitions), or plan a second motion with the bag of this one (--given)'
+        )
+    return said
+
+
+def _listed(names: Sequence[str], chosen: Flags) -> str:
     return ', '.join(name for name, one in zip(names, chosen) if one)
 
 
