@@ -60,12 +60,7 @@ class TorqueResidual:
     def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:
         self._model = model
         self._friction = FrictionState(friction)
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget the past; the next state is the first."""
         self._last: tuple[float, Array] | None = None
-        self._friction.restart()
 
     def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array | None:
         """

@@ -47,10 +47,6 @@ class FrictionFeedforward:
                 else DEVIATIONS_LEFT * deviations
             )
 
-    def restart(self) -> None:
-        """Forget the motion so far, because the arm may have moved without being measured."""
-        self._state.restart()
-
     def follow(self, stamp: float, q: Array) -> None:
         """Take a measured position, shape (n,) [rad], at a stamp [s]."""
         self._state.follow(stamp, q)
