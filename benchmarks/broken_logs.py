@@ -113,7 +113,7 @@ def cases() -> Iterator[Case]:
                 if gain > 0.0
                 else f'sign of joint {joint + 1}'
             )
-            yield name, 'gain', scaled(joint, gain), FER, OPTIONS
+            yield name, 'gain' if gain > 0.0 else 'sign', scaled(joint, gain), FER, OPTIONS
     for joint in range(FER.n - 1):
         name = f'joints {joint + 1} and {joint + 2} exchanged'
         yield name, 'exchanged', exchanged(joint, joint + 1), FER, OPTIONS

@@ -59,6 +59,11 @@ class SigmoidFriction:
 COULOMB_WIDTH = 0.01
 
 
+def sliding_terms(dq: Array, width: float = COULOMB_WIDTH) -> Array:
+    """Return the terms of viscous and Coulomb friction, dq and tanh(dq / width), (..., n, 2)."""
+    return np.stack([dq, np.tanh(dq / width)], axis=-1)
+
+
 class LinearFriction(ABC):
     """tau_f = sum of coefficient times term; `deviations` are the coefficients', where known."""
 

@@ -85,10 +85,11 @@ class MeasuredTorques(RecordingOptions):
         self, arm: ArmDescription, bar: ProgressBar
     ) -> tuple[Recording, Motion, tuple[str, ...]]:
         """Return the recording, its motion, and sentences about suspicious data."""
-        from ..recordings.plausibility import suspicions
+        from ..recordings.plausibility import require_radians, suspicions
         from ..recordings.replay import replay_columns
 
         recording = self.read(self.bag, arm, bar)
+        require_radians(recording, arm)
         if self.effort_scale:
             recording = recording.scaled(self.effort_scale)
         motion = prepare(recording, self.signal, columns=replay_columns(arm.friction))

@@ -56,7 +56,7 @@ class Import(ColumnMap, BagNames):
     def run(self) -> int:
         """Write the bag; print its content and warnings about suspicious data."""
         from ..recordings.log_file import read_log
-        from ..recordings.plausibility import faults, suspicions
+        from ..recordings.plausibility import suspicions
         from ..recordings.recording import write_recording
 
         if self.list:
@@ -73,8 +73,7 @@ class Import(ColumnMap, BagNames):
         with ProgressBar() as bar:
             bar.add_task(f'reading {self.log}', total=None)
             recording = import_log(self.log, columns, self.names_in_bag(arm), topic=self.topic)
-            raw = columns.effort_unit == 'raw'
-            warnings = faults(recording, arm, torque=False) if raw else suspicions(recording, arm)
+            warnings = suspicions(recording, arm)
             bar.add_task(f'writing {bag}', total=None)
             write_recording(recording, bag)
         say(

@@ -52,7 +52,10 @@ class Replay(MeasuredTorques):
         ' touched the arm in this recording'
     )
     require: float | None = option(
-        'exit with 1 unless the best E is at most this [N m]', 'E', default=None
+        'exit with 1 unless the best E is at most this [N m; percent of the limits if a joint is '
+        'prismatic]',
+        'E',
+        default=None,
     )
 
     def run(self) -> int:
@@ -94,7 +97,7 @@ class Replay(MeasuredTorques):
         if not self.no_plots:
             self._plot(recording, motion, fits)
         if self.require is not None and fits[0].whole.whole > self.require:
-            say(f'E is above the required {self.require:g} N m', style='red')
+            say(f'E is above the required {self.require:g} {fits[0].unit.name}', style='red')
             return 1
         return 0
 

@@ -71,7 +71,8 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     report: Path | None = file_option('write an HTML page with plots')
     json: Path | None = json_option()
     require: float | None = option(
-        'exit with 1, and write no arm file, unless E on what was left out is at most this [N m]',
+        'exit with 1, and write no arm file, unless E on what was left out is at most this [N m; '
+        'percent of the limits if a joint is prismatic]',
         'E',
         default=None,
     )
@@ -152,8 +153,8 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         error = result.arm_score.test.whole
         if self.require is not None and not error <= self.require:
             return (
-                f'E on what was left out is above the required {self.require:g} N m; no '
-                'arm file was written.'
+                f'E on what was left out is above the required {self.require:g} {result.unit}; '
+                'no arm file was written.'
             )
         if result.accepted or self.write_anyway:
             return ''

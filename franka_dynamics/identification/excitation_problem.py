@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .prior import Prior
 from .samples import QRFactors
-from .torque_model import TorqueModel
+from .torque_model import TorqueModel, usual_residual
 from ..arm import ArmDescription
 from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
@@ -35,11 +35,7 @@ from ..options import option
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# Noise of real arms' torques relative to the joint's torque limit: residuals of two FER, 0.02 to
-# 0.2 N m after a low-pass filter of 3 Hz at 30 Hz, times the square root of the 6 to 20 samples
-# per independent sample; the larger value of both recordings.
-_NOISE_PARTS = {True: 0.006, False: 0.018}  # of joints of 50 N m and more, and of smaller ones
-_LARGE_NM, _RATE_HZ = 50.0, 30.0
+_RATE_HZ = 30.0
 _LEAST_NM = 1.0  # torque assumed for a joint without load and torque limit
 # A parameter is identifiable if at most this fraction of its prior deviation remains.
 IDENTIFIABLE = 0.5
@@ -171,8 +167,7 @@ class ExcitationProblem:
     @cached_property
     def noise(self) -> Array:
         """Each joint's torque noise times the root of samples per independent sample, (n,)."""
-        effort = self.prior.effort
-        return effort * np.where(effort >= _LARGE_NM, _NOISE_PARTS[True], _NOISE_PARTS[False])
+        return usual_residual(self.prior.effort, np.zeros(self.arm.n))
 
     @cached_property
     def _prior_information(self) -> Array:
@@ -190,10 +185,8 @@ class ExcitationProblem:
             States [rad, rad/s, rad/s^2], evenly spread over the motion.
 
         """
-        return self._deviations(self._scaled_covariance(self.regressor(q, dq, ddq)))
-
-    def _deviations(self, scaled_covariance: Array) -> Array:
-        variances = np.diagonal(scaled_covariance, axis1=-2, axis2=-1)
+        covariance = self._scaled_covariance(self.regressor(q, dq, ddq))
+        variances = np.diagonal(covariance, axis1=-2, axis2=-1)
         return np.asarray(self.prior.deviations * np.sqrt(variances))
 
     def _scaled_covariance(self, regressor: Array) -> Array:
@@ -214,11 +207,8 @@ class ExcitationProblem:
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the remaining fraction of the base parameters' prior deviations, (..., b)."""
-        return self._left_open(self.deviations(q, dq, ddq))
-
-    def _left_open(self, deviations: Array) -> Array:
         b = len(self.model.base)
-        return np.asarray(deviations[..., :b] / self.prior.deviations[:b])
+        return np.asarray(self.deviations(q, dq, ddq)[..., :b] / self.prior.deviations[:b])
 
     @cached_property
     def _largest_torques(self) -> Array:
@@ -244,12 +234,7 @@ class ExcitationProblem:
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the logarithm of a smooth maximum of `left_open`, shape (...)."""
-        return self._smooth_worst(self.left_open(q, dq, ddq))
-
-    @staticmethod
-    def _smooth_worst(left_open: Array) -> Array:
-        powers = np.mean(left_open**_SHARPNESS, axis=-1)
-        return np.asarray(np.log(powers) / _SHARPNESS)
+        return smooth_worst(self.left_open(q, dq, ddq))
 
     def criterion_and_slope(self, regressor: Array) -> tuple[float, Array]:
         """
@@ -265,7 +250,7 @@ class ExcitationProblem:
         """
         covariance, count = self._scaled_covariance(regressor), len(self.model.base)
         variances = np.diagonal(covariance)[:count]
-        criterion = float(self._smooth_worst(self._left_open(self._deviations(covariance))))
+        criterion = float(smooth_worst(np.sqrt(variances)))
         half = _SHARPNESS // 2
         slopes = variances ** (half - 1) / np.sum(variances**half) / 2.0
         inner = covariance[:, :count] * slopes @ covariance[:count]
@@ -304,7 +289,8 @@ class ExcitationProblem:
         limits, arm = self.limits, self.arm
         lower, upper = arm.limit('lower'), arm.limit('upper')
         points = bar_ends(arm, q, limits.tool)
-        velocity = dq / np.maximum(self._velocity_limit(q, dq), _RESTING)
+        lowest, highest = arm.velocity_bounds(q)
+        velocity = dq / np.maximum(np.where(dq < 0.0, -lowest, highest), _RESTING)
         acceleration = ddq / arm.limit('acceleration')
         torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq) / arm.limit(
             'effort'
@@ -317,15 +303,6 @@ class ExcitationProblem:
             clearances(points) - limits.clearance,
         ]
         return np.concatenate(parts, axis=-1)
-
-    def _velocity_limit(self, q: Array, dq: Array) -> Array:
-        """Return the velocity limit in the direction of dq, which may depend on the position."""
-        arm = self.arm
-        ahead = np.where(dq < 0.0, q - arm.limit('lower'), arm.limit('upper') - q)
-        # As ArmDescription.velocity_bounds, for stacks; not a number where it is constant.
-        braking = np.sqrt(np.maximum(0.0, 2.0 * arm.limit('velocity_deceleration') * ahead))
-        reach = np.maximum(0.0, braking - arm.limit('velocity_offset'))
-        return np.asarray(np.fmin(arm.limit('velocity'), reach))
 
 
 def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
@@ -419,6 +396,11 @@ class ExcitationGradient:
         return slopes / (2.0 * _STEPS).reshape(3, *(1,) * (slopes.ndim - 1))
 
 
+def smooth_worst(left_open: Array) -> Array:
+    """Return the logarithm of a smooth maximum over the last axis, shape (...)."""
+    return np.asarray(np.log(np.mean(left_open**_SHARPNESS, axis=-1)) / _SHARPNESS)
+
+
 def smooth_least(values: Array) -> tuple[Array, Array]:
     """
     Return a smooth lower bound of the least over samples, and its slope in each value.
@@ -438,10 +420,10 @@ def smooth_least(values: Array) -> tuple[Array, Array]:
         The slopes of each column sum to one.
 
     """
-    least = values.min(axis=0)
-    parts = np.exp(-_MARGIN_SHARPNESS * (values - least))
-    total = parts.sum(axis=0)
-    return np.asarray(least - np.log(total) / _MARGIN_SHARPNESS), parts / total
+    from scipy.special import logsumexp, softmax  # which the optimiser has asked for already
+
+    exponents = -_MARGIN_SHARPNESS * values
+    return -logsumexp(exponents, axis=0) / _MARGIN_SHARPNESS, softmax(exponents, axis=0)
 
 
 _SHORTEST = 0.03  # [m]; frames nearer to each other than this make no bar

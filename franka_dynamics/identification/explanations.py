@@ -4,28 +4,31 @@
 What would explain the torque that a fit leaves: faults of a log that a number or two describe.
 
 Each candidate changes the recorded torques or adds columns to the regressor, and everything is
-fitted again. All are linear in columns that the samples' factors hold besides the regressor
-(`witnesses`), so that no recording is read twice:
+fitted again, under the same prior. All are linear in columns that the samples' factors hold beside
+the regressor (`witnesses`), so that no recording is read twice:
 
-- another gain or sign of one joint's effort; the efforts of two joints exchanged;
+- another gain of one joint's effort: a multiple of that joint's torque by the starting set;
+- another sign of one joint's effort; the efforts of two joints exchanged;
 - effort that is late or early, by its Taylor series to second order;
 - a torque Ia ddq of each joint's rotor;
 - gravity that points elsewhere, by the starting set's weight;
 - a load on the flange that came or went between two stretches of a recording.
 
-Nothing is applied. A candidate counts by the logarithm of how much smaller the joints' residuals
-become (the gain in log likelihood of a sample whose deviation is fitted as well).
+Nothing is applied. Every joint counts with the residual that such joints usually leave, because
+what friction columns cannot describe is of that size and lasts longer than noise: the deviation of
+a gain or a delay is then what such errors allow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
+from .joint_scale import scale_column
 from .prior import Prior
 from .samples import Part, QRFactors, total
 from .solve import estimate, Noise, solve
@@ -35,22 +38,21 @@ from ..recordings.mounted import unit_loads
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# A fault shrinks the residuals by more than exp(clear) in all, and is larger than this: a gain's
-# logarithm, seconds, degrees, kilograms. On sound logs (two FER, four runs of
-# a UR10e, a TX40, 16 simulated FR3) gains of any size reach 0.2, a load 0.1, a delay 0.1, a tilt
-# and an exchange less; a gain of 0.8 to 2 on joints that carry something 0.5 to 12, efforts
-# exchanged 5 to 19, 10 ms of delay 0.4 to 1.1, 0.3 kg halfway 2.9, gravity off by 10 degrees 11.
-_CLEAR = {'gain': 0.4, 'exchanged': 0.5, 'delay': 0.3, 'tilt': 0.5, 'load': 0.5, 'contact': 1.0}
-_LARGE = {'gain': 0.17, 'exchanged': 0.0, 'delay': 0.008, 'tilt': 2.0, 'load': 0.2, 'contact': 0.0}
+# By how much the residuals must shrink: the sum over the joints of log(before / after). On sound
+# logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) a load reaches 0.1, a tilt and an
+# exchange less; efforts exchanged reach 5 to 19, 0.3 kg halfway 2.9, gravity off by 10 degrees 11.
+_CLEAR = {'sign': 0.4, 'exchanged': 0.5, 'tilt': 0.5, 'load': 0.5, 'contact': 1.0}
+# The least that is a fault: a gain's logarithm, seconds, degrees, kilograms.
+_LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
+# A gain or a delay must be this many of its deviations. Sound logs (two FER, 16 simulated FR3 with
+# friction that no column describes) have gains up to a logarithm of 0.14 and 1.3 deviations.
+_DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. It is said from here on, and the other
 # candidates are then tried beside it.
 _ROTORS_BETTER = 0.3
 # Residuals below this part of what such joints usually leave count as that.
 _RESOLVED, _FINELY = 0.25, 0.02
-_GAINS = tuple(
-    sign * size for sign in (1, -1) for size in (0.4, 0.5, 0.63, 0.8, 1.25, 1.6, 2, 2.5)
-)
-_DELAYS_S = tuple(0.01 * k for k in range(-10, 11) if k)
+_FIRST_DELAYS_S, _DELAY_ROUNDS = (-0.06, 0.0, 0.06), 4
 _MOST_BAGS = 10  # in which a load is looked for
 _ROUNDS = 3  # of weights, and of friction that must brake, in turn
 _HELD = 1e4  # by which the prior of friction that would drive is stronger
@@ -68,7 +70,7 @@ class Explanation:
     Attributes
     ----------
     kind : str
-        'gain', 'exchanged', 'delay', 'rotors', 'tilt', 'load' or 'contact'.
+        'gain', 'sign', 'exchanged', 'delay', 'rotors', 'tilt', 'load' or 'contact'.
     values : tuple of float
         What was fitted: the gain; seconds; rotor inertias [kg m^2]; parts of gravity along the
         two directions of `level`; mass [kg] and first moment [kg m] of a load; seconds from and
@@ -83,7 +85,9 @@ class Explanation:
         Sum over the joints of log(before / after), residuals below a part of what such joints
         leave counting as that.
     likely : float
-        The same with a much smaller part: which of several values fits best.
+        The same with a much smaller part: which of several candidates fits best.
+    deviation : float
+        Standard deviation of the size of a gain or a delay; zero for others.
 
     """
 
@@ -95,24 +99,28 @@ class Explanation:
     after: Array
     better: float
     likely: float
+    deviation: float = 0.0
 
     @property
     def is_fault(self) -> bool:
         """Whether it is a fault of the log, large and clear enough to be one."""
-        return (
-            self.kind in _CLEAR
-            and self.better > _CLEAR[self.kind]
-            and self._size > _LARGE[self.kind]
-        )
+        if self.kind == 'rotors':
+            return False
+        return self.size >= self.least and self.better > _CLEAR.get(self.kind, -np.inf)
 
     @property
-    def _size(self) -> float:
-        """How large the fault is, in the units of _LARGE."""
-        if self.kind in ('exchanged', 'contact'):
-            return 1.0
+    def least(self) -> float:
+        """How large it must be at least, in the units of _LEAST."""
+        return max(_LEAST.get(self.kind, 0.0), _DEVIATIONS * self.deviation)
+
+    @property
+    def size(self) -> float:
+        """How large the fault is, in the units of _LEAST."""
+        if self.kind not in _LEAST:
+            return 0.0
         first = self.values[0]
         if self.kind == 'gain':
-            return float(abs(np.log(first))) if first > 0.0 else np.inf
+            return abs(np.log(first)) if first > 0.0 else 1.0 - first
         if self.kind == 'tilt':
             return float(np.degrees(np.arctan(np.hypot(first, self.values[1]))))
         return abs(first)
@@ -138,7 +146,7 @@ class _Search:
         """What is left without any candidate, shape (n,)."""
         return self.left(self.whole)[0]
 
-    def left(self, factors: QRFactors, gain: Array | float = 1.0) -> tuple[Array, Array]:
+    def left(self, factors: QRFactors) -> tuple[Array, Array, Array]:
         """
         Return the root mean square left of each joint, (n,), and the candidate's parameters.
 
@@ -146,8 +154,11 @@ class _Search:
         ----------
         factors : QRFactors
             Of the changed samples; base columns beyond the model's are the candidate's own.
-        gain : ndarray, shape (n,)
-            What their torques were divided by: what is left counts as it was recorded.
+
+        Returns
+        -------
+        tuple of ndarray, shapes (n,), (k,) and (k,)
+            [N m]; the parameters of the candidate's own columns; their standard deviations.
 
         """
         b = len(self.prior.model.base)
@@ -157,49 +168,58 @@ class _Search:
         more = factors.base_count - b
         known, center = self.prior.rows(self.regularization)
         friction = np.arange(b, len(known))
-        noise, braking = self.noise, self.prior.model.friction.braking
+        left, braking = self.noise.deviation, self.prior.model.friction.braking
         for _ in range(_ROUNDS):
-            triangle, effort = factors.weighted(noise.weights * gain)
+            noise = replace(self.noise, deviation=np.maximum(left, self.usual))
+            triangle, effort = factors.weighted(noise.weights)
             rows = np.insert(known, np.full(more, b), 0.0, axis=1)
             faint = np.zeros((more, rows.shape[1]))
             faint[:, b : b + more] = _FAINT * (1.0 + np.linalg.norm(triangle)) * np.eye(more)
-            theta = solve([(triangle, effort), (rows, center), (faint, np.zeros(more))]).theta
-            left = gain * np.sqrt(factors.squares(theta) / factors.samples)
-            noise = replace(noise, deviation=np.maximum(left, _RESOLVED * self.usual))
+            found = solve([(triangle, effort), (rows, center), (faint, np.zeros(more))])
+            left = np.sqrt(factors.squares(found.theta) / factors.samples)
             # Friction that would drive is held near zero, as the arm that is written has it: else
             # the effort of a joint that feels its friction alone would fit with either sign.
-            driving = friction[braking & (theta[b + more :] < 0.0)]
+            driving = friction[braking & (found.theta[b + more :] < 0.0)]
             known[driving, driving] *= _HELD
-        return np.asarray(left), theta[b : b + own]
+        return left, found.theta[b : b + own], found.deviations[b : b + own]
 
     def tried(
-        self,
-        kind: str,
-        factors: QRFactors,
-        values: tuple[float, ...] | None = None,
-        joints: tuple[int, ...] = (),
-        where: str = '',
-        gain: Array | float = 1.0,
+        self, kind: str, factors: QRFactors, joints: tuple[int, ...] = (), where: str = ''
     ) -> Explanation:
-        """Return a candidate; its values are what is fitted if they are not given."""
-        after, fitted = self.left(factors, gain)
-        found = tuple(fitted.tolist()) if values is None else values
+        """Return a candidate; its values are the parameters of its own columns."""
+        after, values, deviations = self.left(factors)
         shrunk = _shrunk(self.before, after, self.usual)
-        return Explanation(kind, found, joints, where, self.before, after, *shrunk)
+        spread = float(deviations[0]) if len(deviations) else 0.0
+        return Explanation(
+            kind, tuple(values.tolist()), joints, where, self.before, after, *shrunk, spread
+        )
 
-    def with_gain(self, joint: int, gain: float) -> Explanation:
-        """Return the candidate that a joint's effort was recorded `gain` times too large."""
-        each = np.ones(self.prior.model.n)
-        each[joint] = gain
-        factors = self.whole.scaled(1.0 / each)
-        return self.tried('gain', factors, (gain,), (joint,), gain=np.abs(each))
+    @cached_property
+    def gains(self) -> tuple[Explanation, ...]:
+        """Gains of the joints' efforts, where the motion shows them."""
+        shown = self.whole.shown
+        joints = range(self.prior.model.n) if shown is None else np.flatnonzero(shown).tolist()
+        return tuple(map(self.with_gain, joints))
 
-    def delayed(self, delay: float) -> Explanation:
-        """Return the candidate explanation that efforts are delayed [s]."""
-        n, beside = self.prior.model.n, self.whole.beside
-        moved = delay * beside[:, :, n + RATE] + 0.5 * delay**2 * beside[:, :, n + CURVATURE]
-        factors = self.whole.with_effort(self.whole.effort + moved)
-        return self.tried('delay', factors, (delay,))
+    def with_gain(self, joint: int) -> Explanation:
+        """Return the candidate that a joint's effort is a multiple of its torque."""
+        column = scale_column(self.whole, self.prior, joint)
+        found = self.tried('gain', self.whole.with_shared(column), (joint,))
+        gain = 1.0 + found.values[0]
+        # The deviation is that of the gain's logarithm, which a negative gain does not have.
+        relative = gain if gain > 0.0 else 1.0
+        return replace(found, values=(gain,), deviation=found.deviation / relative)
+
+    def delayed(self, first: float) -> Explanation:
+        """Return the candidate that efforts are late, found from a first guess [s]."""
+        n, beside, delay = self.prior.model.n, self.whole.beside, first
+        rate, curvature = beside[:, :, n + RATE], beside[:, :, n + CURVATURE]
+        for _ in range(_DELAY_ROUNDS):
+            moved = self.whole.effort + delay * rate + 0.5 * delay**2 * curvature
+            column = -(rate + delay * curvature)[:, :, None]
+            found = self.tried('delay', self.whole.with_effort(moved).with_shared(column))
+            delay += found.values[0]
+        return replace(found, values=(delay,))
 
     def rotating(self) -> Explanation:
         """Return the candidate that rotors have inertia."""
@@ -208,25 +228,15 @@ class _Search:
     def faults(self) -> Iterator[Explanation]:
         """Yield the best candidate of each kind of fault."""
         n, whole = self.prior.model.n, self.whole
-        yield _refined(
-            max(
-                (self.with_gain(joint, gain) for joint in range(n) for gain in _GAINS),
-                key=_likely,
-            ),
-            lambda found, change: self.with_gain(
-                found.joints[0], found.values[0] * float(np.exp(change))
-            ),
-            0.25,
-        )
+        yield from self.gains
+        for joint in range(n):
+            turned = whole.scaled(np.where(np.arange(n) == joint, -1.0, 1.0))
+            yield self.tried('sign', turned, (joint,))
         for one, other in combinations(range(n), 2):
             effort = whole.effort.copy()
             effort[one], effort[other] = whole.beside[one, :, other], whole.beside[other, :, one]
-            yield self.tried('exchanged', whole.with_effort(effort), (), (one, other))
-        yield _refined(
-            max(map(self.delayed, _DELAYS_S), key=_likely),
-            lambda found, change: self.delayed(found.values[0] + change),
-            0.01,
-        )
+            yield self.tried('exchanged', whole.with_effort(effort), (one, other))
+        yield max(map(self.delayed, _FIRST_DELAYS_S), key=_likely)
         yield self.tried('tilt', whole.with_shared(whole.beside[:, :, n:][:, :, LEVEL]))
         yield from self._loads()
 
@@ -250,40 +260,6 @@ class _Search:
             yield self.tried('load', both, where=part.name)
 
 
-def explanations(
-    parts: Sequence[Part], prior: Prior, regularization: float, noise: Noise, usual: Array
-) -> tuple[Explanation | None, Explanation | None]:
-    """
-    Return the fault of a log that explains what a fit leaves, and what rotor inertia explains.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        Stretches of all recordings with their `witnesses`, efforts torques [N m].
-    prior, regularization
-        Of the fit.
-    noise : Noise
-        Of the joints.
-    usual : ndarray, shape (n,)
-        What such joints leave, `usual_residual` [N m].
-
-    Returns
-    -------
-    tuple of (Explanation or None, Explanation or None)
-        None where nothing does.
-
-    """
-    search = _Search(parts, prior, regularization, noise, usual)
-    rotors: Explanation | None = search.rotating()
-    assert rotors is not None
-    if prior.model.base.rotor_inertia or rotors.better < _ROTORS_BETTER:
-        rotors = None
-    best = _best(search)
-    if rotors is not None and (best is None or rotors.better >= best.better):
-        return _best(replace(search, rotors=True)), rotors
-    return best, rotors if best is None else None
-
-
 def _best(search: _Search) -> Explanation | None:
     return max((one for one in search.faults() if one.is_fault), key=_likely, default=None)
 
@@ -300,23 +276,6 @@ def _shrunk(before: Array, after: Array, usual: Array) -> tuple[float, float]:
     )
     better, likely = map(float, each)
     return better, likely
-
-
-def _refined(
-    found: Explanation, changed: Callable[[Explanation, float], Explanation], width: float
-) -> Explanation:
-    """Return the best of the candidates around one, by golden section."""
-    from scipy.optimize import minimize_scalar  # which fitting friction alike has asked for
-
-    if not found.better > 0.0:
-        return found  # nothing to refine
-    best = minimize_scalar(
-        lambda change: -changed(found, change).likely,
-        bounds=(-width, width),
-        method='bounded',
-        options={'xatol': 0.01 * width},
-    )
-    return max(found, changed(found, float(best.x)), key=_likely)
 
 
 def _rotor_columns(factors: QRFactors) -> Array:
@@ -344,6 +303,9 @@ class Diagnosis:
     ----------
     times : ndarray, shape (n,)
         Each joint's unseen residual as a multiple of what such joints leave.
+    gains : tuple of Explanation
+        The gain of each joint's effort that fits best, fault or not; of joints whose motion does
+        not show it, none.
     fault : Explanation or None
         The fault of the log that explains it.
     rotors : Explanation or None
@@ -354,6 +316,7 @@ class Diagnosis:
     """
 
     times: Array
+    gains: tuple[Explanation, ...]
     fault: Explanation | None = None
     rotors: Explanation | None = None
     scale_doubts: tuple[str, ...] = ()
@@ -389,8 +352,12 @@ def diagnose(
     ----------
     unseen : ndarray, shape (n,)
         Root mean square of each joint's residual on what was left out [N m].
-    parts, prior, regularization, noise
-        As for `explanations`.
+    parts : sequence of Part
+        Stretches of all recordings with their `witnesses`, efforts torques [N m].
+    prior, regularization
+        Of the fit.
+    noise : Noise
+        Of the joints.
     theta : ndarray, shape (p,)
         What was fitted to all parts.
 
@@ -400,8 +367,17 @@ def diagnose(
     friction = np.einsum('jrk,jk->jr', whole.r_factors[:, :, b : b + k], theta[b:].reshape(-1, k))
     rubbing = np.linalg.norm(friction, axis=1) / np.sqrt(whole.samples)
     usual = usual_residual(prior.effort, rubbing)
-    found = explanations(parts, prior, regularization, noise, usual)
-    return Diagnosis(unseen / usual, *found)
+    search = _Search(parts, prior, regularization, noise, usual)
+    rotors: Explanation | None = search.rotating()
+    assert rotors is not None
+    if prior.model.base.rotor_inertia or rotors.better < _ROTORS_BETTER:
+        rotors = None
+    best = _best(search)
+    if rotors is not None and (best is None or rotors.better >= best.better):
+        best = _best(replace(search, rotors=True))
+    elif best is not None:
+        rotors = None
+    return Diagnosis(unseen / usual, search.gains, best, rotors)
 
 
 def contacts(
@@ -419,7 +395,7 @@ def contacts(
     where : str
         The bag's name.
     prior, regularization, noise
-        As for `explanations`.
+        As for `diagnose`.
 
     """
     model = prior.model

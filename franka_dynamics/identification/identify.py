@@ -31,6 +31,7 @@ from .checks import (
 from .consistent_fit import fit_consistent
 from .effort_scale import doubts, EffortScale, find_effort_scale, relative_scale
 from .explanations import contacts, diagnose, Explanation
+from .joint_scale import scales_shown
 from .options import IdentificationOptions
 from .prior import Prior, prior_misfit, PRIOR_PRECISION, shown_precision
 from .results import Fit, Identification, PublishedFit, Recorded
@@ -90,6 +91,7 @@ class Problem:
     inflation: Array
     strongest: Array
     unit: Unit
+    shown: Array | None = None
 
     @property
     def choices(self) -> list[TorqueModel]:
@@ -100,7 +102,8 @@ class Problem:
         """Return factors as one of the choices has them, their torques multiplied by a scale."""
         every = self.model.friction.symbols
         kept = [every.index(symbol) for symbol in model.friction.symbols]
-        return factors.with_terms(kept).scaled(np.broadcast_to(scale, model.n))
+        used = factors.with_terms(kept).scaled(np.broadcast_to(scale, model.n))
+        return replace(used, shown=self.shown)
 
     def seen_by(self, fit: Fit, part: Part) -> Part:
         """Return a part as a fit has it: its friction terms, efforts in N m."""
@@ -257,7 +260,7 @@ def identify(
         np.max([one.strongest for one in learnt], axis=0),
         Unit.of(start),
     )
-    problem = _with_measured_inflation(problem, learnt)
+    problem = _with_shown_scales(_with_measured_inflation(problem, learnt), summaries)
     own, unseen_parts = parts(learnt), parts(tested)
     # The last is fitted to everything.
     given = [own] if tested else [own[:k] + own[k + 1 :] for k in range(len(own))]
@@ -282,8 +285,10 @@ def identify(
     if asked.scale_unknown:
         doubted = doubts(final.scale, start, problem.strongest)
         diagnosis = replace(diagnosis, scale_doubts=doubted)
-    if diagnosis.fault is None and not (verdict.better and diagnosis.sound):
-        diagnosis = replace(diagnosis, fault=_contact(sources, labels, final))
+    touched = _contact(sources, labels, model, final)
+    found = [one for one in (diagnosis.fault, touched) if one is not None]
+    likeliest = max(found, key=lambda one: one.likely, default=None)
+    diagnosis = replace(diagnosis, fault=likeliest)
     wholes = [problem.seen_by(final, one.whole) for one in summaries]
     equations = total(one.factors for one in wholes).weighted(final.noise.weights)
     return Identification(
@@ -310,16 +315,22 @@ def identify(
 
 
 def _contact(
-    sources: Sequence[Bag | Recording | Motion], labels: Sequence[str], final: Fit
+    sources: Sequence[Bag | Recording | Motion],
+    labels: Sequence[str],
+    model: TorqueModel,
+    final: Fit,
 ) -> Explanation | None:
     """Return the first recording's contacts that explain what is left of it, if any does."""
     prior = final.prior
+    every = model.friction.symbols
+    kept = [every.index(symbol) for symbol in prior.model.friction.symbols]
     for source, label in zip(sources[:_MOST_READ_AGAIN], labels):
         try:
-            motion = motion_of(source, prior.model)
+            motion = motion_of(source, model)
         except RecordingError:
             continue  # said already
-        scaled = replace(motion, effort=motion.effort * final.scale.scale)
+        columns = None if motion.columns is None else motion.columns[:, :, kept]
+        scaled = replace(motion, effort=motion.effort * final.scale.scale, columns=columns)
         found = contacts(scaled, label, prior, final.consistent.regularization, final.noise)
         if found is not None:
             return found
@@ -369,6 +380,18 @@ def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> 
     theta = estimate(factors.weighted(noise.weights), prior, PRIOR_PRECISION).theta
     measured = residual_inflation(factors.squares(theta), windows.squares(theta))
     return replace(problem, inflation=np.maximum(problem.inflation, measured))
+
+
+def _with_shown_scales(problem: Problem, summaries: Sequence[Summary]) -> Problem:
+    """Return the problem in which a joint whose effort's scale is not shown changes no inertia."""
+    if problem.options.scale_unknown:
+        return problem
+    scale, model = problem.options.known_scale(problem.model.n), problem.choices[0]
+    factors = problem.of(model, total(one.whole.factors for one in summaries), scale)
+    shown = scales_shown(
+        factors, problem.prior(model, scale), problem.options.regularization, problem.inflation
+    )
+    return replace(problem, shown=shown)
 
 
 def _scores(

@@ -230,8 +230,8 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
     notes = (
-        f'E on what was left out {result.arm_score.test.whole:.4f} N m, without friction and '
-        f'offset {result.arm_score.test_rigid.whole:.4f} N m; '
+        f'E on what was left out {result.arm_score.test.whole:.4f} {result.unit}, without '
+        f'friction and offset {result.arm_score.test_rigid.whole:.4f} {result.unit}; '
         f'{"" if result.verdict.better else "NOT "}better than the best published set; '
         f'{"" if result.diagnosis.sound else "recordings that are NOT sound; "}'
         'fitted to all of the data; physically consistent; prior '

@@ -54,6 +54,9 @@ class QRFactors:
         Number of samples that they represent.
     witnesses : int
         w, columns of `witnesses`; 0 for factors without them.
+    shown : ndarray, shape (n,) of bool, optional
+        Joints whose samples count for base parameters; those of the others count for their own
+        friction alone. All count where it is None.
 
     """
 
@@ -61,6 +64,7 @@ class QRFactors:
     terms: int
     samples: int
     witnesses: int = 0
+    shown: Array | None = None
 
     @classmethod
     def of(cls, model: TorqueModel, motion: Motion, beside: Array | None = None) -> QRFactors:
@@ -221,7 +225,8 @@ class QRFactors:
         k, b = self.terms, self.base_count
         scaled = self._friction_first * np.asarray(weights, dtype=float)[:, None, None]
         n = len(scaled)
-        base = _r_factors(scaled[:, k:, k:].reshape(1, n * (b + 1), b + 1))[0]
+        rigid = scaled[:, k:, k:] if self.shown is None else scaled[self.shown, k:, k:]
+        base = _r_factors(rigid.reshape(1, -1, b + 1))[0]
         factor, effort = np.zeros((b + n * k, b + n * k)), np.zeros(b + n * k)
         factor[:b, :b], effort[:b] = base[:b, :b], base[:b, b]
         for joint in range(n):

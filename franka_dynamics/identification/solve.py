@@ -25,6 +25,9 @@ _REWEIGHTINGS, _SETTLED = 20, 1e-6
 # No joint counts as if its residual were less than this part of the joints' root mean square: the
 # inertias of a wrist can fit one joint's torque nearly exactly at the cost of all others.
 _LEAST_RESIDUAL = 0.5
+# Friction of a published set has a prior so many times wider: with inertias fitted too, these take
+# on what a narrow prior keeps friction from explaining, which a published set's cannot.
+_PUBLISHED_FREEDOM = 10.0
 # Column-scaled condition number above which an estimate without a prior has no correct digit.
 SINGULAR = 1e6
 Equations = tuple[Array, Array]  # R (r, p) and z (r,) of |R theta - z|^2
@@ -241,7 +244,7 @@ def friction_alone(
     """
     Return theta, (p,), of a published set whose friction is fitted alike.
 
-    Friction has the same terms, prior and bounds as where inertias are fitted too.
+    Friction has the same terms and bounds as where inertias are fitted too, and a wider prior.
 
     Parameters
     ----------
@@ -264,7 +267,7 @@ def friction_alone(
         from scipy.optimize import lsq_linear
     b = len(base_values)
     triangle, effort = factors.less_rigid(base_values, base_scale).weighted(noise.weights)
-    rows, right = (one[b:] for one in prior.rows(1.0))
+    rows, right = (one[b:] / _PUBLISHED_FREEDOM for one in prior.rows(1.0))
     values = lsq_linear(
         np.concatenate([triangle[:, b:], rows[:, b:]]),
         np.concatenate([effort, right]),

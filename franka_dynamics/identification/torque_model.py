@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
-from ..arm.friction import COULOMB_WIDTH, slip_bounds
+from ..arm.friction import COULOMB_WIDTH, sliding_terms, slip_bounds
 from ..dynamics.model import GRAVITY
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
@@ -100,9 +100,10 @@ class FrictionTerms:
 
         """
         velocity = np.asarray(dq, dtype=float)
-        terms = [velocity, np.tanh(velocity / self.width), np.ones_like(velocity)]
+        viscous, coulomb = np.moveaxis(sliding_terms(velocity, self.width), -1, 0)
+        terms = [viscous, coulomb, np.ones_like(velocity)]
         if self.reaches:
-            terms.append(terms[1] * np.exp(-((velocity / STRIBECK_VELOCITY) ** 2)))
+            terms.append(coulomb * np.exp(-((velocity / STRIBECK_VELOCITY) ** 2)))
             # The elements' initial state is unknown: the mean of both extremes is used.
             terms.extend(np.moveaxis(slip_bounds(q, self.reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)

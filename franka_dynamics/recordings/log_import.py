@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .log_file import LogColumns, read_log
-from .recording import Recording, require_sound
+from .recording import effort_scales, Recording, require_sound
 from ..errors import RecordingError
 from ..options import option
 
 TOPIC = '/joint_states'
 POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
 VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
-# An effort in A needs a torque constant; with `raw` it is not converted.
-EFFORT_UNITS = {'Nm': 1.0, 'mNm': 1e-3, 'A': 1.0, 'mA': 1e-3, 'raw': 1.0}
 STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 DERIVED = 'derived'
 _FAR_APART_S = 0.15  # rows further apart than this [s] are too few for a filter at 3 Hz
@@ -34,7 +32,7 @@ class ColumnMap:
 
     `velocity` is a description of columns, or 'derived' for the central differences of position.
     Exactly one of `stamp` (a column) and `rate` [Hz] says when a row was sampled.
-    `torque_constant` [N m/A], one number or one per joint, belongs to an effort in A or mA.
+    `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.
     """
 
     position: str = option('joint positions', 'COLUMNS', default='')
@@ -50,17 +48,13 @@ class ColumnMap:
     )
     position_unit: str = option('', choices=POSITION_UNITS, default='rad')
     velocity_unit: str = option('', choices=VELOCITY_UNITS, default='rad/s')
-    effort_unit: str = option(
-        'unit of the effort columns; raw writes the numbers unchanged',
-        choices=EFFORT_UNITS,
-        default='Nm',
-    )
     stamp_unit: str = option('', choices=STAMP_UNITS, default='s')
-    torque_constant: tuple[float, ...] | None = option(
-        'joint torque per motor current, one number or one per joint, gear ratio and sign '
-        'included',
-        'NM_PER_A',
-        default=None,
+    effort_scale: tuple[float, ...] = option(
+        'N m per unit of the effort columns, one number or one per joint: 0.001 for mN m, a '
+        'torque constant with gear ratio and sign for A (default: 1, which leaves currents as '
+        'they are, for `identify arm --effort-unit A`)',
+        'NM_PER_UNIT',
+        default=(1.0,),
     )
 
     def __post_init__(self) -> None:
@@ -68,7 +62,6 @@ class ColumnMap:
         for unit, known, what in (
             (self.position_unit, POSITION_UNITS, 'position'),
             (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
-            (self.effort_unit, EFFORT_UNITS, 'effort'),
             (self.stamp_unit, STAMP_UNITS, 'stamp'),
         ):
             if unit not in known:
@@ -79,18 +72,6 @@ class ColumnMap:
             raise RecordingError(
                 'Give either the stamp column or the rate of the log [Hz]'
                 f'{", not both" if self.rate is not None else ""}.'
-            )
-        in_amperes = self.effort_unit in ('A', 'mA')
-        if in_amperes and self.torque_constant is None:
-            raise RecordingError(
-                f'Effort in {self.effort_unit} needs a torque constant [N m/A] at the joint, one '
-                "or one per joint; or import it as 'raw', which leaves it as it is for "
-                'identify.'
-            )
-        if self.torque_constant is not None and not in_amperes:
-            raise RecordingError(
-                f'A torque constant belongs to an effort in A or mA, but its '
-                f'unit is {self.effort_unit}.'
             )
 
 
@@ -215,14 +196,8 @@ def import_log(
     log = read_log(path)
     n = len(joint_names)
     require_columns(log, columns)
-    scale = EFFORT_UNITS[columns.effort_unit] * np.asarray(columns.torque_constant or (1.0,))
-    if scale.shape not in ((1,), (n,)) or not np.isfinite(scale).all() or not scale.all():
-        raise RecordingError(
-            f'The torque constant must be one finite number other than zero, or '
-            f'{n}, one per joint; got {len(scale)}.'
-        )
     q = log.choose(columns.position, n, 'position') * POSITION_UNITS[columns.position_unit]
-    effort = log.choose(columns.effort, n, 'effort') * scale
+    effort = log.choose(columns.effort, n, 'effort') * effort_scales(columns.effort_scale, n)
     dq = (
         None
         if columns.velocity == DERIVED

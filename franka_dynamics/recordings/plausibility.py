@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .recording import Recording, require_effort
-from .replay import friction_terms
 from ..arm import ArmDescription
+from ..arm.friction import sliding_terms
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..errors import RecordingError
 from ..typing import Array
 
 # A driver clips efforts at the limit or just below it; a joint that stays there is saturated.
@@ -111,6 +112,12 @@ def _dead(recording: Recording) -> Iterator[str]:
         )
 
 
+def require_radians(recording: Recording, arm: ArmDescription) -> None:
+    """Raise RecordingError if positions are in degrees: no figure would then mean anything."""
+    for sentence in _degrees(recording, arm):
+        raise RecordingError(f'{recording.source}: {sentence}.')
+
+
 def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     reach = np.abs(recording.q).max(axis=0)
     bound = _DEGREES_FACTOR * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
@@ -119,8 +126,8 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         joint = int(beyond[np.argmax(reach[beyond])])
         yield (
             f'positions reach {reach[joint]:.4g} on {recording.joint_names[joint]}, whose '
-            f'limit is {arm.limit("upper")[joint]:g} rad: they look like degrees, and every '
-            'figure below is meaningless if they are; import the log with --position-unit deg'
+            f'limit is {arm.limit("upper")[joint]:g} rad: they look like degrees; import the log '
+            'with --position-unit deg'
         )
 
 
@@ -318,7 +325,7 @@ def _acceleration(recording: Recording) -> Array:
 def _without_motion(torque: Array, moving: Array) -> Array:
     """Return what friction and inertia leave of torques; velocity and acceleration last."""
     left = torque.copy()
-    columns = np.concatenate([friction_terms(moving[..., 0]), moving[..., 1:]], axis=-1)
+    columns = np.concatenate([sliding_terms(moving[..., 0]), moving[..., 1:]], axis=-1)
     for joint, terms in enumerate(np.swapaxes(columns, 0, 1)):
         left[:, joint] -= terms @ np.linalg.lstsq(terms, torque[:, joint], rcond=None)[0]
     return left

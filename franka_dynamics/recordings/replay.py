@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .preprocessing import Columns, Motion
 from ..arm import ArmDescription, FrictionModel, JointKind
-from ..arm.friction import COULOMB_WIDTH, friction_along
+from ..arm.friction import friction_along, sliding_terms
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -114,16 +114,11 @@ class Fit:
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
-def friction_terms(dq: Array) -> Array:
-    """Return dq and tanh(dq / COULOMB_WIDTH), the terms of viscous and Coulomb friction, last."""
-    return np.stack([dq, np.tanh(dq / COULOMB_WIDTH)], axis=-1)
-
-
 def replay_columns(friction: FrictionModel | None) -> Columns:
     """
     Return the columns that `prepare` must compute for a comparison with an arm.
 
-    The torque of the arm's friction (zero without friction), then `friction_terms`, which are
+    The torque of the arm's friction (zero without friction), then `sliding_terms`, which are
     fitted together with a load. They are computed from the recorded states and then filtered like
     the measured torque: a filtered velocity would blur reversals, and a friction model with a
     state needs every position.
@@ -131,7 +126,7 @@ def replay_columns(friction: FrictionModel | None) -> Columns:
 
     def columns(q: Array, dq: Array) -> Array:
         torque = np.zeros_like(dq) if friction is None else friction_along(friction, q, dq)
-        return np.concatenate([torque[..., None], friction_terms(dq)], axis=-1)
+        return np.concatenate([torque[..., None], sliding_terms(dq)], axis=-1)
 
     return columns
 

@@ -50,16 +50,31 @@ def explained(result: Identification, one: Explanation) -> str:
 
 def _gain(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
     (gain,), (joint,) = one.values, one.joints
-    sign = gain < 0.0
-    scale = np.asarray(result.effort_scale, dtype=float).copy()
-    scale[joint] /= -1.0 if sign else gain
-    option = '--effort-scale ' + ' '.join(f'{value:.3g}' for value in scale)
     what = (
-        f'The effort of {names[0]} seems to have the other sign'
-        if sign
-        else f'The effort of {names[0]} seems to be {gain:.2f} times its torque'
+        f'The effort of {names[0]} seems to be {gain:.2f} times the torque that the listed sets '
+        'give'
     )
-    return what, f'Check its column, unit and gear; {option} takes the log as if it were so.'
+    return what, (
+        'Check its column, torque constant, unit and gear; '
+        f'{_effort_scale(result, joint, 1.0 / gain)}'
+        if gain > 0.0
+        else 'Check its column.'
+    )
+
+
+def _sign(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
+    return (
+        f'The effort of {names[0]} seems to have the other sign',
+        f'Check its column; {_effort_scale(result, one.joints[0], -1.0)}',
+    )
+
+
+def _effort_scale(result: Identification, joint: int, factor: float) -> str:
+    """Return which option takes one joint's effort times a factor."""
+    scale = np.array(result.effort_scale, dtype=float)
+    scale[joint] *= factor
+    values = ' '.join(f'{value:.3g}' for value in scale)
+    return f'--effort-scale {values} takes the log as if it were so.'
 
 
 def _exchanged(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
@@ -118,6 +133,7 @@ def _rotors(result: Identification, one: Explanation, names: Sequence[str]) -> t
 
 _SENTENCES = {
     'gain': _gain,
+    'sign': _sign,
     'exchanged': _exchanged,
     'delay': _delay,
     'tilt': _tilt,

@@ -65,6 +65,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         'diagnosis': {
             'times_the_usual_residual': result.diagnosis.times,
             'sound': result.diagnosis.sound,
+            'gains': result.diagnosis.gains,
             'fault': result.diagnosis.fault,
             'rotors': result.diagnosis.rotors,
             'sentences': diagnosis_lines(result),
@@ -160,6 +161,7 @@ def verdict(result: Identification) -> list[str]:
     return [
         *sentences,
         *_about_the_scale(result),
+        *_about_joint_scales(result),
         *_about_the_prior(result),
     ]
 
@@ -191,6 +193,30 @@ def _about_the_scale(result: Identification) -> list[str]:
         sentences.append(
             f'The motion does not show what an ampere is at {shown_names(untold)}: held at the '
             "median of the others'. Torques there are right in amperes alone."
+        )
+    return sentences
+
+
+def _about_joint_scales(result: Identification) -> list[str]:
+    """Return which joints' efforts could be wrong by a factor without being noticed."""
+    gains = result.diagnosis.gains
+    shown = {one.joints[0] for one in gains}
+    hidden = [name for j, name in enumerate(result.start.joint_names) if j not in shown]
+    sentences = []
+    if gains:
+        # An estimate may be off by as much as the bound on it.
+        factors = [np.exp(2.0 * one.least) for one in gains]
+        coarse = gains[int(np.argmax(factors))].joints[0]
+        sentences.append(
+            "A wrong scale of one joint's effort (unit, gear, torque constant) would be noticed "
+            f'from a factor of {min(factors):.2f} on, of {result.start.joint_names[coarse]} from '
+            f'{max(factors):.2f} on.'
+        )
+    if hidden:
+        sentences.append(
+            f'The motion does not show the scale of {shown_names(hidden)}, where weight and '
+            'inertia make little torque beside friction: inertias are estimated without it, and '
+            'its friction is right only if its effort is in N m.'
         )
     return sentences
 

@@ -76,8 +76,10 @@ def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path):
         (COLUMNS[:4], 'velocity is missing; the file has t, q1, q2'),
         ((), 'position is missing; the file has t, q1, q2'),
         (COLUMNS[2:], 'either the stamp column or the rate'),
-        ((*COLUMNS, '--effort-unit', 'A'), 'needs a torque constant'),
-        ((*COLUMNS, '--effort-unit', 'A', '--torque-constant', '1', '2'), 'one per joint; got 2'),
+        (
+            (*COLUMNS, '--effort-scale', '1', '2'),
+            'The effort scale is [1.0, 2.0]; give one number',
+        ),
         ((*COLUMNS, '--arm', 'rpr', '--joint-names', 'a'), '--joint-names has 1 names'),
     ],
 )

@@ -151,3 +151,10 @@ def test_a_bare_arm_that_no_set_fits_is_told_so_first(simulate, tmp_path, answer
     # Sets with a hand, which weighs three times as much, are not among those shown.
     table = printed.partition('E over the whole')[2].partition('root mean square')[0]
     assert 'gaz2019' in table and 'hand_' not in table
+
+
+def test_positions_in_degrees_end_it_with_what_to_do(simulate, tmp_path, refused):
+    recording = simulate(FER, duration=5.0)
+    write_recording(replace(recording, q=np.degrees(recording.q)), tmp_path / 'bag')
+    said = refused('bag', 'replay', tmp_path / 'bag', '--no-plots', after='')
+    assert 'they look like degrees' in said and '--position-unit deg' in said

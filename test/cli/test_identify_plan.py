@@ -11,11 +11,12 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import main
 from franka_dynamics.control.planning import plan, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.recordings.recording import read_recording, write_recording
 
 # So few steps of the optimisation leave a motion that must be repeated often.
 QUICK = ['--draws', '3', '--iterations', '2', '--period', '8', '--repetitions', '400']
@@ -104,6 +105,29 @@ def test_a_rehearsal_identifies_the_hidden_hand(planned):
     # The simulated sensor sees no friction: an identified offset is a part of gravity.
     held = NewtonEulerModel(found).gravity(q) + found.friction.offset
     np.testing.assert_allclose(held, NewtonEulerModel(truth).gravity(q), rtol=0.0, atol=0.15)
+
+
+def test_a_rehearsal_is_of_the_arm_that_is_asked_for(tmp_path, answered):
+    # A set that must be repaired, a tilted base and a load, of which the arm file holds no more.
+    load_given = '0.5,0,0,0.05,1e-3,0,0,1e-3,0,1e-3'
+    repair = 'nearest_within_rounding'
+    options = ['--set', 'ledezma2021', '--repair', repair, '--payload', load_given]
+    gravity = np.array([4.9, 0.0, -8.5])
+    mounted = ['--gravity', *(f'{one:g}' for one in gravity)]
+    out = ['--output', tmp_path / 'x.yaml', '--rehearse', tmp_path / 'rehearsal']
+    answered('identify', 'plan', *out, *QUICK, *options, *mounted)
+    recording = read_recording(tmp_path / 'rehearsal' / 'bag', load('fer').joint_names)
+    truth = load('fer', 'ledezma2021', hand='franka_hand', repair=repair)
+    truth = truth.with_payload(read_payload(load_given))
+    still = np.abs(recording.dq).max(axis=1) < 0.02
+    held = NewtonEulerModel(truth, gravity).gravity(recording.q[still])
+    # 0.5 kg are 4 N m at joint 2, gravity tilted by 30 degrees up to 20.
+    left = recording.effort[still].mean(axis=0) - held.mean(axis=0)
+    np.testing.assert_allclose(left, 0.0, rtol=0.0, atol=1.0)
+    found = load(tmp_path / 'rehearsal' / 'arm.yaml')
+    # Without the load, with the hand that nobody mentioned.
+    mass = sum(link.mass for link in found.links)
+    assert mass == pytest.approx(sum(one.mass for one in truth.links) - 0.5, abs=1.5)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'six.urdf').write_text(six_axes(), encoding='utf-8')
     assert answered(*'arm import six.urdf --output six.yaml'.split())[0] == 0
-    columns = '--stamp t --position q{} --velocity dq{} --effort i{} --effort-unit raw'.split()
+    columns = '--stamp t --position q{} --velocity dq{} --effort i{}'.split()
     for seed, name in enumerate(('log', 'unseen')):
         write_log(f'{name}.csv', seed)
         assert answered('bag', 'import', f'{name}.csv', '--arm', 'six.yaml', *columns)[0] == 0
@@ -114,7 +114,7 @@ def test_scales_of_both_signs_are_refused(tmp_path, monkeypatch, answered):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'six.urdf').write_text(six_axes(), encoding='utf-8')
     assert answered(*'arm import six.urdf --output six.yaml'.split())[0] == 0
-    columns = '--stamp t --position q{} --velocity dq{} --effort i{} --effort-unit raw'.split()
+    columns = '--stamp t --position q{} --velocity dq{} --effort i{}'.split()
     write_log('log.csv', 0, SCALE * [1.0, 1.0, -1.0, 1.0, 1.0, 1.0])
     assert answered('bag', 'import', 'log.csv', '--arm', 'six.yaml', *columns)[0] == 0
     command = 'identify arm log --arm six.yaml --effort-unit A --output found.yaml'

@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError, RecordingError
-from franka_dynamics.identification.effort_scale import SCALE_NOT_SHOWN
+from franka_dynamics.identification.effort_scale import _median, SCALE_NOT_SHOWN
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.report.identification import verdict
@@ -103,3 +103,9 @@ def test_an_industrial_arms_scales_survive_a_wrong_wrist(simulate, six):
 
 def _centred(link):
     return LinkInertia.from_center_of_mass(link.mass, np.zeros(3), link.inertia_at_center_of_mass)
+
+
+def test_half_of_the_weight_is_on_either_side_of_a_weighted_median():
+    # The middles of the weights of 1, 2 and 7 are at 0.1, 0.3 and 0.7: half is between the last.
+    assert _median(np.array([7.0, 1.0, 2.0]), np.array([0.6, 0.2, 0.2])) == pytest.approx(4.5)
+    assert _median(np.array([3.0, 1.0, 2.0]), np.ones(3) / 3.0) == pytest.approx(2.0)

@@ -173,6 +173,22 @@ def test_a_start_beyond_a_limit_is_refused(limits):
         optimise(ExcitationProblem(arm, limits), arm.home)
 
 
+def test_near_a_joint_limit_the_velocity_that_still_brakes_is_the_limit():
+    arm = load('fr3')  # whose velocity limits depend on the position
+    q, dq, ddq = sample_states(arm, 20, np.random.default_rng(3))
+    q[:10] = arm.limit('upper') - 0.02  # where braking takes nearly all of the speed
+    dq[:10] = 0.5 * arm.limit('velocity')
+    braking = np.sqrt(2.0 * arm.limit('velocity_deceleration') * 0.02)
+    most = braking - arm.limit('velocity_offset')
+    slowed = most > 0.0  # the others must stand still there
+    assert slowed.sum() > 3
+    n = arm.n
+    left = ExcitationProblem(arm, LIMITS).limits_left(q, dq, ddq)[:10, 2 * n : 3 * n]
+    expected = LIMITS.fraction - dq[:10] / np.where(slowed, most, 1.0)
+    np.testing.assert_allclose(left[:, slowed], expected[:, slowed], rtol=0.0, atol=1e-9)
+    assert left.max() < 0.0  # though below the constant limit
+
+
 def trajectory():
     coefficients = np.random.default_rng(0).standard_normal((3, 8))
     return FourierTrajectory(START, 8.0, coefficients)

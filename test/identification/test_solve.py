@@ -208,7 +208,8 @@ def test_published_friction_is_the_least_of_squares_and_prior():
 
     def cost(values):
         squares = float(noise.weights**2 @ factors.squares(values))
-        return squares + float(np.sum((values[b:] / prior.friction_deviations) ** 2))
+        # Of a published set the prior of friction is ten times wider.
+        return squares + float(np.sum((0.1 * values[b:] / prior.friction_deviations) ** 2))
 
     for place in kept:
         deviation = prior.friction_deviations[place - b]
@@ -216,4 +217,15 @@ def test_published_friction_is_the_least_of_squares_and_prior():
         step[place] = 0.01 * deviation
         slope = (cost(theta + step) - cost(theta - step)) / (2.0 * 0.01)
         # The prior's own part of the slope, which the squares' part balances.
-        assert abs(slope) < 0.01 * 2.0 * theta[place] / deviation + 1e-4
+        assert abs(slope) < 0.01 * 2.0 * 0.01 * theta[place] / deviation + 1e-4
+
+
+def test_a_published_sets_strong_friction_is_not_held_back(simulate):
+    # Gears that rub by 15 % of the limit, where the prior of friction is 2 %.
+    limit = FER.limit('effort')
+    strong = ViscousCoulombFriction(0.02 * limit, 0.15 * limit, 0.0 * limit, WIDTH)
+    samples = QRFactors.of(MODEL, prepare(simulate(FER, friction=strong, noise=0.2), OPTIONS))
+    noise = Noise(np.full(7, 0.5), np.full(7, 20.0))
+    theta = friction_alone(samples, noise, PRIOR, MODEL.base.values(FER))
+    found = MODEL.split(theta)[1][:, 1]
+    np.testing.assert_allclose(found, strong.coulomb, rtol=0.1)

@@ -156,9 +156,8 @@ def test_units_become_si(unit, per_rad, tmp_path):
             stamp='t',
             position_unit='deg',
             velocity_unit=unit,
-            effort_unit='mA',
             stamp_unit='us',
-            torque_constant=tuple(constants),
+            effort_scale=tuple(1e-3 * constants),
         ),
         NAMES,
     )
@@ -248,7 +247,6 @@ def assert_refused(path, content, columns, sentence):
 @pytest.mark.parametrize(
     ('given', 'sentence'),
     [
-        ({'stamp': 't', 'torque_constant': (1.0,)}, 'belongs to an effort in A or mA, but its un'),
         ({'stamp': 't', 'position_unit': 'furlong'}, "position is 'furlong'; known are rad, deg"),
         ({'stamp': 't', 'rate': 100.0}, 'either the stamp column or the rate'),
         ({}, 'either the stamp column or the rate'),

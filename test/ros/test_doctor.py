@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each line of `doctor`, good and bad, about made-up machines and made-up systems."""
 
+import os
+import shutil
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -134,3 +138,32 @@ def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
             break
     else:
         pytest.fail(said)
+
+
+def chrt_may(*before):
+    """Return whether util-linux's chrt may run a process under SCHED_FIFO."""
+    asked = [*before, 'chrt', '--fifo', str(machine._PRIORITY), 'true']
+    return subprocess.run(asked, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(shutil.which('chrt') is None, reason='there is no chrt (util-linux)')
+def test_real_time_is_allowed_where_the_kernel_gives_it():
+    assert (machine._realtime_refusal() == '') == chrt_may()
+
+
+@pytest.mark.skipif(
+    shutil.which('setpriv') is None or os.geteuid() != 0,
+    reason='only root with setpriv (util-linux) can give a capability up',
+)
+def test_a_root_without_the_capability_is_not_told_that_it_may():
+    without = ['setpriv', '--bounding-set', '-sys_nice', '--inh-caps', '-sys_nice']
+    limited = [*without, 'prlimit', '--rtprio=0']
+    asked = (
+        'from franka_dynamics.cli.doctor import machine_checks\n'
+        'print(next(machine_checks(simulated=False)))'
+    )
+    said = subprocess.run(
+        [*limited, sys.executable, '-c', asked], capture_output=True, text=True, check=True
+    ).stdout
+    assert ('was refused' in said) == (not chrt_may(*limited))
+    assert 'was refused' in said
