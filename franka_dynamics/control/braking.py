@@ -4,9 +4,9 @@
 Braking brings a moving arm to rest before its torque is taken back.
 
 A computed torque against the measured velocity, tau = M(q) a with a = -dq / T within the joints'
-acceleration limits, beside gravity and Coriolis torque, and beside the residual: what the arm
-is seen to get too little of, by whatever the model does not know. It needs no reference, only a
-state that is trusted. `resting_torque` says which torque such an arm may be left with.
+acceleration limits, is added to gravity and Coriolis torque, and so is the residual: the torque
+by which the model is seen to be wrong (an undeclared load, a push). Braking needs no reference,
+only a state that is trusted. `resting_torque` says which torque such an arm may be left with.
 """
 
 from __future__ import annotations
@@ -28,14 +28,20 @@ REST_SPEED = 0.02  # [rad/s] of every joint: what an encoder's noise may look li
 _REST_SAMPLES = 20
 # [s] From 2.6 rad/s at 7.5 rad/s^2 it takes 0.35; whoever still moves then is being moved.
 LONGEST_BRAKING_S = 1.0
-# A brake takes energy out. Were it to put some in, the model or the velocity would be wrong. The
-# torque of before acts on for a while [s]; and where somebody pushes or lets go, the residual is
-# behind for as long as energy may be gained [s].
+# A brake takes kinetic energy out of a moving arm. If the energy grows instead, the model or the
+# velocity is wrong. The torque before braking still acts for _LATE_S; where somebody pushes or
+# lets go, the residual follows late, so energy may grow for _GAINING_S. An arm that has come to
+# rest is not judged by its energy any more: whatever moves it then is a person or a load.
 _MOST_ENERGY_GAIN, _LEAST_ENERGY_J, _LATE_S, _GAINING_S = 1.5, 0.05, 0.05, 0.1
 # How fast the residual is followed where it grows and where it fades [1/s], and per age of the
-# state [1]: a late residual with a high gain would swing, and one that outlasts a push drives the
-# arm against it.
-_RESIDUAL_RATE, _FADING_RATE, _RESIDUAL_PER_AGE = 25.0, 100.0, 0.5
+# state [1]: a late residual with a high gain would swing, and a residual that outlasts a push
+# drives the arm. Fading by less than _NOISE of the torque limit counts as noise and is followed
+# at the slower rate: with two rates, noise alone would lower the mean and the arm would sink.
+_RESIDUAL_RATE, _FADING_RATE, _RESIDUAL_PER_AGE, _NOISE = 25.0, 100.0, 0.5, 0.02
+# A residual along the motion is friction, or a load that slows the joint: it brakes, and to
+# compensate it would keep the joint moving. It is used below this speed alone [rad/s], in
+# proportion, so that the joint is held once it rests.
+_COMPENSATED_BELOW = 0.1
 
 
 class Braking:
@@ -59,6 +65,8 @@ class Braking:
     def __init__(self, description: ArmDescription) -> None:
         limit = np.abs(description.limit('acceleration'))
         self._most = np.where(np.isfinite(limit), limit, _ACCELERATION)
+        effort = description.limit('effort')
+        self._noise = np.where(np.isfinite(effort), _NOISE * effort, 0.0)
         self._zero = np.zeros(description.n)
         self.begin()
 
@@ -112,7 +120,9 @@ class Braking:
         residual = self._zero if residual is None else residual
         late = _RESIDUAL_PER_AGE / max(age, 1e-3)
         rate = np.where(
-            np.abs(residual) < np.abs(self.residual), min(_FADING_RATE, late), _RESIDUAL_RATE
+            np.abs(residual) < np.abs(self.residual) - self._noise,
+            min(_FADING_RATE, late),
+            _RESIDUAL_RATE,
         )
         self.residual = self.residual + np.minimum(1.0, elapsed * np.minimum(rate, late)) * (
             residual - self.residual
@@ -122,7 +132,7 @@ class Braking:
         since = stamp - self._began
         if since < _LATE_S:
             self._energy = max(self._energy, energy)
-        elif energy > _MOST_ENERGY_GAIN * self._energy + _LEAST_ENERGY_J:
+        elif not self.at_rest and energy > _MOST_ENERGY_GAIN * self._energy + _LEAST_ENERGY_J:
             self._gaining += elapsed
             if self._gaining > _GAINING_S:
                 self.failure = 'it gains energy'
@@ -133,32 +143,43 @@ class Braking:
         if self.failure or (self._still >= _REST_SAMPLES and not self.holds):
             return None
         decay = max(_TIME_CONSTANT_S, _AGES * age)
-        return terms.inertia(q, np.clip(-dq / decay, -self._most, self._most)) + self.residual
+        wanted = np.clip(-dq / decay, -self._most, self._most)
+        compensated = np.where(
+            self.residual * dq > 0.0, np.maximum(0.0, 1.0 - np.abs(dq) / _COMPENSATED_BELOW), 1.0
+        )
+        return terms.inertia(q, wanted) + compensated * self.residual
 
 
 # How well a torque must explain the one that holds the arm, in shares of the limit, without a load
-# that was not declared and with one; and such a load [kg].
-_FITS, _FITS_LOADED, _LEAST_LOAD_KG, _MOST_LOAD_KG = 0.10, 0.25, 0.3, 6.0
+# that was not declared and with one; and the least such load [kg].
+_FITS, _FITS_LOADED, _LEAST_LOAD_KG = 0.10, 0.25, 0.3
 
 
 def resting_torque(
-    held: Array, usual: Array, others: Iterable[Array], lever: Array, effort: Array
+    held: Array,
+    usual: Array,
+    others: Iterable[Array],
+    loads: tuple[float, float] | None,
+    lever: Array,
+    effort: Array,
 ) -> Array:
     """
     Return the torque at which an arm may be left, shape (n,) [N m].
 
-    Of `usual` and the others the one that is nearest to what holds the arm now, if it explains
-    that; else one of them with a load on the flange that does; else `usual`, which explains
-    nothing: what a person or a wall adds is no weight, and is not pushed against for ever.
+    It is the one of `usual` and `others` that is nearest to the torque that holds the arm now, if
+    it explains that torque; else one of them with a load on the flange that does; else `usual`,
+    because a person or a wall must not be pushed against for ever.
 
     Parameters
     ----------
     held : ndarray, shape (n,)
-        What holds the arm at rest [N m].
+        The torque that holds the arm at rest [N m].
     usual : ndarray, shape (n,)
-        What a sound model of a free arm leaves it with [N m].
+        The torque that leaves a free arm at rest if the model is right [N m].
     others : iterable of ndarray, shape (n,)
-        What would hold it if the target were another [N m].
+        The torques that would leave it at rest if the target were another [N m].
+    loads : tuple of float, or None
+        The least and the largest undeclared load that may explain the torque [kg]; None: no load.
     lever : ndarray, shape (n,)
         Gravity torque per kilogram on the flange [N m/kg].
     effort : ndarray, shape (n,)
@@ -173,9 +194,11 @@ def resting_torque(
     if misfit(plain[0]) <= _FITS:
         return plain[0]
     square = float(lever @ lever)
+    if loads is None or square <= 1.0:
+        return usual
     for torque in plain:
-        load = float((held - torque) @ lever) / square if square > 1.0 else 0.0
-        if _LEAST_LOAD_KG <= abs(load) <= _MOST_LOAD_KG:
+        load = float((held - torque) @ lever) / square
+        if loads[0] <= load <= loads[1] and abs(load) >= _LEAST_LOAD_KG:
             loaded = torque + load * lever
             if misfit(loaded) <= _FITS_LOADED:
                 return loaded

@@ -38,6 +38,14 @@ from ..typing import Array
 _MOVED_SINCE = 0.1
 
 
+# [N m s/rad] A stiffness that acts T late takes kp T of damping away; the joints' own friction
+# damps by as much as this (MuJoCo Menagerie, franka_fr3).
+_FRICTION_DAMPING = 0.2
+_MOST_LOAD_KG = 6.0  # an undeclared load with which an arm may be left
+# [1] A measured effort of so many times the limit is no measurement in N m.
+_MOST_EFFORT = 10.0
+
+
 # What no arm does while its sensors and their driver are sound.
 _LATCHING = frozenset(
     {
@@ -114,6 +122,7 @@ class FeedforwardController:
         self._stop_goal = self._zero
         self._stopped_by_state = False
         self._rest: Array | None = None  # where the arm was left by the last stop
+        self._acts = False  # whether the arm is as our last torque left it
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._held_until_commanded = held_until_commanded
         self._swings = OscillationWatch(self._effort)
@@ -150,6 +159,14 @@ class FeedforwardController:
         law = law or self._law
         half_period = 0.5 * self.supervisor.period
         late = max(half_period, self.supervisor.typical_age) + half_period
+        undamped = np.flatnonzero(law.kp * late > law.kd + _FRICTION_DAMPING)
+        if undamped.size:
+            joint = int(undamped[0])
+            return (
+                f'kp of {self.description.joint_names[joint]} is {law.kp[joint]:g} and its kd '
+                f'{law.kd[joint]:g}, and torques are {1e3 * late:.1f} ms late: the arm would '
+                f'swing without end; use a kd of at least {law.kp[joint] * late:.2g}'
+            )
         if not law.damping_rate * late > MOST_PHASE:
             return ''
         return (
@@ -195,6 +212,10 @@ class FeedforwardController:
         self._note_change()
         before, self._law = self._law, law
         self.guard.use(law.terms)
+        if law.settings.target != before.settings.target:
+            # What the guard saw under another target says nothing about the first torque now.
+            self._acts = False
+            self.guard.restart()
         if law.has_gains and not before.has_gains:
             # Where the arm was held before its gains were taken away is nobody's desire any more.
             self.reference.hold(None)
@@ -218,14 +239,14 @@ class FeedforwardController:
         self.supervisor.reset()
         self._unguarded = None
         self.guard.restart()
-        if self.output.last is not None:
+        if self.output.last is not None and self._acts:
             self.guard.commanded(self.output.last)
 
     @property
     def ready(self) -> bool:
         """Whether a trusted state would be answered with a torque, were this enabled."""
         return not self.fault and (
-            self.output.last is not None or self._may_begin()[0] is not FirstTorque.NOT_YET
+            self._acts or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
 
     def update(
@@ -255,6 +276,19 @@ class FeedforwardController:
                     Condition.NOT_FINITE,
                     f'{self.description.joint_names[joint]} has a measured '
                     f'effort of {effort[joint]}; check its driver',
+                ),
+                stamp,
+                q,
+                dq,
+            )
+        if effort is not None and (np.abs(effort) > _MOST_EFFORT * self._effort).any():
+            joint = int((np.abs(effort) / self._effort).argmax())
+            return CycleResult(
+                self.reject(
+                    Condition.OUT_OF_RANGE,
+                    f'{self.description.joint_names[joint]} has a measured effort of '
+                    f'{effort[joint]:.3g} N m, and its limit is {self._effort[joint]:g}; check '
+                    'the unit in which its driver gives efforts',
                 ),
                 stamp,
                 q,
@@ -465,10 +499,27 @@ class FeedforwardController:
         trusted. Other faults (another sender, models that differ) end in silence.
         """
         self.faults.latch(reason, until)
-        self.stop(reason, hold=until <= ClearedBy.ACKNOWLEDGEMENT)
+        hold = until <= ClearedBy.ACKNOWLEDGEMENT
+        if not hold:
+            self._braking.release()  # also where a fault before this one had the arm held
+        self.stop(reason, hold=hold)
 
     def clear_fault(self) -> tuple[bool, str]:
-        """Acknowledge the latched fault; return whether there is none now, and a sentence."""
+        """
+        Acknowledge the latched fault; return whether there is none now, and a sentence.
+
+        An arm that is held because of the fault must have come to rest, and the torque that holds
+        it must be explained: else it would fall, or push, as before.
+        """
+        if self.fault and self.mode is Mode.BRAKING and self._braking.holds:
+            if not self.holding:
+                return False, 'not cleared: the arm is still being braked; try again'
+            wrong = self.guard.unexplained()
+            if wrong:
+                return False, (
+                    f'not cleared: {wrong}; if that cannot be changed while the arm is held, '
+                    'deactivate the node'
+                )
         return self.faults.acknowledge()
 
     def stop_step(self, elapsed: float) -> Array | None:
@@ -490,6 +541,7 @@ class FeedforwardController:
     def _begin_stop_sequence(self) -> None:
         self._stop_goal = self.output.clipped(self._resting_torque())
         self._rest = self.latest[1] if self.latest is not None else None
+        self._acts = self.latest is not None
         self.mode = Mode.STOPPING
 
     def _resting_torque(self) -> Array:
@@ -508,6 +560,9 @@ class FeedforwardController:
             terms.gravity_left_to_us(q, gravity) + residual,
             ours,
             (self._zero, gravity),
+            # Where the target carries the arm it ends without a torque of ours, also if somebody
+            # leans on it. Elsewhere no load pulls upwards, but the declared one may be missing.
+            None if terms.adds_gravity else (-self.settings.payload[0], _MOST_LOAD_KG),
             -terms.true.jacobian(q)[:3].T @ terms.true.model.gravity.linear,
             self._effort,
         )
@@ -551,9 +606,13 @@ class FeedforwardController:
             if not (self.mode is Mode.BRAKING and condition is Condition.TOO_SLOW):
                 self._state_fault(condition, f'{condition.value}: {observation.reason}')
             return self.mode is Mode.BRAKING and observation.valid
+        if self.fault and self._braking.holds and self.mode in (Mode.STOPPING, Mode.SILENT):
+            # States that were not trusted for a while interrupted the hold.
+            self._braking.begin(self._braking.residual, hold=True)
+            self.mode, self.stop_reason = Mode.BRAKING, self.fault
         if self.enabled and not self.fault:
             if self.holding:
-                self._begin()
+                self._begin(held=True)
             elif self.mode is Mode.SILENT:
                 self._first_torque, self._waits_for = self._may_begin()
                 if self._first_torque is not FirstTorque.NOT_YET:
@@ -562,9 +621,8 @@ class FeedforwardController:
 
     def _may_begin(self) -> tuple[FirstTorque, str]:
         """Return how commanding may begin, and why not yet."""
-        if self.output.last is not None and self._moves():
-            # Our torque acts on a moving arm: an arm that is wrong is braked, one that is let
-            # alone is not.
+        if self._acts and self._moves():
+            # Our last torque acts on an arm that moves: once running, the guard can brake it.
             return FirstTorque.RAMPED, ''
         swings = self.unstable_gains()
         if swings:
@@ -574,27 +632,34 @@ class FeedforwardController:
             held_until_commanded=self._held_until_commanded,
         )
 
-    def _begin(self) -> None:
-        """Start commanding."""
+    def _begin(self, *, held: bool = False) -> None:
+        """Start commanding; `held`: from a hold, so the guard knows that the brakes are open."""
         self.mode, self.stop_reason = Mode.RUNNING, ''
         self.faults.restarts += self._stopped_by_state
         self._stopped_by_state = False
+        at_once = self._first_torque is FirstTorque.AT_ONCE
+        if at_once and self.guard.idle and not (held or self._acts):
+            # The arm is braked or falls: nobody applies our last torque any more.
+            self.output.last = None
         self.output.blend_requested = True
+        self._braking.release()
         self._before = None
         self._swings.restart()
         self.reference.clear()
         if self.latest is not None:
-            self.guard.begin(self.latest[0], self.latest[1])
+            self.guard.begin(self.latest[0], self.latest[1], moved=held)
 
     def _forget_if_moved(self, q: Array) -> None:
         """Begin as if for the first time where somebody has moved the arm meanwhile."""
         if (
             self.mode is Mode.SILENT
             and self._rest is not None
-            and self.output.last is not None
+            and self._acts
             and np.abs(q - self._rest).max() > _MOVED_SINCE
         ):
-            self.output.last = None
+            # A receiver without a time-out may still apply the last torque, so the next one
+            # follows from it within the rate limit.
+            self._acts = False
             self.guard.restart()
 
     def _command(

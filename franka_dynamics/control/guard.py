@@ -29,9 +29,9 @@ from ..typing import Array
 # to 85 % of their speed, measured torque and model differ by up to 8.5 %. Without a measured
 # torque, friction and rotors are unexplained as well; measured torque and command differ by them.
 MEASURED, COMMANDED = 0.10, 0.20
-# A difference must last: elastic gears and vibration exceed the bounds for less [s]. Beyond
-# AT_ONCE times a bound nothing is waited for.
-HOLD_S, AT_ONCE = 0.02, 2.0
+# A difference must last so long [s]: elastic gears and vibration exceed the bounds for less.
+# Beyond AT_ONCE times a bound the time is AT_ONCE_S, three states at 1 kHz.
+HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 2.0, 0.003
 # How fast a joint may be without a reference, and how fast at most, in shares of its limit; for so
 # long [s]. Under weak gains an arm overshoots its reference and is late: so many times the
 # reference's speed is added, and counts on with this time constant [s].
@@ -130,7 +130,7 @@ class Guard:
         self._q = self._dq = self._zero
         self._last_effort = b''
         self._moved = self.measured = False
-        self._over = self._fast = 0.0
+        self._over = self._far = self._fast = 0.0
         self._reference_speed = self._zero
         self._left = self._gravity = self._zero
         self._observer: MomentumObserver | None = None
@@ -154,10 +154,14 @@ class Guard:
             observer.go_on_from(self._observer)
             self._observer = observer
 
-    def begin(self, stamp: float, q: Array) -> None:
-        """Judge from now on: torques are commanded from this state on."""
-        self._began, self._moved = (stamp, q), False
-        self._over = self._fast = 0.0
+    def begin(self, stamp: float, q: Array, *, moved: bool = False) -> None:
+        """
+        Judge from now on: torques are commanded from this state on.
+
+        `moved`: no brake holds the arm, so differences count from the first state on.
+        """
+        self._began, self._moved = (stamp, q), moved
+        self._over = self._far = self._fast = 0.0
         self._awaited = None
         if self._observer is not None:
             # Until now brakes or others may have held the arm, which says nothing any more.
@@ -301,11 +305,13 @@ class Guard:
         self.shares = np.maximum(by_motion, by_command)
         worst = float(self.shares.max())
         if not (self._moved and self.settled):
-            self._over = self._fast = 0.0
+            self._over = self._far = self._fast = 0.0
             return ''
         np.maximum(self.largest, self.shares, out=self.largest)
-        self._over = self._over + elapsed if worst > 1.0 else 0.0
-        if self._over >= HOLD_S or worst > AT_ONCE:
+        # Compared the other way round, so that a value that is not a number counts as beyond.
+        self._over = 0.0 if worst <= 1.0 else self._over + elapsed
+        self._far = 0.0 if worst <= AT_ONCE else self._far + elapsed
+        if self._over >= HOLD_S or self._far >= AT_ONCE_S:
             return self._unexplained(by_motion, by_command)
         # An arm under weak gains follows late: its reference has turned while it still moves.
         self._reference_speed = max(0.0, 1.0 - elapsed / _LAG_S) * self._reference_speed
@@ -334,6 +340,12 @@ class Guard:
             or float(np.abs(self._q - place).max()) > _AWAITED
         ):
             self._awaited = None
+
+    def unexplained(self) -> str:
+        """Return which joint's torque the last state does not explain, or an empty string."""
+        by_motion, by_command = self._ratios()
+        self.shares = np.maximum(by_motion, by_command)
+        return '' if self.shares.max() <= 1.0 else self._unexplained(by_motion, by_command)
 
     def _unexplained(self, by_motion: Array, by_command: Array) -> str:
         joint = int(self.shares.argmax())
@@ -387,8 +399,7 @@ class Guard:
             return FirstTorque.NOT_YET, ''  # too few states for a verdict
         ours = not self._terms.adds_gravity
         still = float(np.abs(self._dq).max()) <= REST_SPEED
-        idle = self._idle() or not self.measured
-        if idle and ours:
+        if self.idle and ours:
             if braked_until_commanded and still:
                 return FirstTorque.AT_ONCE, ''
             size = float(np.linalg.norm(self._gravity))
@@ -401,6 +412,11 @@ class Guard:
         if not self.measured:
             return FirstTorque.RAMPED, ''
         return self._compared_at_rest(ours, held_until_commanded)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no joint is measured to give a torque, or nothing is measured."""
+        return self._idle() or not self.measured
 
     def _idle(self) -> bool:
         """Return whether the last state's joints were measured to give no torque."""

@@ -309,8 +309,22 @@ LEVER = (
     ],
 )
 def test_an_arm_is_left_with_what_explains_its_rest(held, usual, left):
-    torque = resting_torque(held, usual, (np.zeros(7), GRAVITY), LEVER, EFFORT)
+    torque = resting_torque(held, usual, (np.zeros(7), GRAVITY), (0.0, 6.0), LEVER, EFFORT)
     np.testing.assert_allclose(torque, left, rtol=0, atol=0.4)
+
+
+@pytest.mark.parametrize(
+    ('loads', 'left'),
+    [
+        ((0.0, 6.0), 0.0),  # the arm lies on a table, with 4 kg
+        (None, 0.0),
+        ((-5.0, 6.0), -4.0),  # 5 kg are declared, and 4 of them are not there
+    ],
+)
+def test_no_more_load_is_missing_than_was_declared(loads, left):
+    nothing = np.zeros(7)
+    torque = resting_torque(-4.0 * LEVER, nothing, (nothing, GRAVITY), loads, LEVER, EFFORT)
+    np.testing.assert_allclose(torque, left * LEVER, rtol=0, atol=1e-9)
 
 
 # Bounds, and recordings of real arms. ------------------------------------------------------------

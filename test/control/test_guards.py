@@ -149,6 +149,12 @@ def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     assert np.abs(loop.published - GRAVITY).max() < 20.0
     loop.run(1.0)  # latched: it is held, and nothing begins by itself
     assert loop.controller.holding
+    # The torque of the fault still presses against the brake: it would move the arm.
+    cleared, why = loop.controller.clear_fault()
+    assert not cleared
+    assert 'fer_joint2 is measured to get' in why
+    loop.arm.braked = False
+    loop.run(1.0)
     assert loop.controller.clear_fault() == (
         True,
         'cleared; the controller starts again once the states are trusted',

@@ -67,6 +67,7 @@ def test_a_fault_names_what_clears_it_and_that_does(controller, until, way, clea
     # What came first is told; a weaker fault or one alike does not take its place.
     controller.latch_fault('another', until)
     assert controller.status().reason == 'too heavy'
+    commands_at_rest(controller, 30, begin=1.1)  # an arm that is being braked goes on
     clear(controller)
     assert not controller.status().faulty
 

@@ -1,0 +1,183 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What may happen to an arm that is held after a fault: pushes, gaps, contact, other faults."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.control.fault_latch import ClearedBy
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.simulation.arm_simulation import Push
+
+from .closed_loop import commands_at_rest, FER, KD, KP, Loop, MUJOCO
+
+FCI = Settings(target='fci')
+GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
+
+
+def held(settings=MUJOCO, *, arm=FER, **simulation):
+    """Return a loop whose arm is held at rest after a fault that nothing caused."""
+    loop = Loop(
+        settings,
+        description=arm,
+        gravity_compensation=settings.target == 'fci',
+        friction=True,
+        **simulation,
+    ).run(1.0)
+    loop.controller.latch_fault('a test', ClearedBy.ACKNOWLEDGEMENT)
+    loop.run(0.3)
+    assert loop.controller.holding
+    return loop
+
+
+# Every arm, pushed from the side and downwards as a person would push a stopped arm.
+@pytest.mark.parametrize('force', [(0.0, 40.0, 0.0), (0.0, 0.0, -60.0)])
+@pytest.mark.parametrize(('name', 'target'), [('fr3', 'fci'), ('fer', 'mujoco')])
+def test_a_held_arm_that_is_pushed_stays_held(name, target, force):
+    arm = load(name)
+    loop = held(Settings(target=target), arm=arm)
+    loop.arm.push = Push(force, loop.arm.read().time, 0.5)
+    loop.run(1.0)
+    assert loop.controller.holding
+    # The push is over, and so is the torque against it.
+    loop.fastest = 0.0
+    loop.run(0.5)
+    assert loop.fastest < 0.1
+
+
+@pytest.mark.parametrize('load_mass', [0.0, 3.0])
+def test_a_gap_of_states_does_not_end_a_hold(load_mass):
+    loop = held()
+    if load_mass:
+        loop.arm.carry(LinkInertia.from_center_of_mass(load_mass, (0.0, 0.0, 0.05), np.zeros(6)))
+        loop.run(1.0)
+    height = loop.arm.data.site_xpos[loop.arm.flange_site][2]
+    gap = loop.arm.read().time + 0.03
+    while loop.arm.read().time < gap:
+        loop.controller.check_silence(loop.arm.read().time)
+        torque = loop.controller.stop_step(1e-3)
+        loop.command = loop.command if torque is None else torque
+        loop.arm.step(loop.command, fresh=torque is not None)
+    assert loop.controller.mode in (Mode.STOPPING, Mode.SILENT)
+    loop.run(3.0)
+    assert loop.controller.holding
+    assert loop.controller.fault == 'a test'
+    assert loop.arm.data.site_xpos[loop.arm.flange_site][2] > height - 0.02
+
+
+@pytest.mark.parametrize('until', [ClearedBy.ACTIVATION, ClearedBy.CONFIGURATION])
+def test_a_graver_fault_ends_a_hold(until):
+    loop = held()
+    loop.controller.latch_fault('somebody else commands', until)
+    loop.run(0.5)
+    assert loop.controller.mode is Mode.SILENT
+
+
+def test_a_joint_is_not_kept_moving_by_the_compensation_of_its_friction():
+    # The wrist of an FR3 has little inertia and much friction.
+    arm = load('fr3')
+    gains = {'kp': KP, 'kd': (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.06)}
+    loop = Loop(
+        replace(FCI, **gains), description=arm, gravity_compensation=True, friction=True
+    ).run(0.5)
+    start = loop.controller.latest[1]
+    goal = start + [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0]
+    times = np.linspace(0.0, 1.5, 40)
+    share = times[:, None] / 1.5
+    path = start + (goal - start) * (10 * share**3 - 15 * share**4 + 6 * share**5)
+    follow_request(loop.controller, TrajectoryRequest(arm.joint_names, times, path))
+    loop.run(0.75)
+    assert loop.arm.data.qvel[6] > 1.5
+    before = loop.arm.data.qpos[6]
+    loop.controller.disable('a test')
+    loop.run(1.5)
+    # From 2.5 rad/s at the joint's 10 rad/s^2 it is 0.31 rad; friction makes it less.
+    assert loop.arm.data.qpos[6] - before < 0.35
+    assert loop.controller.mode is Mode.SILENT
+
+
+def test_on_fci_a_contact_is_let_go_when_the_node_is_deactivated():
+    loop = held(FCI)
+    loop.arm.push = Push((0.0, 0.0, 40.0), loop.arm.read().time, 10.0)  # a table holds it up
+    loop.run(1.0)
+    assert np.abs(loop.command).max() > 5.0
+    loop.controller.disable('a test')
+    loop.run(0.2)
+    assert loop.controller.mode is Mode.SILENT
+    np.testing.assert_allclose(loop.command, 0.0, rtol=0, atol=1e-9)
+
+
+def test_a_load_that_is_still_not_declared_keeps_a_fault():
+    loop = Loop(MUJOCO).run(0.5)
+    loop.arm.carry(LinkInertia.from_center_of_mass(3.0, (0.0, 0.0, 0.05), np.zeros(6)))
+    loop.run(1.0)
+    assert loop.controller.holding
+    cleared, why = loop.controller.clear_fault()
+    assert not cleared
+    assert 'check payload' in why
+    payload = (3.0, 0.0, 0.0, 0.05, 0.003, 0.0, 0.0, 0.003, 0.0, 0.003)
+    loop.controller.apply(replace(MUJOCO, payload=payload))
+    loop.run(0.5)
+    assert loop.controller.clear_fault()[0]
+    loop.fastest = 0.0
+    loop.run(1.0)
+    assert loop.controller.mode is Mode.RUNNING
+    assert loop.fastest < 0.2
+
+
+# What acts on the arm when commanding begins again. ---------------------------------------------
+
+
+def test_where_the_last_torque_still_acts_the_next_one_follows_it_within_the_rate():
+    # A receiver without a time-out holds it, no effort is measured, and the arm has drifted.
+    loop = Loop(Settings(target='gz_ros2_control'), measures=False).run(0.5)
+    controller = loop.controller
+    controller.disable('a test')
+    loop.run(0.2)
+    last = loop.command
+    elsewhere = FER.home + [0.0, 0.7, 0.0, 0.3, 0.0, 0.0, 0.0]
+    controller.supervisor.reset()
+    controller.enable()
+    first = commands_at_rest(controller, 100, q=elsewhere, begin=5.0)[0]
+    assert np.abs(first - last).max() <= 1.0 + 1e-9
+
+
+def test_another_target_is_checked_even_if_the_arm_moves():
+    loop = Loop(FCI, gravity_compensation=True).run(0.5)
+    loop.controller.disable('a test')
+    loop.run(0.3)
+    loop.controller.apply(MUJOCO)
+    loop.arm.push = Push((0.0, 10.0, 0.0), loop.arm.read().time, 5.0)
+    loop.controller.enable()
+    loop.run(0.3)
+    assert loop.controller.mode is Mode.SILENT
+    assert 'choose a target' in loop.controller.waits_for
+
+
+# Gains and efforts that no arm can have. --------------------------------------------------------
+
+
+def test_stiffness_without_damping_is_refused_when_it_would_swing():
+    loop = Loop(MUJOCO).run(0.5)
+    with pytest.raises(SettingsError, match='use a kd of at least'):
+        loop.controller.apply(replace(MUJOCO, kp=tuple(20.0 * FER.limit('effort'))))
+    loop.controller.apply(replace(MUJOCO, kp=KP, kd=KD))
+
+
+@pytest.mark.parametrize('effort', [-1.7e308, 900.0])
+def test_an_effort_far_beyond_a_limit_is_no_measurement(effort):
+    loop = Loop(MUJOCO).run(0.5)
+    stamp, q, dq = loop.controller.latest
+    efforts = np.where(np.arange(7) == 1, effort, GRAVITY)
+    for k in range(1, 4):
+        loop.controller.update(stamp + 1e-3 * k, q, dq, stamp + 1e-3 * k, effort=efforts)
+        loop.controller.stop_step(1e-3)
+    assert 'check the unit' in loop.controller.fault
+    assert np.isfinite(loop.controller.guard.external).all()
