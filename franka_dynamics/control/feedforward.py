@@ -245,9 +245,7 @@ class FeedforwardController:
     @property
     def ready(self) -> bool:
         """Whether a trusted state would be answered with a torque, were this enabled."""
-        return not self.fault and (
-            self._acts or self._may_begin()[0] is not FirstTorque.NOT_YET
-        )
+        return not self.fault and (self._acts or self._may_begin()[0] is not FirstTorque.NOT_YET)
 
     def update(
         self,
