@@ -26,12 +26,16 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         name: world.probe.collect(JointState, f'/feedforward/{name}', reliable=True)
         for name in ('gravity', 'coriolis')
     }
+    matrices = {
+        name: world.probe.collect(JointState, f'/feedforward/{name}')
+        for name in ('mass_matrix', 'coriolis_matrix', 'jacobian')
+    }
     world.arm.until(lambda: len(world.commands) > 50, 'commands')
 
     def slow():
         world.arm.send(5, step_ns=PERIOD_NS)
         told = all(world.probe.says(COMMANDS, text) for text in ('too_slow', 'silent'))
-        return told and all(terms.values())
+        return told and all(terms.values()) and all(matrices.values())
 
     world.probe.until(slow, 'the stop, and terms')
     # What was told may have overtaken the last command, which was sent before.
@@ -57,6 +61,18 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     ):
         actual = np.array([message.effort for message in terms[name]])[-len(expected) :]
         np.testing.assert_allclose(actual, expected, rtol=0, atol=ATOL_NM)
+    # Of matrices, row by row, some may be lost; each is that of the state with its stamp.
+    stamps = [message.header.stamp for message in terms['gravity']][-len(recording.q) :]
+    for name, expected in (
+        ('mass_matrix', independent.mass_matrix(recording.q)),
+        ('coriolis_matrix', independent.coriolis_matrix(recording.q, recording.dq)),
+        ('jacobian', independent.jacobian(recording.q)),
+    ):
+        found = [one for one in matrices[name] if one.header.stamp in stamps]
+        assert found
+        for one in found:
+            of = expected[stamps.index(one.header.stamp)].ravel()
+            np.testing.assert_allclose(one.effort, of, rtol=0, atol=ATOL_NM)
     # Who follows a trajectory by feedback of his own gets torques with it all the same.
     told = world.probe.collect(DiagnosticArray, '/feedforward/reference_state', reliable=True)
     filled = world.probe.collect(
