@@ -103,6 +103,14 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     probe.until(lambda: refused() and len(statuses) > told, 'its number on ~/status')
     counts = {value.key: int(value.value) for value in statuses[-1].values}
     assert counts['refused: other publisher'] > 0
+
+    def short():
+        """Send a torque of a joint too few, until it is counted."""
+        first.publish(Float64MultiArray(data=[1.0] * 6))
+        counts = {value.key: int(value.value) for value in statuses[-1].values}
+        return counts['refused: wrong size, not finite, over a limit'] > 0
+
+    probe.until(short, 'the wrong size on ~/status')
     # Of 1 and 10 N m the sensors see the first one, beside the arm's own compensation of gravity
     # one step before.
     last = states[-1]
