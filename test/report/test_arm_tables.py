@@ -8,7 +8,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.report.arm import dh_rows, inertia_rows, origins
+from franka_dynamics.report.arm import arm_tables, dh_rows, inertia_rows, origins
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
 ORIGINS = (
@@ -30,6 +30,13 @@ def test_given_the_fer_when_listed_then_rows_are_frankas():
     assert [row['d'] for row in rows] == [0.333, 0, 0.316, 0, 0.384, 0, 0, 0.107]
     assert [row['alpha'] for row in rows] == [0, -half, half, half, -half, half, half, 0]
     assert rows[-1]['kind'] == 'fixed'
+
+
+def test_a_joints_coordinate_stands_beside_what_it_moves():
+    arm = load('rpr')  # its second joint is prismatic
+    rows = arm_tables(arm, inertia_rows(arm, None), None)[0].rows
+    assert [row[-3] for row in rows] == ['0', '0.3 + q2', '0', '0']
+    assert [row[-1] for row in rows] == ['q1', 'pi/2', '-pi/2 + q3', '0']
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
