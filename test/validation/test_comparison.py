@@ -23,6 +23,7 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.validation.comparison import alike
 from franka_dynamics.validation.source import compare
 
 from ..arms import with_link, with_row_shifted
