@@ -22,6 +22,7 @@ from ..typing import Array
 # [s] The velocity decays with it: thirty cycles of 1 ms, so that a delay of two costs no damping;
 # and three times the age of the state, where that is more.
 _TIME_CONSTANT_S, _AGES = 0.03, 3.0
+_HELD = 20.0  # times the joints' acceleration limits: what resists a push on an arm at rest
 _ACCELERATION = 10.0  # [rad/s^2] of a joint whose file states no limit; FR3's own
 REST_SPEED = 0.02  # [rad/s] of every joint: what an encoder's noise may look like
 # At rest so many states in a row, each joint below twice that: gears ripple.
@@ -143,7 +144,8 @@ class Braking:
         if self.failure or (self._still >= _REST_SAMPLES and not self.holds):
             return None
         decay = max(_TIME_CONSTANT_S, _AGES * age)
-        wanted = np.clip(-dq / decay, -self._most, self._most)
+        most = self._most * (_HELD if self.at_rest else 1.0)
+        wanted = np.clip(-dq / decay, -most, most)
         compensated = np.where(
             self.residual * dq > 0.0, np.maximum(0.0, 1.0 - np.abs(dq) / _COMPENSATED_BELOW), 1.0
         )
