@@ -135,6 +135,7 @@ class _Search:
     regularization: float
     noise: Noise
     usual: Array
+    scales_known: bool = True
     rotors: bool = False
 
     @cached_property
@@ -197,6 +198,8 @@ class _Search:
     @cached_property
     def gains(self) -> tuple[Explanation, ...]:
         """Gains of the joints' efforts, where the motion shows them."""
+        if not self.scales_known:
+            return ()
         shown = self.whole.shown
         joints = range(self.prior.model.n) if shown is None else np.flatnonzero(shown).tolist()
         return tuple(map(self.with_gain, joints))
@@ -344,6 +347,8 @@ def diagnose(
     regularization: float,
     noise: Noise,
     theta: Array,
+    *,
+    scales_known: bool = True,
 ) -> Diagnosis:
     """
     Return whether unseen residuals are usual, and what explains them.
@@ -360,6 +365,8 @@ def diagnose(
         Of the joints.
     theta : ndarray, shape (p,)
         What was fitted to all parts.
+    scales_known : bool
+        Whether efforts are torques by scales that were not found from these parts themselves.
 
     """
     whole = total(part.factors for part in parts)
@@ -367,7 +374,7 @@ def diagnose(
     friction = np.einsum('jrk,jk->jr', whole.r_factors[:, :, b : b + k], theta[b:].reshape(-1, k))
     rubbing = np.linalg.norm(friction, axis=1) / np.sqrt(whole.samples)
     usual = usual_residual(prior.effort, rubbing)
-    search = _Search(parts, prior, regularization, noise, usual)
+    search = _Search(parts, prior, regularization, noise, usual, scales_known)
     rotors: Explanation | None = search.rotating()
     assert rotors is not None
     if prior.model.base.rotor_inertia or rotors.better < _ROTORS_BETTER:

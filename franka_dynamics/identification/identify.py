@@ -281,6 +281,7 @@ def identify(
         asked.regularization,
         final.noise,
         final.base.theta,
+        scales_known=not asked.scale_unknown,
     )
     if asked.scale_unknown:
         doubted = doubts(final.scale, start, problem.strongest)
@@ -384,7 +385,8 @@ def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> 
 
 def _with_shown_scales(problem: Problem, summaries: Sequence[Summary]) -> Problem:
     """Return the problem in which a joint whose effort's scale is not shown changes no inertia."""
-    if problem.options.scale_unknown:
+    # Only a joint's own torque shows its rotor's inertia, whatever its scale.
+    if problem.options.scale_unknown or problem.model.base.rotor_inertia:
         return problem
     scale, model = problem.options.known_scale(problem.model.n), problem.choices[0]
     factors = problem.of(model, total(one.whole.factors for one in summaries), scale)

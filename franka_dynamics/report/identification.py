@@ -199,6 +199,8 @@ def _about_the_scale(result: Identification) -> list[str]:
 
 def _about_joint_scales(result: Identification) -> list[str]:
     """Return which joints' efforts could be wrong by a factor without being noticed."""
+    if result.options.scale_unknown:
+        return []
     gains = result.diagnosis.gains
     shown = {one.joints[0] for one in gains}
     hidden = [name for j, name in enumerate(result.start.joint_names) if j not in shown]
