@@ -41,7 +41,7 @@ from ..typing import Array
 # By how much the residuals must shrink: the sum over the joints of log(before / after). On sound
 # logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) a load reaches 0.1, a tilt and an
 # exchange less; efforts exchanged reach 5 to 19, 0.3 kg halfway 2.9, gravity off by 10 degrees 11.
-_CLEAR = {'sign': 0.4, 'exchanged': 0.5, 'tilt': 0.5, 'load': 0.5, 'contact': 1.0}
+_CLEAR = {'sign': 0.4, 'exchanged': 0.5, 'delay': 0.0, 'tilt': 0.5, 'load': 0.5, 'contact': 1.0}
 # The least that is a fault: a gain's logarithm, seconds, degrees, kilograms.
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # A gain or a delay must be this many of its deviations. Sound logs (two FER, 16 simulated FR3 with
