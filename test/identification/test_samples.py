@@ -14,6 +14,8 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.identification.samples import (
     filter_inflation,
+    MOST_PARTS,
+    parts,
     QRFactors,
     residual_inflation,
     Summary,
@@ -150,6 +152,14 @@ def test_the_stretches_of_pieces_add_up_to_those_of_the_whole(motion, theta):
         np.testing.assert_allclose(
             joined.factors.squares(theta), whole.factors.squares(theta), rtol=RELATIVE, atol=0.0
         )
+
+
+def test_of_many_bags_each_is_in_one_part(simulate):
+    summary = Summary.of(MODEL, prepare(simulate(FER, duration=12.0)), 'bag')
+    bags = MOST_PARTS + 3
+    sizes = [part.factors.samples for part in parts([summary] * bags)]
+    assert len(sizes) == MOST_PARTS
+    assert sum(sizes) == bags * summary.whole.factors.samples
 
 
 def test_a_summary_is_as_large_for_any_number_of_samples(simulate):

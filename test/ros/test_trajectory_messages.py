@@ -12,7 +12,12 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.planning import MOST_POINTS
 from franka_dynamics.errors import ReferenceRefusedError
-from franka_dynamics.ros.trajectories import read_trajectory, reference_of, request_of
+from franka_dynamics.ros.trajectories import (
+    read_trajectory,
+    read_trajectory_file,
+    reference_of,
+    request_of,
+)
 
 FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 
@@ -86,3 +91,14 @@ def test_a_message_without_points_ends_what_is_followed():
     assert reference_of(message(2, 0, [])).ends_motion
     with pytest.raises(ReferenceRefusedError, match='has no points; send between one and 2000'):
         request_of(message(2, 0, []))  # of a goal, whose result would mean nothing
+
+
+def test_a_files_times_are_read_to_the_nanosecond(tmp_path):
+    points = '\n'.join(
+        f'- {{positions: [0.0], time_from_start: {{sec: {k}, nanosec: 250000007}}}}'
+        for k in (1, 2)
+    )
+    (tmp_path / 'a.yaml').write_text(f'joint_names: [a]\npoints:\n{points}\n')
+    read = read_trajectory_file(tmp_path / 'a.yaml')
+    stamps = [point.time_from_start for point in read.points]
+    assert stamps == [Duration(sec=1, nanosec=250000007), Duration(sec=2, nanosec=250000007)]
