@@ -108,7 +108,7 @@ def test_a_rehearsal_identifies_the_hidden_hand(planned):
 
 
 def test_a_rehearsal_is_of_the_arm_that_is_asked_for(tmp_path, answered):
-    # A set that must be repaired, a tilted base and a load, of which the arm file holds no more.
+    # A set that must be repaired, a tilted base, and a load that the arm file must not hold.
     load_given = '0.5,0,0,0.05,1e-3,0,0,1e-3,0,1e-3'
     repair = 'nearest_within_rounding'
     options = ['--set', 'ledezma2021', '--repair', repair, '--payload', load_given]
