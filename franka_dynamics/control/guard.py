@@ -31,7 +31,7 @@ from ..typing import Array
 MEASURED, COMMANDED = 0.10, 0.20
 # A difference must last so long [s]: elastic gears and vibration exceed the bounds for less.
 # Beyond AT_ONCE times a bound the time is AT_ONCE_S, three states at 1 kHz.
-HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 2.0, 0.003
+HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 3.0, 0.003
 # How fast a joint may be without a reference, and how fast at most, in shares of its limit; for so
 # long [s]. Under weak gains an arm overshoots its reference and is late: so many times the
 # reference's speed is added, and counts on with this time constant [s].
@@ -342,10 +342,20 @@ class Guard:
             self._awaited = None
 
     def unexplained(self) -> str:
-        """Return which joint's torque the last state does not explain, or an empty string."""
-        by_motion, by_command = self._ratios()
-        self.shares = np.maximum(by_motion, by_command)
-        return '' if self.shares.max() <= 1.0 else self._unexplained(by_motion, by_command)
+        """
+        Return which joint's torque the last state of an arm at rest does not explain, if any.
+
+        At rest friction is small, so the bound is the one of measured torques.
+        """
+        by_motion = np.abs(self.external) * self._per_bound[0]
+        joint = int(by_motion.argmax())
+        if by_motion[joint] <= 1.0:
+            return ''
+        return (
+            f'{self._names[joint]} is held with {self.external[joint]:+.1f} N m beyond the model '
+            f'(at most {1.0 / self._per_bound[0, joint]:.1f} are allowed); check payload, hand, '
+            'gravity_vector and target, or something touches the arm'
+        )
 
     def _unexplained(self, by_motion: Array, by_command: Array) -> str:
         joint = int(self.shares.argmax())

@@ -152,7 +152,7 @@ def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     # The torque of the fault still presses against the brake: it would move the arm.
     cleared, why = loop.controller.clear_fault()
     assert not cleared
-    assert 'fer_joint2 is measured to get' in why
+    assert 'fer_joint2 is held with' in why
     loop.arm.braked = False
     loop.run(1.0)
     assert loop.controller.clear_fault() == (
