@@ -575,6 +575,8 @@ class FeedforwardController:
         """Stop because of the states; latch what no sound driver sends, and what comes often."""
         commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self.output.last is not None
         self.stop(reason)
+        if condition in _LATCHING - {Condition.NOT_FINITE}:
+            self._braking.release()  # an arm with such states runs away or is not measured
         if commanding and condition in _LATCHING:
             self.faults.latch(reason, ClearedBy.ACKNOWLEDGEMENT)
         elif commanding:
@@ -677,6 +679,7 @@ class FeedforwardController:
             if brake is None:
                 if braking.failure:
                     self.stop_reason += f'; not braked to rest: {braking.failure}'
+                    braking.release()  # the model is wrong: to hold would drive the arm again
                 self._begin_stop_sequence()
                 return None
             # Also where gravity is switched off: what is braked must not fall.

@@ -31,7 +31,7 @@ from ..typing import Array
 MEASURED, COMMANDED = 0.10, 0.20
 # A difference must last so long [s]: elastic gears and vibration exceed the bounds for less.
 # Beyond AT_ONCE times a bound the time is AT_ONCE_S, three states at 1 kHz.
-HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 3.0, 0.003
+HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 4.0, 0.003
 # How fast a joint may be without a reference, and how fast at most, in shares of its limit; for so
 # long [s]. Under weak gains an arm overshoots its reference and is late: so many times the
 # reference's speed is added, and counts on with this time constant [s].
