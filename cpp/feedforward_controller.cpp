@@ -185,7 +185,8 @@ void FeedforwardController::tell()
 {
   // In the order of State.
   static constexpr const char * kStates[] = {
-    "waiting for a first command", "following", "no torque comes any more: braking by the model",
+    "waiting for a first command", "following",
+    "the sender stopped sending torques: braking by the model",
     "holding the arm until a command comes", "stopped",
     "stopped by a fault; deactivate and activate to begin again: "};
   const State state = receiver_.state();

@@ -8,13 +8,13 @@ Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.
     >>> fd.Model(arm).gravity(arm.home).shape
     (7,)
 
-Every name of `__all__` is imported when it is first asked for, so that `import franka_dynamics`
-loads neither Pinocchio nor a compiler nor a solver.
+Every name of `__all__` is imported at its first use, so that `import franka_dynamics` loads
+neither Pinocchio nor a compiler nor a solver.
 """
 
 from ._lazy import lazy_exports
 
-# Not from typing, whose import takes longer than all else here.
+# Not imported from typing, because that import takes longer than everything else here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for editors and type checkers
     from .arm import ArmDescription as ArmDescription

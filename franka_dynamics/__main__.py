@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command `franka-dynamics`, which `python -m franka_dynamics` is too."""
+"""The command `franka-dynamics`, also started by `python -m franka_dynamics`."""
 
 import sys
 
@@ -8,7 +8,7 @@ from .cli._interrupts import or_interrupted
 
 
 def main() -> int:
-    """Import the command line, during which Ctrl-C may come already, and run it."""
+    """Import and run the command line; Ctrl-C during the import ends it without a traceback."""
 
     def run() -> int:
         from .cli.main import main as command

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Names that a package offers and imports only when they are asked for (PEP 562)."""
+"""Lazy exports: names of a package that are imported at their first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     """
     Return `__getattr__`, which knows `__all__` too, and `__dir__` of a package.
 
-    What it offers is what its `if TYPE_CHECKING:` imports, for editors and type checkers: there is
-    no second list. It is read at the first question, so that the command line, which asks none,
-    starts without it. `dir`, and so the completion of an editor or a Python prompt, lists these
-    names and no modules, whether imported or not.
+    The exported names are those that the package's `if TYPE_CHECKING:` block imports for editors
+    and type checkers, so there is no second list. That block is parsed at the first use of an
+    exported name; the command line uses none and starts without parsing. `dir`, and so completion
+    in an editor or a Python prompt, lists these names, imported or not, and no modules.
 
     Parameters
     ----------
     package : str
-        The package's `__name__`. A name that it offers must differ from those of its own modules,
-        because importing such a module would put the module in its place.
+        The package's `__name__`. An exported name must not equal the name of a module of the
+        package, because importing that module would replace the exported object.
 
     """
 
@@ -55,7 +55,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
             raise AttributeError(f'module {package!r} has no attribute {name!r}')
         module, attribute = places()[name]
         value = getattr(import_module(module, package), attribute)
-        setattr(sys.modules[package], name, value)  # later look-ups do not come here
+        setattr(sys.modules[package], name, value)  # later look-ups find the attribute directly
         return value
 
     def listed() -> list[str]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays checked where they come in: those that frozen dataclasses hold, and joint vectors."""
+"""Checks of input arrays: fields of frozen dataclasses, and joint vectors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Shape = tuple[int | EllipsisType | None, ...]
 
 def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) -> None:
     """
-    Replace fields of a frozen dataclass by read-only copies, checked.
+    Check fields of a frozen dataclass, and replace them by read-only float copies.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) ->
     error : type
         What to raise.
     what : str
-        What sentences call the object, such as 'a link'.
+        Name of the object in error messages, such as 'a link'.
     shapes : tuple of int or None
-        The shape of each field, by its name; None stands for any length.
+        The required shape of each field, by its name; None stands for any length.
 
     Raises
     ------
     error
-        Naming the field, if its shape is another or a number is not finite.
+        If a field's shape is wrong or a number is not finite; the message names the field.
 
     """
     for name, shape in shapes.items():
@@ -47,7 +47,7 @@ def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) ->
 
 def checked(given: object, shape: Shape, words: str, error: type[Exception]) -> Array:
     """
-    Return a new float array of finite numbers, or say what is wrong with the given ones.
+    Return a new float array, after checking its shape and that all numbers are finite.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ def checked(given: object, shape: Shape, words: str, error: type[Exception]) -> 
     shape : tuple of int or None
         None stands for any length; `...` in front for any leading axes.
     words : str
-        What the sentence calls the array.
+        Name of the array in the error message.
     error : type
         What to raise.
 
     Raises
     ------
     error
-        If the shape is another, or a number is not finite.
+        If the shape is wrong, or a value is no finite number.
 
     """
     try:
@@ -99,18 +99,18 @@ def joint_values(
     values: ArrayLike, name: str, joints: Sequence[str], arm: str = '', *, stack: bool = True
 ) -> Array:
     """
-    Return joint values as a float array, or say what is wrong with them.
+    Return joint values as a float array, after checking shape and finiteness.
 
     Parameters
     ----------
     values : array_like, shape (..., n)
         One value for each joint.
     name : str
-        What sentences call them.
+        Name of the values in error messages.
     joints : sequence of str, length n
         The joints in order.
     arm : str
-        Whose joints they are, if that is known.
+        Name of the arm, if known.
     stack : bool
         Whether leading axes are allowed.
 
@@ -137,7 +137,7 @@ def require_states(
     shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str], *, first_axis: bool = False
 ) -> None:
     """
-    Refuse arrays of states that do not have one value per joint, or differ in shape.
+    Raise an error if arrays of joint states lack a value per joint, or differ in shape.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def require_states(
     Raises
     ------
     JointVectorError
-        Naming the array.
+        If so; the message names the array.
 
     """
     n, (first, all_alike) = len(joints), next(iter(shapes.items()))

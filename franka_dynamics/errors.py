@@ -27,7 +27,8 @@ def listed(names: Sequence[object]) -> str:
     """
     Return names or numbers as a list for an error message, shortened if it is long.
 
-    Only the shown items are formatted: a million numbers would delay a cycle by a second.
+    Only the shown items are formatted, because formatting a million numbers would delay a control
+    cycle by a second.
     """
     shown = ', '.join(shortened(str(name)) for name in names[:_MOST_SHOWN])
     return shown if len(names) <= _MOST_SHOWN else f'{shown}, ... ({len(names)} in all)'
@@ -44,7 +45,7 @@ class FrankaDynamicsError(Exception):
 
 
 class DescriptionError(FrankaDynamicsError, ValueError):
-    """An arm or hand file is missing, unreadable or contradicts itself."""
+    """An arm or hand file is missing, unreadable or inconsistent."""
 
 
 class UnknownArmError(DescriptionError):
@@ -52,11 +53,11 @@ class UnknownArmError(DescriptionError):
 
 
 class UrdfError(DescriptionError):
-    """A URDF cannot be parsed, contradicts itself, or does not hold the expected chain."""
+    """A URDF cannot be parsed, is inconsistent, or does not contain the expected chain."""
 
 
 class InertiaError(FrankaDynamicsError, ValueError):
-    """Rigid-body parameters are malformed, or no real body can have them."""
+    """Rigid-body parameters are malformed or physically impossible."""
 
 
 class FrictionError(FrankaDynamicsError, ValueError):
@@ -105,7 +106,7 @@ class BaseParameterError(FrankaDynamicsError, ValueError):
 
 class UrdfMismatchError(CrosscheckError):
     """
-    A URDF is not the described arm; `verdict` holds all findings (a `UrdfVerdict`).
+    A URDF does not describe the given arm; `verdict` holds all findings (a `UrdfVerdict`).
 
     The message is the first finding, which is the one nearest to the base.
     """
@@ -121,7 +122,7 @@ class MissingDependencyError(FrankaDynamicsError, ImportError):
 
 @contextmanager
 def needing(what: str, extra: str) -> Iterator[None]:
-    """Turn a failed import into a sentence: 'Fitting friction needs scipy', and the extra."""
+    """Raise MissingDependencyError, with the pip command, if an import in the block fails."""
     try:
         yield
     except ImportError as error:
@@ -145,7 +146,7 @@ class ReferenceRefusedError(FrankaDynamicsError, ValueError):
 
 
 class TreeError(FrankaDynamicsError, ValueError):
-    """The bodies, joints or loops of a mechanism contradict each other."""
+    """The bodies, joints or loops of a mechanism are inconsistent."""
 
 
 class LoopError(FrankaDynamicsError):

@@ -16,15 +16,15 @@ from .errors import OutputError
 @contextmanager
 def complete_or_absent(path: str | Path) -> Iterator[Path]:
     """
-    Yield a temporary path beside `path`; it becomes `path` when the block ends well.
+    Yield a temporary path beside `path`; it is renamed to `path` if the block raises no error.
 
-    A block that fails leaves an older file as it was. Missing folders are made. The temporary
-    name keeps the suffix, by which writers choose their format.
+    If the block raises an error, an older file stays unchanged. Missing folders are created. The
+    temporary name keeps the suffix, because writers choose their format by it.
 
     Raises
     ------
     OutputError
-        If the folder cannot be made or written to.
+        If `path` is a folder, or its folder cannot be created or written to.
 
     """
     target = Path(path).expanduser()
@@ -43,7 +43,8 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     scratch = Path(name)
     try:
         yield scratch
-        # mkstemp makes files that only their owner can read; results are for everybody.
+        # mkstemp creates files that only their owner can read; output files get the usual
+        # permissions.
         os.chmod(scratch, 0o666 & ~_umask())
         scratch.replace(target)
     finally:
@@ -58,12 +59,12 @@ def write_text(path: str | Path, text: str) -> None:
 
 def writable_file(path: str | Path) -> Path:
     """
-    Return the path of a file that can be written; nothing is left behind.
+    Return the expanded path of a file, after checking that it can be written.
 
     Raises
     ------
     OutputError
-        If it is a folder, or its folder can neither be made nor written to.
+        If the path is a folder, or its folder can neither be created nor written to.
 
     """
     target = Path(path).expanduser()
@@ -75,12 +76,12 @@ def writable_file(path: str | Path) -> Path:
 
 def writable_folder(path: str | Path) -> Path:
     """
-    Return the path of a folder that can be written into; nothing is left behind.
+    Return the expanded path of a folder, after checking that files can be written into it.
 
     Raises
     ------
     OutputError
-        If it is a file, or can neither be made nor written to.
+        If the path is a file, or can neither be created nor written to.
 
     """
     target = Path(path).expanduser()
@@ -91,11 +92,12 @@ def writable_folder(path: str | Path) -> Path:
 
 
 def _require_writable(folder: Path, target: Path) -> None:
-    """Refuse a folder that is not there and cannot be made, or cannot be written to."""
+    """Raise OutputError if a folder can neither be written to nor created."""
     try:
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
         if nearest.is_dir():
-            # Rights do not tell: not of /proc, of a full disk, of a name that is too long.
+            # A file is created on trial, because permissions alone do not reveal /proc, a full
+            # disk or a name that is too long.
             with tempfile.NamedTemporaryFile(
                 dir=nearest, prefix=f'.{target.stem}-', suffix=target.suffix
             ):

@@ -3,8 +3,8 @@
 """
 Dataclass fields that are also command-line options.
 
-A field's annotation gives number and type of the values, its default the value without the option.
-`Option` adds what the help and the parser need besides.
+A field's annotation gives the number and type of the option's values, the field's default the
+value if the option is not given. `Option` adds what else the help and the parser need.
 """
 
 from __future__ import annotations

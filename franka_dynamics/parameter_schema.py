@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Parameters as config/parameters declares them: type, default, range, what may change when.
+Node parameters as config/parameters declares them: type, default, range, when they may change.
 
-The files there are in generate_parameter_library's schema. What it has no word for, parameters
-that are read at activation, is a validation of our own, `franka_dynamics::while_inactive<>`.
+The files there follow the schema of generate_parameter_library. That schema cannot express that a
+parameter is read at activation only; our own validation `franka_dynamics::while_inactive<>` marks
+such parameters.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ class ParameterSpec:
 
     @property
     def unit(self) -> str:
-        """What a number is counted in; empty for none."""
+        """The unit of a number; empty if it has none."""
         found = _UNIT.search(self.sentence) if self.kind in ('integer', 'double') else None
         return found[1] if found else ''
 
 
 @functools.cache
 def specs(name: str) -> tuple[ParameterSpec, ...]:
-    """Return what a file of config/parameters declares, in its order."""
+    """Return the parameters that a file of config/parameters declares, in its order."""
     path = share_directory() / 'config' / 'parameters' / f'{name}.yaml'
     return tuple(_specs(yaml.safe_load(path.read_text(encoding='utf-8'))[name]))
 
@@ -80,12 +81,12 @@ def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec
 
 def check(spec: ParameterSpec, value: Any) -> None:
     """
-    Refuse a value outside a parameter's choices or range; NaN is outside every range.
+    Raise an error if a value is outside a parameter's choices or range; NaN always is.
 
     Raises
     ------
     SettingsError
-        Naming parameter, value and what is allowed.
+        If so; the message names the parameter, the value and the allowed values.
 
     """
     if spec.choices and value not in spec.choices:

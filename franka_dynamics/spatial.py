@@ -26,7 +26,8 @@ class JointKind(str, Enum):
 
 
 # Below this angle [rad] (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
-# x^6/362880, is below 2e-16. Above it cancellation costs eps/x^2, which [phi]^2 takes back.
+# x^6/362880, is below 2e-16. Above it cancellation causes a relative error of eps/x^2, which
+# multiplication by [phi]^2 compensates.
 _SERIES_BELOW = 0.02
 
 
@@ -156,12 +157,12 @@ def log3(rotation: ArrayLike) -> Array:
     """
     Return the rotation vector of a rotation, of length 0 to pi, shape (..., 3) [rad].
 
-    The inverse of `exp3` for angles below pi. A half turn has two rotation vectors; one of them is
-    returned.
+    It is the inverse of `exp3` for angles below pi. A half turn has two rotation vectors; one of
+    them is returned.
     """
     matrix = np.asarray(rotation, dtype=float)
-    # Rows of 4 q q^T of the unit quaternion (w, v), of which the one with the largest diagonal
-    # entry does not cancel (Shepperd 1978).
+    # `products` is 4 q q^T of the unit quaternion q = (w, v). Its row with the largest diagonal
+    # entry has no cancellation (Shepperd 1978).
     trace = np.trace(matrix, axis1=-2, axis2=-1)[..., None, None]
     products = np.empty((*matrix.shape[:-2], 4, 4))
     products[..., 0, 0] = 1.0 + trace[..., 0, 0]
@@ -187,10 +188,10 @@ def _coefficients(phi: Array) -> tuple[Array, Array, Array]:
 
 def adjoint(transform: ArrayLike) -> Array:
     """
-    Return Ad(T), shape (..., 6, 6): a twist (v, omega) in the frame T places -> outer frame.
+    Return Ad(T), (..., 6, 6), which maps a twist (v, omega) from the inner to the outer frame.
 
-    Ad = [[R, [p] R], [0, R]]. With T the pose of a body and its twist in the body's own axes,
-    Ad(T) gives the spatial twist.
+    T is the pose of the inner frame in the outer one. Ad = [[R, [p] R], [0, R]]. If T is the pose
+    of a body, Ad(T) maps its body twist to its spatial twist.
     """
     matrix = np.asarray(transform, dtype=float)
     rotation, origin = matrix[..., :3, :3], matrix[..., :3, 3]
@@ -317,7 +318,8 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
-# Tolerance of R R^T = 1: above rounding errors, far below the error of a mistyped rotation.
+# Tolerance of R R^T = 1: above rounding errors, far below the error of a rotation with a typing
+# error.
 _RIGID_EPS = 1e-9
 
 
@@ -365,6 +367,6 @@ def cos_sin(angle: float) -> tuple[float, float]:
 
 
 def snapped(angle: float, step: float, within: float) -> float:
-    """Return the multiple of a step [rad] that is nearest to an angle, or the angle if none is."""
+    """Return the nearest multiple of `step` if closer than `within`, else the angle [rad]."""
     multiple = round(angle / step) * step + 0.0
     return multiple if abs(angle - multiple) < within else angle

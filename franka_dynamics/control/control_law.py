@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-All that follows from one set of live parameters: terms, gains, and the guards that watch them.
+The torque law of one set of live parameters: model terms, gains and tracking-error checks.
 
-Creating one takes about a millisecond, too long for a cycle. So another thread creates it, and the
-control loop replaces the old one as a whole.
+Creating a ControlLaw takes about a millisecond, too long for a control cycle. So another thread
+creates it, and the control loop replaces the old one as a whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# Points at a time, so that other threads run between the parts of a long trajectory.
+# Trajectory points computed per call, so that other threads run between the parts of a long
+# trajectory.
 _POINTS_AT_ONCE = 500
 
 
@@ -43,7 +44,7 @@ class ControlLaw:
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
-        # Decay rate of velocity by kd at home [1/s].
+        # Rate at which the damping kd makes the joint velocity decay at the home pose [1/s].
         self.damping_rate = (
             damping_rate(
                 self.terms.true.mass_matrix(home_pose(description))
@@ -116,9 +117,11 @@ class ControlLaw:
         inertia: Array,
     ) -> tuple[Array, Array, Array | None]:
         """
-        Return what holds the arm up, all that is desired, and what of it the gains give, if any.
+        Return gravity torque, total desired torque and feedback torque, shape (n,) each [N m].
 
-        Each of shape (n,) [N m]; parameters are those of `gravity` and `feedforward`.
+        The total is gravity plus feedforward plus feedback. The feedback torque is None if all
+        gains are zero; without a reference it only damps. Parameters are those of `gravity` and
+        `feedforward`.
         """
         ours = self.gravity(q, gravity)
         desired = ours + self.feedforward(q, dq, reference, coriolis, inertia)
@@ -155,7 +158,8 @@ class ControlLaw:
             for values in (trajectory.velocities, trajectory.accelerations)
         )
         settings, switches, terms = self.settings, self.settings.terms, self.terms
-        # The independent model, which computes all points at once and agrees up to rounding.
+        # The independent Newton-Euler model computes all points at once. It agrees with Pinocchio
+        # up to rounding.
         weightless = NewtonEulerModel(terms.loaded, (0.0, 0.0, 0.0))
         efforts = np.zeros_like(q)
         if switches.coriolis:
@@ -170,7 +174,7 @@ class ControlLaw:
         return efforts
 
     def astray(self, q: Array, desired: Array) -> str:
-        """Return a sentence about a joint or flange too far from its reference, or nothing."""
+        """Return a sentence if a joint or the flange is too far from its reference, else ''."""
         for name, measured, wish, bound in zip(
             self.description.joint_names, q.tolist(), desired.tolist(), self._most_error
         ):

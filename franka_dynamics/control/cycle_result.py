@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller is doing: its mode and status, the result of one cycle, counters."""
+"""A controller's mode, status, the result of one control cycle, and its counters."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ COMMANDING = 'torques are published'
 
 class ControllerStatus(NamedTuple):
     """
-    What a controller does.
+    The controller's mode, the reason for it, and how to make it command again.
 
-    `mode` is the controller's mode. `reason` says in one sentence why no torque of a motion is
-    commanded, and is COMMANDING if one is. `cleared_by` is what would let it command again, empty
-    while it commands. `faulty` says whether a fault is latched, so that it does not start again by
-    itself.
+    `mode` is the controller's mode. `reason` is COMMANDING while the controller commands torques;
+    otherwise one sentence says why it does not. `cleared_by` says what makes the controller
+    command again; it is empty while it commands. `faulty` is True while a fault is latched: the
+    controller then does not restart by itself.
     """
 
     mode: Mode
@@ -43,7 +43,7 @@ class ControllerStatus(NamedTuple):
     faulty: bool
 
     def __str__(self) -> str:
-        """Return all of it in one sentence."""
+        """Return mode, reason and remedy in one sentence."""
         way = f'; to command again: {self.cleared_by}' if self.cleared_by else ''
         return f'{self.mode.value}: {self.reason}{way}'
 
@@ -52,8 +52,8 @@ class CycleResult(NamedTuple):
     """
     The result of one joint state; arrays of shape (n,) in joint order [N m].
 
-    `limited` is None if no torque may be published from this state. `previous` is the last command
-    before it.
+    `limited` is the torque after the limits, None if no torque may be published from this state.
+    `previous` is the command before this one.
     """
 
     observation: Observation
@@ -84,7 +84,7 @@ class Counters:
     largest_share: Array = field(default_factory=lambda: np.zeros(0))
 
     def count(self, limited: LimitedTorque, effort: Array) -> None:
-        """Count a command, given the torque limits, shape (n,) [N m]."""
+        """Count a command, given the torque limits `effort`, shape (n,) [N m]."""
         self.commands += 1
         self.cut_by_limit += bool(limited.cut_by_limit.any())
         self.cut_by_rate += bool(limited.cut_by_rate.any())
@@ -103,7 +103,7 @@ class Durations:
         self._count = 0
 
     def add(self, seconds: float) -> None:
-        """Add one."""
+        """Add a duration; it replaces the oldest one once the ring is full."""
         self._ring[self._count % len(self._ring)] = seconds
         self._count += 1
 

@@ -19,14 +19,15 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# kd = RATE m and kp = RATIO kd, with m the inertia of each joint at home while the others are
-# free, 1 / (M^-1)_ii. RATE is the value that tolerates the oldest states: for FER, FR3 and FR3v2,
-# with and without the hand, torques may be held for 0.21 s (0.20 s at 5 and 0.15 s at 6 1/s), and
-# constant delays may be 0.10 s.
+# kd = RATE m and kp = RATIO kd, with m = 1 / (M^-1)_ii the effective inertia of each joint at home
+# while the other joints are free. RATE is chosen because the loop then stays stable with the
+# oldest states. For FER, FR3 and FR3v2, with and without the hand, torques may be held for 0.21 s
+# (0.20 s with RATE = 5 1/s, 0.15 s with 6 1/s), or be delayed by a constant 0.10 s.
 RATE, RATIO = 4.0, 1.5  # [1/s]
 
 
-# Shares of the torque limit [1/rad, s/rad]: 60 N m/rad and 6 N m s/rad for 87 N m.
+# Upper bounds of kp and kd as fractions of the torque limit [1/rad, s/rad]: 60 N m/rad and 6 N m
+# s/rad for a limit of 87 N m.
 _STIFFNESS, _DAMPING = 0.7, 0.07
 
 
@@ -39,7 +40,7 @@ def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
     Parameters
     ----------
     arm : ArmDescription
-        The arm with all that it carries.
+        The arm with hand and payload.
 
     Returns
     -------
@@ -53,11 +54,11 @@ def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
 
 def weak_gains(arm: ArmDescription, most_rate: float) -> tuple[Array, Array]:
     """
-    Return kp and kd, as `default_gains`, for states that are at most some milliseconds old.
+    Return kp and kd for joint states that are at most some milliseconds old, (n,) each.
 
-    kd is a fraction of the torque limit, but makes velocity decay at `most_rate` [1/s] at most,
-    because late torques would make higher rates unstable, first on light joints. kp gives a
-    damping ratio of 0.7.
+    kd is a fraction of the torque limit. It is reduced where the velocity would decay faster than
+    `most_rate` [1/s]: with late torques, higher rates are unstable, first on light joints. kp
+    gives a damping ratio of 0.7, and is at most a fraction of the torque limit.
     """
     inertia, effort = _inertia_at_home(arm), arm.limit('effort')
     kd = np.minimum(_DAMPING * effort, most_rate * inertia)
@@ -65,7 +66,7 @@ def weak_gains(arm: ArmDescription, most_rate: float) -> tuple[Array, Array]:
 
 
 def _inertia_at_home(arm: ArmDescription) -> Array:
-    """Return each joint's inertia at home while the others are free, 1 / (M^-1)_ii, (n,)."""
+    """Return each joint's effective inertia at home, 1 / (M^-1)_ii, (n,); other joints free."""
     inertia = NewtonEulerModel(arm).mass_matrix(home_pose(arm))
     return np.asarray(1.0 / np.diag(np.linalg.inv(inertia)))
 

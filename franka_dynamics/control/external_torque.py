@@ -3,9 +3,9 @@
 """
 External joint torque, from measured torque and the model.
 
-Two estimates of the same torque, in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied to
-the arm). The plain residual has no delay but the noise of a differentiated velocity; the momentum
-observer needs no acceleration and is smooth, but lags by 12 ms.
+This module has two estimators. Both use FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied
+to the arm). The plain residual has no delay, but the noise of a differentiated velocity. The
+momentum observer needs no acceleration and is smooth, but lags by 12 ms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
 
-# Bandwidth of the observer [rad/s]; it reaches 92 % of a step after 22 ms.
+# Bandwidth [rad/s] and damping ratio of the observer. It reaches 92 % of a step after 22 ms.
 BANDWIDTH, DAMPING = 120.0, 0.71
 
 
@@ -31,8 +31,9 @@ def friction_in_effort(
     """
     Return the friction model that measured efforts contain, or None if they contain none.
 
-    `choice` is included, excluded or auto. On a real arm the joint torque sensors measure the
-    friction of the arm file, in plain simulators they do not; `auto` decides by the target.
+    `choice` is included, excluded or auto. On a real arm, measured joint torques contain the
+    friction that the arm file describes. In simulators without joint friction they do not. `auto`
+    takes the answer from the target's profile.
 
     Raises
     ------
@@ -53,8 +54,8 @@ class TorqueResidual:
     """
     The plain residual tau_J - (M ddq + C dq + g + tau_f), with ddq differenced from velocities.
 
-    `model` is the arm with its payload under its true gravity, `friction` what the measured torque
-    contains.
+    `model` is the arm with its payload under its true gravity. `friction` is the friction model
+    that the measured torque contains, None if it contains none.
     """
 
     def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:
@@ -66,8 +67,9 @@ class TorqueResidual:
         """
         Return the residual in FCI's sign, shape (n,) [N m].
 
-        None for the first state, and for one whose predecessor is not at most 50 ms older: there
-        is no acceleration then. Parameters are those of MomentumObserver.update.
+        Returns None for the first state, after a gap of more than 50 ms, and if the stamp did not
+        increase: no acceleration can be computed then. Parameters are those of
+        MomentumObserver.update.
         """
         last, self._last = self._last, (stamp, dq)
         self._friction.follow(stamp, q)
@@ -82,14 +84,16 @@ class MomentumObserver:
     """
     External joint torque from the generalised momentum p = M dq, without accelerations.
 
-    The torque missing in the momentum balance (De Luca, Albu-Schaeffer, Haddadin, Hirzinger 2006,
-    "Collision Detection and Safe Reaction with the DLR-III Lightweight Manipulator Arm", eq. 13),
-    filtered by w^2 / (s^2 + 2 d w s + w^2). With a damping d of 0.71 that is the stationary
-    Kalman filter of a momentum that is measured with white noise and a torque that walks at
-    random (compare Wahrburg et al. 2018, "Motor-Current-Based Estimation of Cartesian Contact
-    Forces and Torques for Robotic Manipulators and Its Application to Force Control", IEEE T-ASE
-    15(2)); it passes less of the gears' vibration than a filter of first order that is as fast.
-    Returned in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied to the arm).
+    The estimate is the torque missing in the momentum balance (De Luca, Albu-Schaeffer, Haddadin,
+    Hirzinger 2006, "Collision Detection and Safe Reaction with the DLR-III Lightweight Manipulator
+    Arm", eq. 13), filtered by w^2 / (s^2 + 2 d w s + w^2). With a damping ratio d of 0.71 this is
+    the stationary Kalman filter for a momentum measured with white noise and an external torque
+    modelled as a random walk (compare Wahrburg et al. 2018, "Motor-Current-Based Estimation of
+    Cartesian Contact Forces and Torques for Robotic Manipulators and Its Application to Force
+    Control", IEEE T-ASE 15(2)); it passes less of the gears' vibration than an equally fast
+    first-order filter.
+
+    The estimate is in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied to the arm).
 
     `model` is the arm with its payload, under its true gravity.
     """
@@ -106,7 +110,7 @@ class MomentumObserver:
         self._external, self._slope = 0.0 * self._external, 0.0 * self._slope
 
     def go_on_from(self, other: MomentumObserver) -> None:
-        """Start with another observer's estimate, after a change of the model."""
+        """Take over another observer's estimate after a change of the model."""
         self._external, self._slope = other._external, other._slope
         self._changed = True
 
@@ -123,8 +127,8 @@ class MomentumObserver:
         q, dq : ndarray, shape (n,)
             Position and velocity.
         torque : ndarray, shape (n,) or (k, n)
-            The joints' torque, gravity included and friction taken out: the measured one, or
-            several that are each compared with the motion.
+            Joint torque [N m], gravity included, friction subtracted. Each of k rows gets its own
+            estimate, for instance measured and commanded torque.
         gravity : ndarray, shape (n,), optional
             g(q), where the caller has it.
 
@@ -132,7 +136,8 @@ class MomentumObserver:
         model, data = self._model.model, self._model.data
         if gravity is None:
             gravity = pin.computeGeneralizedGravity(model, data, q).copy()
-        # M dq by one recursion, as the torque for an acceleration of dq, without computing M.
+        # M dq from one recursive Newton-Euler pass with the acceleration dq, so that M is never
+        # computed.
         momentum = pin.rnea(model, data, q, self._still, dq) - gravity
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity)
         last, self._last = self._last, (stamp, momentum)

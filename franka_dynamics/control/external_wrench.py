@@ -3,10 +3,10 @@
 """
 The wrench between arm and surroundings, from external joint torques.
 
-In the sign and frame of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
-publishes as external_wrench_in_base_frame: what the robot exerts on its surroundings is
-positive, what these exert on it negative; axes of the base, moments about the frame's origin. So
-tau_ext = J^T F with tau_ext in FCI's sign.
+Sign and frame are those of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
+publishes as external_wrench_in_base_frame. A wrench that the robot exerts on its surroundings is
+positive. Axes are those of the base, moments are about the frame's origin. So tau_ext = J^T F with
+tau_ext in FCI's sign.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError, shortened
 from ..typing import Array
 
-# Standard deviation of the external torque of the strongest joints while nobody touches the arm
-# [N m]: the momentum observer on the recordings of two real FERs moving at up to 85 % and 55 %
-# of their velocity limits. Weaker joints err less, by the cube root.
+# Standard deviation of the estimated external torque of the strongest joints while nobody touches
+# the arm [N m]. Measured with the momentum observer on recordings of two real FERs that moved at
+# up to 85 % and 55 % of their velocity limits. For weaker joints it shrinks with the cube root of
+# the torque limit.
 TORQUE_DEVIATION = 0.5
 # Length that makes moments comparable to forces [m]: about the distance of a Franka's flange from
 # its last three axes.
@@ -33,7 +34,8 @@ LENGTH = 0.2
 # corresponds to more than this force [N], or this force times LENGTH.
 SINGULAR_FORCE = 20.0
 _FARTHEST = 10.0  # largest distance of a tool centre point from its frame [m]
-# [1/N]; a deviation of a million newtons means that the direction is not observable.
+# Smallest singular value used for the covariance [1/N]. A standard deviation of a million newtons
+# means that the direction is not observable.
 _LEAST_SIZE = 1e-6
 
 
@@ -69,22 +71,22 @@ class ExternalWrench:
         return self.worst > SINGULAR_FORCE
 
     def sentence(self) -> str:
-        """Return a sentence about the accuracy."""
+        """Return a sentence about the accuracy of the wrench."""
         if self.singular:
-            return 'singular pose: not every direction can be told, and the wrench is damped there'
-        return f'every direction is known to {self.worst:.1f} N (one deviation)'
+            return 'singular pose: some directions of the wrench are unobservable and damped'
+        return f'standard deviation at most {self.worst:.1f} N in every direction'
 
 
 class WrenchEstimator:
     """
     Damped, weighted pseudo-inverse of a frame's transposed Jacobian.
 
-    Joint torques are weighed by their deviations, moments by LENGTH; by the singular values s of
-    the weighed J^T each direction is estimated as s / (s^2 + d^2), where d is zero unless its
-    deviation 1 / s is beyond SINGULAR_FORCE (numerical filtering: Maciejewski and Klein 1988,
-    "Numerical filtering for the operation of robotic manipulators through kinematically singular
-    configurations", J. Robotic Systems 5(6)); it then grows from zero, so that the wrench does
-    not jump.
+    Joint torques are weighted by their standard deviations, moments by LENGTH. Along each singular
+    direction of the weighted J^T, with singular value s, the inverse is s / (s^2 + d^2). The
+    damping d is zero unless the standard deviation 1 / s exceeds SINGULAR_FORCE (numerical
+    filtering: Maciejewski and Klein 1988, "Numerical filtering for the operation of robotic
+    manipulators through kinematically singular configurations", J. Robotic Systems 5(6)); d then
+    grows from zero, so that the wrench does not jump.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ class WrenchEstimator:
     frame : int or str
         A joint's number or 'flange'.
     offset : array_like, shape (3,), optional
-        Where the wrench acts in that frame [m]: a tool centre point.
+        Point in that frame at which the wrench acts, such as a tool centre point [m].
 
     Raises
     ------
@@ -129,7 +131,7 @@ class WrenchEstimator:
     def estimate(self, q: Array, torque: Array) -> ExternalWrench:
         """Return the wrench that best explains a torque, (n,) in FCI's sign [N m], at q [rad]."""
         jacobian = self.jacobian(q)
-        # Noise-free units: rows in deviations of the joints' torques, columns in newtons.
+        # Scaled units: torques in their standard deviations, wrench components in newtons.
         weighed = (jacobian / self._scale[:, None]).T / self.deviation[:, None]
         squares, directions = np.linalg.eigh(weighed.T @ weighed)
         damped = np.maximum(squares, SINGULAR_FORCE**-2)

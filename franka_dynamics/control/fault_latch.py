@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""At most one fault, what clears it, and how often an arm may start again by itself."""
+"""The fault latch: holds one fault and what clears it, and limits automatic restarts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class ClearedBy(int, Enum):
 
 class FaultLatch:
     """
-    At most one fault: the gravest that is present, and of equally grave ones the first.
+    Holds at most one fault: the gravest one, and of equally grave faults the first.
 
-    After `max_restarts` stops within RESTART_WINDOW_S one more latches.
+    A fault is graver the more it takes to clear it (ClearedBy). A stop that ends by itself is not
+    latched, unless more than `max_restarts` such stops happen within RESTART_WINDOW_S.
     """
 
     def __init__(self, max_restarts: int) -> None:
@@ -34,14 +35,14 @@ class FaultLatch:
         self.restarts = 0  # how often the controller started again without being asked
 
     def latch(self, reason: str, until: ClearedBy) -> None:
-        """Latch a fault, unless a graver one is present or the same is."""
+        """Latch a fault that `until` clears, unless an equally grave or graver one is latched."""
         if self.reason and until <= self._until:
             return
         self.reason, self._until = reason, until
         self.latched += 1
 
     def note_stop(self, reason: str, now: float) -> None:
-        """Count a stop that ends by itself at `now` (steady clock, [s]); too many latch."""
+        """Count a stop that ends by itself, at `now` (steady clock [s]); too many latch."""
         self._stops.append(now)
         while self._stops and now - self._stops[0] > RESTART_WINDOW_S:
             self._stops.popleft()
@@ -62,7 +63,7 @@ class FaultLatch:
         }[self._until]
 
     def acknowledge(self) -> tuple[bool, str]:
-        """Clear what a person may clear; return whether there is no fault now, and a sentence."""
+        """Acknowledge the fault; return whether none remains, and a sentence."""
         if not self.reason:
             self._stops.clear()
             return True, 'there was no fault'
@@ -74,7 +75,7 @@ class FaultLatch:
         return True, 'cleared; the controller starts again once the states are trusted'
 
     def activated(self) -> None:
-        """Clear what activation clears, and count restarts anew."""
+        """Clear fault and stop count at activation, unless only configuration clears the fault."""
         if self._until <= ClearedBy.ACTIVATION:
             self._clear()
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the guard would have seen along a recording, and bounds learnt from it."""
+"""Runs the collision guard over a recording, and learns the guard's bounds from it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
-# How much more than the largest residual seen in a recording that nobody touched is allowed: hours
-# bring larger ones than minutes do.
+# Learnt bound relative to the largest residual of a recording without contact. Hours of operation
+# bring larger residuals than minutes of recording.
 LEARNING_MARGIN = 1.5
-# [s] After which the observer has settled on slow topics, too, however the arm moved at the start.
+# Time after which the observer has settled [s], also on slow topics and if the arm moved at the
+# start.
 _SETTLED_S = 0.2
 _PROGRESS_EVERY = 500
 
@@ -31,9 +32,9 @@ class GuardReplay:
     """
     The largest residual of each joint along a recording.
 
-    `share` is that residual as a share of the joint's bound, shape (n,); `residual` the same in
-    [N m]; `watched` for how long the observer was settled [s]; `stopped` when a residual was
-    beyond its bound for long enough to stop the arm [s since the first state], NaN if never.
+    `residual` is that residual [N m], `share` the same relative to the joint's bound, shape (n,)
+    each. `watched` is how long the observer was settled [s]. `stopped` is the time since the first
+    state at which the guard would first have stopped the arm [s], NaN if never.
     """
 
     share: Array
@@ -59,7 +60,8 @@ def replay_guard(
     Parameters
     ----------
     arm : ArmDescription
-        The arm with what it carried; the friction of its file is taken out of the efforts.
+        The arm with the payload it carried; the friction of its file is subtracted from the
+        efforts.
     time : ndarray, shape (N,)
         Stamps [s], increasing.
     q, dq, effort : ndarray, shape (N, n)
@@ -67,9 +69,9 @@ def replay_guard(
     gravity : array_like, shape (3,)
         Gravity in the base frame [m/s^2].
     limits : GuardLimits, optional
-        The guard's; the node's defaults.
+        The guard's limits; default: those of the node.
     progress : callable, optional
-        Called with the number of states done and of all.
+        Called with the number of states done and the number of all states.
 
     Raises
     ------
@@ -89,7 +91,7 @@ def replay_guard(
         friction.follow(stamp, position)
         external = observer.update(stamp, position, velocity, torque - friction.torque(velocity))
         if stamp - last > LONGEST_STEP_S:
-            since = stamp  # the observer has begun anew
+            since = stamp  # the observer restarted after the gap
         elif stamp - since > _SETTLED_S:
             largest = np.maximum(largest, np.abs(external))
             watched += stamp - last
@@ -105,10 +107,10 @@ def replay_guard(
 
 def learnt(found: GuardReplay, limits: GuardLimits | None = None) -> GuardLimits:
     """
-    Return the guard's limits for an arm of which a recording was replayed that nobody touched.
+    Return the guard's limits learnt from the replay of a recording without contact.
 
-    Each joint's bound becomes LEARNING_MARGIN times its largest residual, and never lower than it
-    was: a short recording can show that a bound is too low, not that it is too high.
+    Each joint's bound becomes LEARNING_MARGIN times its largest residual, but never lower than in
+    `limits`: a short recording can show that a bound is too low, not that it is too high.
     """
     limits = limits or GuardLimits()
     factors = np.array(limits.joint_factors) * np.maximum(1.0, LEARNING_MARGIN * found.share)

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One motion after another without a step, and motions that come to rest.
+Transitions from the present motion to another one or to rest, without a step.
 
 ruckig (Berscheid and Kroeger, "Jerk-limited real-time trajectory generation with arbitrary target
-states", RSS 2021) leads over, limited in velocity, acceleration and jerk.
+states", RSS 2021) computes the transition within limits of velocity, acceleration and jerk.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
-# Of each limit that ruckig may use: between the points taken from its profile a quintic overshoots
-# a little.
+# Share of each limit that ruckig may use. The quintic between two points sampled from ruckig's
+# profile overshoots a little.
 _SHARE = 0.99
-# How long the acceleration takes to rise to its limit when motions are joined, and when an arm is
-# brought to rest [s]. A shorter jerk would shake the arm.
+# Time in which the acceleration rises to its limit when motions are joined, and when an arm is
+# brought to rest [s]. It sets the jerk limit: a larger jerk would shake the arm.
 _RISE_S, _STOP_RISE_S = 0.02, 0.02
-_UNLIMITED, _ACCELERATION = 1e6, 20.0  # of a joint whose file states no limit [rad/s, rad/s^2]
-_PROFILE_STEP_S = 0.002  # between the points that are taken from a profile
-_JOINED = 1e-9  # states that are nearer to each other are the same [rad, rad/s, rad/s^2]
-_ATTEMPTS = 5  # to find a point of the motion that can be met in time
-_NEAR_S = 0.01  # to the soonest
+# limits of a joint whose arm file states none [rad/s, rad/s^2]
+_UNLIMITED, _ACCELERATION = 1e6, 20.0
+_PROFILE_STEP_S = 0.002  # time between points sampled from ruckig's profile
+_JOINED = 1e-9  # states that differ by less count as equal [rad, rad/s, rad/s^2]
+_ATTEMPTS = 5  # at finding a point of the motion that the arm can reach in time
+_NEAR_S = 0.01  # tolerance of the meeting time [s]
 LEAST_SEGMENT_S = 0.001
 
 
 class Knots(NamedTuple):
-    """Points of a motion in quintics: times (k,), and position and its derivatives, (k, 3, n)."""
+    """Knots of a quintic motion: times (k,); positions, velocities, accelerations (k, 3, n)."""
 
     times: Array
     states: Array
@@ -45,13 +46,13 @@ class Knots(NamedTuple):
         return cls(np.array([time]), np.array(point)[None])
 
     def then(self, other: Knots) -> Knots:
-        """Return a motion through these points and others after them."""
+        """Return these knots followed by others."""
         return Knots(
             np.append(self.times, other.times), np.concatenate((self.states, other.states))
         )
 
     def motion(self) -> Trajectory:
-        """Return the motion through them."""
+        """Return the motion through these knots."""
         return Trajectory(self.times, *self.states.transpose(1, 0, 2))
 
 
@@ -59,7 +60,7 @@ def join(
     begin: float, current: ReferencePoint, motion: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
     """
-    Return the motion that leads from `current` at `begin` to another one, and goes on with it.
+    Return a motion that goes from `current` at `begin` to another motion, then follows that one.
 
     Parameters
     ----------
@@ -68,14 +69,14 @@ def join(
     current : ReferencePoint
         Position, velocity and acceleration.
     motion : Trajectory
-        To be met; it rests at its end, where the arm may arrive later than the motion says.
+        The motion to join. It ends at rest; the arm may arrive there later than the motion says.
     description : ArmDescription
-        Whose limits hold.
+        The arm whose limits hold.
 
     Returns
     -------
     Trajectory or None
-        None where there is no way within the limits.
+        None if no transition within the limits was found.
 
     """
     if motion.times[0] <= begin:
@@ -94,21 +95,22 @@ def join(
 def leading_to(
     begin: float, current: ReferencePoint, motion: Trajectory, description: ArmDescription
 ) -> Knots | None:
-    """Return ruckig's way to where it meets a motion soonest, or None; parameters as of `join`."""
+    """Return ruckig's transition to the earliest reachable point of a motion, or None."""
     present, early = Knots.at(begin, current), max(begin, float(motion.times[0]))
 
     def way(meeting: float) -> Any:
         return _profile(description, present, motion.sample(meeting), meeting - begin)
 
-    # Soonest is where the time to get there no longer exceeds the time there is: found by
-    # bisection between a point that is too early and one that is not.
+    # At the earliest reachable point, ruckig's shortest duration no longer exceeds the time until
+    # the motion is there. Bisection finds it between a point that is too early and one that is
+    # not.
     found, late = way(early), early
     for _ in range(_ATTEMPTS):
         if found is None:
             return None
         if late >= motion.end or found.duration <= late - begin + _JOINED:
             break
-        # A little later: the motion goes on meanwhile, and stamps are rounded.
+        # A little later, because the motion goes on meanwhile and stamps are rounded.
         early, late = late, begin + found.duration + _NEAR_S
         found = way(late)
     else:
@@ -124,7 +126,7 @@ def leading_to(
 
 
 def begun_at(begin: float, motion: Trajectory) -> Trajectory:
-    """Return what is left of a motion at a time [s], as a motion that begins then."""
+    """Return the rest of a motion from the time `begin` [s] on."""
     if begin <= motion.times[0]:
         return motion
     after = motion.times > begin
@@ -144,12 +146,12 @@ def to_rest(begin: float, current: ReferencePoint, description: ArmDescription) 
 
 def braked(knots: Knots, description: ArmDescription) -> Knots:
     """
-    Return a motion that goes on to rest behind its last point.
+    Return the knots, continued from the last one to rest as soon as the limits allow.
 
     Raises
     ------
     ReferenceRefusedError
-        If that point is beyond the limits of velocity or acceleration.
+        If the last knot exceeds the limits of velocity or acceleration, or ruckig is missing.
 
     """
     last = Knots(knots.times[-1:], knots.states[-1:])
@@ -167,9 +169,9 @@ def _profile(
     description: ArmDescription, present: Knots, target: ReferencePoint | None, seconds: float
 ) -> Any:
     """
-    Return ruckig's motion from a point to a target, or to rest anywhere; None if there is none.
+    Return ruckig's motion from the knot `present` to a target state; None if there is none.
 
-    It takes `seconds` at least.
+    Without a target the motion comes to rest anywhere. It takes at least `seconds`.
     """
     try:
         import ruckig
@@ -202,14 +204,14 @@ def _profile(
     try:
         result = ruckig.Ruckig(n).calculate(asked, profile)
     except ruckig.RuckigError:
-        return None  # a state beyond the limits
+        return None  # a state exceeds the limits
     return profile if result in (ruckig.Result.Working, ruckig.Result.Finished) else None
 
 
 def _knots(present: Knots, profile: Any, target: ReferencePoint | None) -> Knots:
-    """Return points of ruckig's motion to a target, or to rest, from where it begins."""
+    """Return the knot `present` and points sampled from ruckig's motion, the last one exact."""
     count = max(1, int(np.ceil(profile.duration / _PROFILE_STEP_S)))
-    # Rounded like stamps, so that states and times match.
+    # The profile is sampled at the rounded absolute times, so that states and times match.
     begin = float(present.times[0])
     times = begin + np.linspace(0.0, profile.duration, count + 1)[1:]
     states = np.array([profile.at_time(float(time))[:3] for time in times - begin])

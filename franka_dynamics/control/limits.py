@@ -27,7 +27,7 @@ def judged_command(command: ArrayLike, description: ArmDescription) -> NDArray[n
     Raises
     ------
     CommandRefusedError
-        If there is another number of values, or one is not finite or beyond its joint's limit.
+        If the number of values is wrong, or a value is not finite or exceeds its joint's limit.
 
     """
     torque, limit = np.array(command, dtype=float), description.limit('effort')
@@ -65,8 +65,8 @@ class TorqueLimiter:
     Parameters
     ----------
     effort, effort_rate : ndarray, shape (n,)
-        Largest absolute torque [N m] and largest change per second [N m/s], of which at most
-        MOST_RATE counts; either may be infinite.
+        Torque limit [N m] and torque rate limit [N m/s]; either may be infinite. Rates above
+        MOST_RATE are reduced to it.
 
     """
 
@@ -91,10 +91,10 @@ class TorqueLimiter:
         desired : ndarray, shape (n,)
             The desired torque [N m]; finite.
         previous : ndarray, shape (n,), or None
-            The last published torque; None when nothing was published yet, which leaves only
-            the torque limit.
+            The last published torque. None if nothing was published yet; then only the torque
+            limit applies.
         elapsed_s : float
-            Time since `previous`; at most 1 ms of it counts, and none if it is not positive.
+            Time since `previous`; counted as at most 1 ms, and as zero if negative.
 
         """
         seconds = min(max(elapsed_s, 0.0), LONGEST_STEP_S)
@@ -107,13 +107,13 @@ class TorqueLimiter:
 
 
 class CommandOutput(TorqueLimiter):
-    """Remembers the last command, limits the next one, and blends out steps."""
+    """Remembers the last command, limits the next one, and turns steps into ramps."""
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:
         super().__init__(effort, effort_rate)
         self.last: Array | None = None  # the last command that was published
         self.blend_requested = False  # whether to blend from `last` to the next desired torque
-        self.stamp: float | None = None  # stamp of its joint state [s]
+        self.stamp: float | None = None  # stamp of the joint state of `last` [s]
         self._blend: Array | None = None  # the difference at the start of blending
         self._since = 0.0
 
@@ -130,7 +130,7 @@ class CommandOutput(TorqueLimiter):
         Parameters
         ----------
         stamp : float
-            Of the state [s].
+            Stamp of the state [s].
         desired : ndarray, shape (n,)
             The torque at this state with the present settings [N m].
         ramp_time : float
@@ -156,18 +156,18 @@ class CommandOutput(TorqueLimiter):
         return desired + self._blend if ramp_time else desired
 
     def limited(self, stamp: float, desired: Array) -> LimitedTorque:
-        """Return the desired torque after limits at a stamp [s], shape (n,) [N m]."""
-        assert self.last is not None, 'only called once begun'
+        """Return the desired torque after both limits, at the state's stamp [s]; (n,) [N m]."""
+        assert self.last is not None, 'called only after a first command'
         elapsed = stamp - self.stamp if self.stamp is not None else 0.0
         return self.limit(desired, self.last, elapsed)
 
     def step(self, goal: Array, elapsed: float) -> Array:
-        """Return, and remember as commanded, the next torque of the ramp to a goal, (n,) [N m]."""
-        assert self.last is not None, 'only called once begun'
+        """Ramp towards a goal torque: return the next command and remember it, (n,) [N m]."""
+        assert self.last is not None, 'called only after a first command'
         self.last = self.limit(goal, self.last, elapsed).torque
         return self.last
 
 
 def all_finite(values: Array) -> bool:
-    """Return whether all values are finite; a quick sum first, which may overflow."""
+    """Return whether all values are finite; a sum that is finite proves it quickly."""
     return math.isfinite(sum(values.tolist())) or bool(np.isfinite(values).all())

@@ -10,7 +10,7 @@ from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
 
-LIMIT_SLACK = 1e-6  # rounding of a planner that goes up to the limit exactly
+LIMIT_SLACK = 1e-6  # tolerance for rounding in planners that use the limits in full
 _SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 4000, 2, 20
 
 
@@ -28,9 +28,10 @@ def beyond_limits(
     accelerations: bool = True,
 ) -> str:
     """
-    Return which limit of an arm states go beyond first, or an empty text.
+    Return a phrase about the first limit that the states exceed, or ''.
 
-    `times`, shape (s,), are those of the message [s]; `points` have shape (s, n).
+    `times`, shape (s,), are the times that the phrase names [s]; `points` have shape (s, n).
+    Velocity limits depend on position.
     """
     low, high = description.velocity_bounds(points.q)
     reach = description.limit('acceleration')
@@ -40,7 +41,8 @@ def beyond_limits(
         ('acceleration', points.ddq, -reach, reach, 'rad/s^2'),
     ]
     for name, values, lower, upper, unit in checks if accelerations else checks[:2]:
-        # Written so that a NaN is outside: of points too near for their stamps to differ.
+        # Written so that NaN counts as outside. Points whose stamps are equal after rounding give
+        # NaN.
         outside = ~((values >= lower - LIMIT_SLACK) & (values <= upper + LIMIT_SLACK))
         if outside.any():
             row, joint = np.argwhere(outside)[0]

@@ -12,12 +12,13 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# Cycles per motion of each joint's two sines: no two joints alike, so that all couplings show.
+# Cycles per motion of each joint's two sines. No two of seven joints have the same pair, so that
+# all couplings are excited.
 _CYCLES = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
-_FADE = 0.2  # fraction of the motion at each end in which it fades
-_ROOM = 0.8  # of every limit
+_FADE = 0.2  # fraction of the duration, at each end, in which the amplitude fades
+_ROOM = 0.8  # usable fraction of every limit
 POINT_RATE_HZ = 25.0
-_FINE = 4  # times as many points, from which derivatives are told
+_FINE = 4  # the spline for the derivatives has this many times more points
 
 
 def multisine(description: ArmDescription, duration: float, amplitude: float) -> TrajectoryRequest:
@@ -27,7 +28,7 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
     Parameters
     ----------
     description : ArmDescription
-        Whose limits are kept, 20 % from each.
+        The arm; the motion uses at most 80 % of each of its limits.
     duration : float
         [s].
     amplitude : float
@@ -64,7 +65,7 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
 
 
 def _unit_motion(n: int, s: Array) -> Array:
-    """Return the positions of the undamped motion at shares s of its time, (len(s), n)."""
+    """Return the positions of the unscaled motion at fractions s of its duration, (len(s), n)."""
     cycles = np.array([_CYCLES[i % len(_CYCLES)] for i in range(n)], dtype=float)
     wave = 0.5 * np.sin(2.0 * np.pi * s[:, None, None] * cycles).sum(-1)
     x = np.clip(np.minimum(s, 1.0 - s) / _FADE, 0.0, 1.0)[:, None]
@@ -74,7 +75,7 @@ def _unit_motion(n: int, s: Array) -> Array:
 def _largest_scale(
     description: ArmDescription, pose: Array, unit: tuple[Array, Array, Array], amplitude: float
 ) -> Array:
-    """Return the factor of each joint's motion, shape (n,)."""
+    """Return the largest factor of each joint's motion that limits and amplitude allow, (n,)."""
     position, velocity, acceleration = (np.abs(rows).max(axis=0) for rows in unit)
     room = np.minimum(description.limit('upper') - pose, pose - description.limit('lower'))
     low, high = description.velocity_bounds(pose)

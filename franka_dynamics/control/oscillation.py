@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Gains and delay: what no loop is stable with, and what one that is not looks like.
+Instability of joint feedback with delay: which gains cause it, and how to detect it.
 
-A damping torque -kd dq on an inertia M that comes a time T late is unstable from
-lambda T = pi / 2 on, with lambda the largest eigenvalue of M^-1 kd; stiffness only makes it worse.
-How late a receiver is nobody tells the node, so a loop that swings without end is found by its
-swinging.
+A damping torque -kd dq that acts on an inertia M with a delay T is unstable from lambda T = pi / 2
+on, with lambda the largest eigenvalue of M^-1 kd. Stiffness makes it worse. The node does not know
+the delay of the receiver, so it detects an unstable loop by the oscillation of its feedback
+torque.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ import numpy as np
 
 from ..typing import Array
 
-MOST_PHASE = 0.5 * math.pi  # lambda T from which on no stiffness is stable
-# Of the torque limit: the smallest swing that counts, from one turning point to the next [N m].
+MOST_PHASE = 0.5 * math.pi  # lambda T from which on the loop is unstable with any stiffness
+# Smallest swing that counts, from one turning point to the next: as a fraction of the torque
+# limit, and for a joint without a limit [N m].
 _LEAST_SHARE, _WITHOUT_LIMIT = 0.02, 2.0
-# Swings in a row, each within so long of the one before [s], that last: 5 Hz and faster. One that
-# dies away has become smaller than this share of the largest by then.
+# A sustained oscillation has this many swings in a row, each following the previous one within
+# this time [s], which means 5 Hz or faster. The last swing is at least this fraction of the
+# largest: a decaying oscillation has become smaller by then.
 _SWINGS, _LONGEST_SWING_S, _LASTING = 8, 0.1, 0.5
-# So often in a row has a swing that runs away grown by so much.
+# A diverging oscillation has grown this often in a row, each time by more than this factor.
 _GROWN, _GROWTH = 2, 2.0
 
 
 def damping_rate(inertia: Array, kd: Array) -> float:
-    """Return the largest eigenvalue of M^-1 kd, of M and kd of shapes (n, n) and (n,) [1/s]."""
+    """Return the largest eigenvalue of M^-1 kd [1/s], for M of shape (n, n) and kd of (n,)."""
     return float(np.linalg.eigvals(np.linalg.solve(inertia, np.diag(kd))).real.max())
 
 
 class OscillationWatch:
     """
-    Looks for a feedback torque that swings up and down without end.
+    Detects a sustained or diverging oscillation of the feedback torque.
 
     `effort` are the torque limits, shape (n,) [N m].
     """
@@ -44,14 +46,14 @@ class OscillationWatch:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew with the next torque."""
+        """Forget all torques; the next one is the first."""
         self._extreme: Array | None = None
 
     def add(self, stamp: float, torque: Array) -> int | None:
         """
-        Take a feedback torque; return the joint that swings without end, or None.
+        Take a feedback torque; return the index of a joint that oscillates, or None.
 
-        `stamp` is the state's [s], `torque` what the gains give, shape (n,) [N m].
+        `stamp` is the stamp of the state [s], `torque` the feedback torque, shape (n,) [N m].
         """
         if self._extreme is None:
             n = len(torque)

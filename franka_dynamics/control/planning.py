@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A requested motion -> a trajectory the arm can follow, or the reason why it cannot.
+Turns a requested motion into a trajectory that the arm can follow, or refuses it with a reason.
 
-A controller follows it at once; it is planned beside its cycles.
+Planning runs beside the control cycles; the controller then follows the planned motion.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ from ..typing import Array
 if TYPE_CHECKING:
     from .feedforward import FeedforwardController
 
-# A stamp is set before the message travels; more than this is no transport delay any more.
+# A message is stamped before it travels. A stamp further in the past than this is not explained by
+# transport delay.
 MOST_LATENESS_S = 0.1
-# A stamp further ahead than this is of another clock, not of a plan.
+# A stamp further in the future than this comes from another clock.
 MOST_LEAD_S = 600.0
 _LONGEST_S = 86400.0
-# rclpy makes objects of 1000 points in 6 ms, in which no joint state is answered; after 20 ms an
-# arm would be stopped.
+# rclpy takes 6 ms to deserialise 1000 points. No joint state is answered meanwhile, and after 20
+# ms the arm would be stopped.
 MOST_POINTS = 2000
-# A reference that starts away from the arm would be a step.
+# A reference that starts further from the arm would be a step.
 MOST_START_DISTANCE = 0.1  # rad or m
-# How much later than the latest state a trajectory takes over, so that there is time to plan it:
-# in all, and for each of its points. Where that was too short, it is planned again, four times as
-# far ahead.
+# A trajectory starts this long after the latest state, which leaves time to plan it: a constant
+# part, and a part per point [s]. If planning took longer, the trajectory is planned again with
+# four times the lead.
 _LEAD_S, _POINT_LEAD_S, _LEAD_ATTEMPTS = 0.02, 4e-5, 3
 
 
 class Stream(NamedTuple):
-    """Time between two set-points [s], and what is followed when one comes."""
+    """Period of a stream of set-points [s], and the trajectory followed when one arrives."""
 
     period: float
     before: Trajectory | None
@@ -56,11 +57,12 @@ class TrajectoryRequest:
     """
     What a trajectory message asks for, joints in the message's order.
 
-    `times`, shape (s,), are seconds after `start`; `start` is on the clock of the state's stamps,
-    None for now. `positions`, `velocities`, `accelerations` and `effort` have shape (s, n) [rad or
-    m, per s, per s^2, N m or N], a column for each of `joint_names`; all but the first are None
-    where the message leaves them out. Efforts are computed anew; they are looked at because one
-    beyond a limit tells of a sender at fault.
+    `times`, shape (s,), are seconds after `start`. `start` is on the clock of the joint states'
+    stamps; None starts on arrival. `positions`, `velocities`, `accelerations` and `effort` have
+    shape (s, n) [rad or m, per s, per s^2, N m or N], a column for each of `joint_names`; all but
+    the first are None where the message leaves them out. Efforts are never followed, because
+    feedforward computes its own. They are checked, because an effort beyond a limit reveals a
+    faulty sender.
     """
 
     joint_names: tuple[str, ...]
@@ -73,12 +75,12 @@ class TrajectoryRequest:
 
     @property
     def ends_motion(self) -> bool:
-        """Whether it has no points: what is followed is to come to rest, and be held there."""
+        """Whether it has no points: the present motion then ends, and the arm is held."""
         return len(self.times) == 0
 
     @property
     def is_set_point(self) -> bool:
-        """Whether it is one point at time zero, to be followed until the next comes."""
+        """Whether it is one point at time zero, which is followed until the next one comes."""
         return len(self.times) == 1 and bool(self.times[0] == 0.0)
 
 
@@ -93,35 +95,36 @@ def plan(
     begin: float | None = None,
 ) -> Trajectory | ReferencePoint:
     """
-    Return what the request means for the arm.
+    Return the trajectory or set-point that the arm is to follow.
 
-    Velocities without accelerations are completed by `with_accelerations`.
+    If a request has velocities but no accelerations, `with_accelerations` adds them.
 
     Parameters
     ----------
     request : TrajectoryRequest
-        One point at time zero is a set-point of a stream; no points end what is followed, as
-        joint_trajectory_controller takes them; all else is a trajectory.
+        One point at time zero is a set-point of a stream. A request without points ends the
+        present motion, as in joint_trajectory_controller. Everything else is a trajectory.
     description : ArmDescription
-        Whose joints and limits count.
+        The arm whose joint names and limits apply.
     now : float
         Stamp of the latest state [s].
     current : ReferencePoint
-        What will be desired when the motion begins, or the measured state at rest. A trajectory
-        whose first point comes after its start is led there from here.
+        The desired state when the motion begins, or the measured position at rest. If the first
+        point comes after the start, the motion begins here and goes to that point.
     measured : ndarray, shape (n,), optional
-        Where the arm will be then, if not where `current` has it. A set-point must be near it, or
-        a stream could run away from the arm; and so must the beginning of a trajectory, or what
-        it begins with is a step for the arm.
+        Expected measured position when the motion begins; default: that of `current`. A set-point
+        must be near it, or a stream could run away from the arm. A trajectory must begin near it,
+        or its beginning would be a step for the arm.
     stream : Stream, optional
-        Makes a smooth motion of set-points that have positions alone.
+        If given, set-points with positions alone are made into a smooth motion.
     begin : float, optional
-        When the motion begins [s]: now or later, and not before its start.
+        When the motion begins [s]; default: now. A later start of the request counts instead.
 
     Raises
     ------
     ReferenceRefusedError
-        Saying which joint, point and value is at fault and what would be accepted.
+        If the request cannot be followed; it says which joint, point and value is at fault, and
+        what would be accepted.
 
     """
     begin = now if begin is None else begin
@@ -161,7 +164,7 @@ def plan(
         return point
     trajectory = _trajectory(request, start, begin, current, description)
     if measured is not None and (request.start is None or start <= now + MOST_LATENESS_S):
-        # What begins later is preceded by what is followed until then, whose own error is watched.
+        # Until a later start the present motion is followed, and its tracking error is watched.
         first = trajectory.sample(begin).q
         if trajectory.times[0] < start + request.times[0]:
             _require_at_desired(description, first, measured)
@@ -182,7 +185,7 @@ def _streamed(
     measured: Array | None,
     stream: Stream,
 ) -> Trajectory:
-    """Return the motion that goes on to one more point of a stream."""
+    """Return the motion continued to one more set-point of a stream."""
     if measured is not None:
         _require_reachable(description, current.q, measured)
     if not isinstance(stream.before, StreamedMotion):
@@ -229,7 +232,7 @@ def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> Tr
 
 
 def _optional(request: TrajectoryRequest) -> dict[str, Array]:
-    """Return what a request has beside positions."""
+    """Return the velocities, accelerations and efforts that a request has."""
     rows = {
         'velocities': request.velocities,
         'accelerations': request.accelerations,
@@ -239,7 +242,7 @@ def _optional(request: TrajectoryRequest) -> dict[str, Array]:
 
 
 def require_count(points: int) -> None:
-    """Refuse a reference of no points, or of more than can be planned."""
+    """Raise ReferenceRefusedError for a reference without points or with more than MOST_POINTS."""
     if not 1 <= points <= MOST_POINTS:
         raise ReferenceRefusedError(
             f'The reference has {points or "no"} points; send between one and {MOST_POINTS}.'
@@ -300,7 +303,8 @@ def _trajectory(
             _require_reachable(description, first, current.q)
         return upsample(times, request.positions, begin, current, description)
     velocities, accelerations = request.velocities, request.accelerations
-    if request.times[0] > 0.0 and times[0] > begin:  # the arm is led there
+    # the motion goes to the first point from the current state
+    if request.times[0] > 0.0 and times[0] > begin:
         return Trajectory(
             np.append(begin, times),
             np.vstack((current.q, request.positions)),
@@ -319,24 +323,24 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
             f'The reference starts {distance:.3g} rad from where '
             f'{description.joint_names[joint]} is desired or stands ({first[joint]:.4g} instead '
             f'of {current[joint]:.4g}); give its first point a time_from_start above zero, and '
-            'the arm is led there.'
+            'the arm moves there in that time.'
         )
 
 
 def _require_at_desired(description: ArmDescription, desired: Array, measured: Array) -> None:
-    """Refuse to lead an arm on from where it is desired while it is not there."""
+    """Refuse a motion that begins at the desired position while the arm is elsewhere."""
     joint, distance = _too_far(measured, desired)
     if distance:
         raise ReferenceRefusedError(
             f'{description.joint_names[joint]} stands {distance:.3g} rad from where it is '
             f'desired ({measured[joint]:.4g} instead of {desired[joint]:.4g}), more than '
             f'{MOST_START_DISTANCE:g} rad; send the reference once the arm is there, or '
-            'deactivate and activate the node, which then desires it where it stands.'
+            'deactivate and activate the node, which then takes the measured position as desired.'
         )
 
 
 def _too_far(q: Array, other: Array) -> tuple[int, float]:
-    """Return the joint that is farthest from another position, and how far if that is too much."""
+    """Return the joint with the largest distance, and that distance if too large, else 0."""
     distance = np.abs(q - other)
     joint = int(distance.argmax())
     return joint, float(distance[joint]) if distance[joint] > MOST_START_DISTANCE else 0.0
@@ -352,11 +356,11 @@ def _require_within_limits(
 
 def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:
     """
-    Return a request with positions and velocities completed by accelerations.
+    Return a request with accelerations added if it has velocities but no accelerations.
 
-    Without them M ddq would not be fed forward. At each inner point it is the mean of those of the
-    two cubics that meet there; at rest at either end zero. What has accelerations, or no
-    velocities, is returned as it is.
+    Without accelerations M ddq would not be fed forward. At an inner point the acceleration is the
+    mean of the accelerations of the two cubics that meet there. At an end with zero velocity it is
+    zero. Other requests are returned unchanged.
     """
     t, q, dq = request.times, request.positions, request.velocities
     if dq is None or request.accelerations is not None or len(t) < 2:
@@ -377,18 +381,19 @@ def follow_request(
     mark: str = '',
 ) -> Trajectory | ReferencePoint:
     """
-    Plan and follow a requested motion, and return it as it will be followed.
+    Plan a requested motion, make the controller follow it, and return the planned motion.
 
-    It begins so far ahead that there is time to plan it; until then what is followed goes on, and
-    the motion begins where that will be.
+    The motion begins a lead after the latest state, which leaves time to plan. Until then the
+    controller follows the present motion, and the new motion begins where that one will be.
 
-    Where another thread serves the controller with states, `lock` is held while it is touched,
-    which takes microseconds. `mark` is what the sender marked the motion with, for its events.
+    If another thread passes joint states to the controller, `lock` is held for the microseconds in
+    which the controller is read or changed. `mark` is the sender's identifier of the motion,
+    repeated in its events.
 
     Raises
     ------
     ReferenceRefusedError
-        If it cannot be followed; what was followed before goes on.
+        If the motion cannot be followed; the present motion goes on.
 
     """
     lock = nullcontext() if lock is None else lock
@@ -401,7 +406,7 @@ def follow_request(
                     'The reference came before any joint state; wait until the arm publishes its '
                     'state.'
                 )
-            _require_following(controller)  # which says more than what is then found at fault
+            _require_following(controller)  # its message says more than a later check would
             stamp, q, _ = latest
             begin = max(stamp + lead, request.start or 0.0)
             desired, current = reference.at(stamp), reference.at(begin)
@@ -418,14 +423,14 @@ def follow_request(
             joined = join(begin, current, begun_at(begin, planned), controller.description)
             if joined is None:
                 raise ReferenceRefusedError(
-                    'There is no way within the limits of position, velocity, acceleration and '
-                    'jerk from the present motion to the reference; send one that begins nearer '
-                    'to it, or at rest.'
+                    'No transition from the present motion to the reference keeps the limits of '
+                    'position, velocity, acceleration and jerk; send a reference that begins '
+                    'nearer to the present motion, or at rest.'
                 )
             planned = joined
         with lock:
             _require_following(controller)
-            # A point is followed at once.
+            # A set-point is followed at once; a trajectory only if its start has not passed.
             latest = controller.latest
             if isinstance(planned, ReferencePoint) or (latest is not None and latest[0] <= begin):
                 controller.follow(planned, mark)
@@ -441,13 +446,13 @@ def _require_following(controller: FeedforwardController) -> None:
     """
     Refuse a reference that nothing would follow because no torque is being commanded.
 
-    On a topic that is too slow for commands, torques are still added to a trajectory for
-    whoever follows it by his own feedback.
+    On a topic that is too slow for commands the reference is accepted: torques are still added to
+    its trajectory for a controller that follows it with its own feedback.
 
     Raises
     ------
     ReferenceRefusedError
-        With what keeps the torque away.
+        If no torque is commanded; it says why.
 
     """
     status = controller.status()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a joint state is possible for the arm, and follows from the one before it."""
+"""Checks whether a joint state is possible for the arm, and consistent with the one before."""
 
 from __future__ import annotations
 
@@ -15,43 +15,45 @@ from ..typing import Array
 class Condition(str, Enum):
     """What is known about the stream of joint states."""
 
-    WAITING = 'waiting'  # none has come yet
-    ACQUIRING = 'acquiring'  # good ones come, not yet enough in a row
+    WAITING = 'waiting'  # no joint state has come yet
+    ACQUIRING = 'acquiring'  # valid states come, but not yet enough in a row
     TRUSTED = 'trusted'
-    STALE = 'stale'  # silence, or stamps that stand still
+    STALE = 'stale'  # no new state, or the stamps do not advance
     TOO_OLD = 'too_old'  # stamps that lag behind the clock
     TOO_SLOW = 'too_slow'  # the topic's rate is below min_input_rate
     NOT_FINITE = 'not_finite'  # NaN or infinity in the arm's own joints
     MISMATCHED = 'mismatched'  # a joint missing, doubled, or arrays of the wrong length
-    CONTRADICTORY = 'contradictory'  # positions that do not move as the velocities say
-    OUT_OF_RANGE = 'out_of_range'  # a position no such arm can have
+    CONTRADICTORY = 'contradictory'  # positions do not change as the velocities say
+    OUT_OF_RANGE = 'out_of_range'  # a position beyond the joint limits
     JUMPED = 'jumped'  # a joint moved faster than it can
     CLOCK_JUMPED = 'clock_jumped'  # stamps leapt: a reset simulation, a changed clock
     INTERLEAVED = 'interleaved'  # stamps go back and forth: more than one publisher
 
 
-ORDER_WINDOW = 50  # of the latest states, within which what is rare is counted
-# How far past a limit a real arm's encoder may read, and how much faster than its limit it may go.
+ORDER_WINDOW = 50  # number of latest states within which rare events are counted
+# Tolerated position beyond a joint limit [rad], tolerated speed relative to the velocity limit,
+# and tolerated position change beyond that speed [rad].
 _POSITION_SLACK = 0.2
 _SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
-# How far positions may be from the integral of the velocities [rad], forgotten with a time
-# constant [s], and how much of it per speed [s] is a matter of when either was measured. On a real
-# FER at up to 2 rad/s and 1 kHz 0.007 rad is seen, at 30 Hz 0.036.
+# Tolerated difference between position and integrated velocity [rad], the time constant with which
+# the difference is forgotten [s], and the additional tolerance per speed [s], because position and
+# velocity are not measured at the same instant. Measured on a real FER at up to 2 rad/s: 0.007 rad
+# at 1 kHz, 0.036 rad at 30 Hz.
 _DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
-# Across a longer gap than this [s] two velocities do not tell how far a joint has moved.
+# Across a longer gap [s], the mean of two velocities is too poor an estimate of the displacement.
 _LONGEST_GAP_S = 0.04
-# The same from one state to the next, and how often within ORDER_WINDOW states: two arms whose
-# states alternate, with stamps in order. Encoders dither by 1e-4 rad.
+# Tolerated difference for a single step [rad], and how many larger steps are tolerated within
+# ORDER_WINDOW states. More mean that the states of two arms alternate. Encoder noise is 1e-4 rad.
 _STEP, _MOST_STEPS = 3e-3, 3
 
 
 class PossibleMotion:
-    """What one arm can do: its ranges and speeds, and velocities that agree with positions."""
+    """Checks joint states against joint limits, and positions against velocities."""
 
     def __init__(self, description: ArmDescription) -> None:
         self._names = description.joint_names
-        # As plain numbers: on seven joints Python compares faster than numpy is called, the more
-        # so in a process that has just been woken up.
+        # Plain floats: for seven joints, Python's comparisons take less time than one numpy call,
+        # above all in a process that has just been woken up.
         self._bounds = tuple(
             zip(
                 (description.limit('lower') - _POSITION_SLACK).tolist(),
@@ -62,13 +64,13 @@ class PossibleMotion:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: what comes next has no predecessor."""
+        """Forget the last states; the next state has no predecessor."""
         self._velocities: list[float] = []
         self._drift = [0.0] * len(self._names)
         self._steps: deque[bool] = deque(maxlen=ORDER_WINDOW)
 
     def impossible(self, q: Array, dq: Array) -> tuple[Condition, str] | None:
-        """Return what is wrong with the values themselves."""
+        """Return the condition and a sentence if a value is impossible for this arm, else None."""
         for name, position, velocity, (lower, upper, speed) in zip(
             self._names, q.tolist(), dq.tolist(), self._bounds
         ):
@@ -93,16 +95,17 @@ class PossibleMotion:
         self, q: Array, before: Array, dq: Array, elapsed: float
     ) -> tuple[Condition, str] | None:
         """
-        Return how a state does not follow from the one before it, if it does not.
+        Return condition and sentence if a state does not follow from the one before, else None.
 
-        A joint moved faster than it can, or not as its velocity says.
+        This is so if a joint moved faster than it can, or not as its velocity says. The call also
+        remembers the state for the next check.
 
         Parameters
         ----------
         q, before, dq : ndarray, shape (n,)
-            Positions now and then, velocities now.
+            Present positions, positions of the state before, present velocities.
         elapsed : float
-            Between the two [s]; positive.
+            Time between the two states [s]; positive.
 
         """
         speeds = dq.tolist()
@@ -115,12 +118,12 @@ class PossibleMotion:
         for name, position, last, speed, speed_before, drift, (_, _, fastest) in zip(
             self._names, q.tolist(), before.tolist(), speeds, previous, self._drift, self._bounds
         ):
-            way = position - last
-            if not abs(way) <= fastest * elapsed + _JUMP_SLACK:
+            moved = position - last
+            if not abs(moved) <= fastest * elapsed + _JUMP_SLACK:
                 return Condition.JUMPED, (
-                    f'{name} moved {abs(way):.3g} rad in {elapsed:.3g} s, faster than it can'
+                    f'{name} moved {abs(moved):.3g} rad in {elapsed:.3g} s, faster than it can'
                 )
-            step = way - half * (speed + speed_before)
+            step = moved - half * (speed + speed_before)
             drift = keep * drift + step
             drifts.append(drift)
             timing = delay * abs(speed)

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The receiving end of a torque topic: whoever receives a torque ends it.
+The receiving end of a torque topic, which stops the arm when torques cease.
 
-A sender that was killed or cut off sends nothing more, so only the receiver can take its last
-torque back. The simulated arm and the node beside plain Gazebo use this class; the generated
+A sender that was killed or cut off sends nothing more, so only the receiver can end its last
+torque. The simulated arm and the node beside plain Gazebo use this class; the generated
 ros2_control controller does the same in C++.
 """
 
@@ -22,14 +22,14 @@ from .terms import TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# More messages than this are not lost within a time-out: a number further ahead is another
-# sender's.
+# Within a time-out at most this many messages get lost. A message number further ahead comes from
+# another sender.
 _LOST_AT_MOST = 100
-COMMAND_TIMEOUT_S = 0.05  # of receivers that have no parameter for it
+COMMAND_TIMEOUT_S = 0.05  # default time-out of receivers without a parameter [s]
 
 
 class ReceiverState(str, Enum):
-    """What a receiver does."""
+    """States of a torque receiver."""
 
     WAITING = 'waiting'  # no torque has come yet, and none is applied
     FOLLOWING = 'following'
@@ -42,20 +42,22 @@ class TorqueReceiver:
     """
     Follows the torques of one sender, and stops the arm by its own model when they cease.
 
-    Where nobody else carries the arm, it is held at rest until a sender comes; elsewhere the
-    torque goes to zero once the arm is at rest. What is applied stays within the arm's torque
-    limits and changes by at most 1000 N m/s, whatever is sent and whoever sends it.
+    If nothing else compensates gravity, the receiver then holds the arm at rest until a sender
+    comes; otherwise the torque goes to zero once the arm is at rest. The applied torque stays
+    within the arm's torque limits and changes by at most 1000 N m/s, whoever sends what.
 
     Parameters
     ----------
     description : ArmDescription
         The arm, without the settings' payload.
     settings : Settings
-        Its target says who carries the arm; gravity_vector and payload are those of the arm.
+        The target says whether the receiver's robot compensates gravity; gravity_vector and
+        payload are those of the arm.
     timeout : float
-        How long a torque acts without a next one [s], by the stamps of the states.
+        How long a torque is applied without a next one [s], by the stamps of the states.
     holding : ndarray, shape (n,), optional
-        The torque that carries the arm from the beginning [N m]; none where brakes do.
+        The torque that carries the arm from the beginning [N m]; leave it out if brakes hold the
+        arm.
 
     Raises
     ------
@@ -75,8 +77,8 @@ class TorqueReceiver:
         self.timeout = timeout
         self.applied = np.zeros(description.n) if holding is None else holding
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
-        self.timeouts = 0  # how often a sender has fallen silent
-        self.foreign = 0  # torques of a second sender, which were not followed
+        self.timeouts = 0  # how often the sender stopped sending for longer than the time-out
+        self.foreign = 0  # torques of a second sender, which were ignored
         self._description = description
         self._terms = TermModel(description, settings)
         self._holds = not settings.profile.receiver_adds_gravity
@@ -90,23 +92,23 @@ class TorqueReceiver:
 
     def take(self, torque: ArrayLike, number: int | None) -> bool:
         """
-        Take a torque; return whether its sender is the one that is followed.
+        Take a torque; return whether it is followed, or ignored because of another sender.
 
-        Another sender is followed only once this one has been silent for the time-out.
+        A second sender is followed only once the first one has been silent for the time-out.
 
         Parameters
         ----------
         torque : array_like, shape (n,)
             What was sent [N m].
         number : int or None
-            The number that its sender gave the message; senders count one by one. None where the
-            middleware tells none: then every sender is followed.
+            The message number; each sender counts its own messages one by one. None if the
+            middleware gives no number: then every sender is followed.
 
         Raises
         ------
         CommandRefusedError
-            If there is another number of values, or one is not finite or beyond its limit: no
-            sound sender sends that, so the last torque stays until the time-out.
+            If the number of values is wrong, or a value is not finite or exceeds its joint's
+            limit. The last torque then stays until the time-out.
 
         """
         given = judged_command(torque, self._description)
@@ -142,12 +144,12 @@ class TorqueReceiver:
         desired = self._given
         if self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING):
             desired = self._own(stamp, q, dq)
-        if all_finite(desired):  # as of any state that is
+        if all_finite(desired):  # no torque follows from a state that is not finite
             self.applied = self._limiter.limit(desired, self.applied, elapsed).torque
         return self.applied
 
     def _own(self, stamp: float, q: Array, dq: Array) -> Array:
-        """Return the torque that brakes the arm and keeps it at rest."""
+        """Return the torque that brakes the arm, then holds it or ends at zero; set the state."""
         terms = self._terms
         brake = self._braking.torque(stamp, q, dq, terms)
         if brake is None and not self._holds:
@@ -156,7 +158,7 @@ class TorqueReceiver:
         torque = terms.gravity_left_to_us(q, terms.gravity(q)) + terms.coriolis(q, dq)
         if brake is not None:
             return np.asarray(torque + brake)
-        # Carried by its gravity torque alone it would drift away: the brake begins anew.
+        # With the gravity torque alone the arm would drift away, so braking begins anew.
         self.state = ReceiverState.HOLDING
         self._braking.begin()
         return np.asarray(torque)

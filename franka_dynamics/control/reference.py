@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Desired motion: held, streamed point by point, or a trajectory sampled by time."""
+"""The desired motion: a held position, a stream of set-points, or a trajectory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 
 from ..typing import Array
 
-# How long a streamed point with a velocity is followed before it counts as abandoned.
+# A stream counts as abandoned if no set-point follows for this long; the arm is then held [s].
 STREAM_TIMEOUT_S = 0.1
-_MOST_EVENTS = 1000  # that are kept where nobody takes them out
+_MOST_EVENTS = 1000  # largest number of events kept while nobody takes them out
 _REPLACED = 'another reference took its place'
 
 
@@ -29,12 +29,12 @@ class ReferencePoint(NamedTuple):
 
     @classmethod
     def at_rest(cls, q: Array) -> ReferencePoint:
-        """Return the point that stands still at q."""
+        """Return the point at rest at q."""
         return cls(np.array(q, dtype=float), np.zeros_like(q), np.zeros_like(q))
 
     @property
     def stacked(self) -> ReferencePoint:
-        """The point as a single row of states, each of shape (1, n)."""
+        """The point as arrays of shape (1, n)."""
         return ReferencePoint(*(values[None, :] for values in self))
 
 
@@ -43,9 +43,9 @@ class Trajectory:
     """
     A motion through points, interpolated as joint_trajectory_controller does.
 
-    Positions alone are joined by straight lines, positions and velocities by cubics, positions,
-    velocities and accelerations by quintics. Before the first point the first is held, after
-    the last the last.
+    Positions alone are joined by straight lines, positions with velocities by cubics, positions
+    with velocities and accelerations by quintics. Before the first point the first position is
+    held, after the last point the last one.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Trajectory:
         return _evaluate(self._powers[segment], (time - start) / (end - start), end - start)
 
     def sample_many(self, per_segment: int) -> tuple[Array, ReferencePoint]:
-        """Return times (s,) and states (s, n): `per_segment` in each segment, and the end."""
+        """Return times (s,) and states (s, n): `per_segment` samples per segment, and the end."""
         segments = np.repeat(np.arange(len(self.times) - 1), per_segment)
         s = np.tile(np.arange(per_segment) / per_segment, len(self.times) - 1)
         durations = np.diff(self.times)[segments]
@@ -92,10 +92,10 @@ class Trajectory:
     @cached_property
     def _powers(self) -> Array:
         """
-        Those of position and its two derivatives by s, lowest first, shape (k - 1, 6, 3, n).
+        Polynomial coefficients of position and its two derivatives by s, shape (k - 1, 6, 3, n).
 
-        s runs from 0 to 1 within a segment. They are there before a motion is followed, because
-        its limits are checked.
+        The lowest power comes first; s runs from 0 to 1 within a segment. The coefficients are
+        computed before a motion is followed, by the check of its limits.
         """
         q0, q1 = self.positions[:-1], self.positions[1:]
         powers = np.zeros((len(q0), 6, 3, q0.shape[1]))
@@ -104,7 +104,7 @@ class Trajectory:
         if self.velocities is None:
             position[:, 1] = q1 - q0
         else:
-            # Boundary values in units of the segment.
+            # Velocities at both ends of a segment, as derivatives by s.
             v0, v1 = self.velocities[:-1] * duration, self.velocities[1:] * duration
             position[:, 1] = v0
             rise, v = q1 - q0 - v0, v1 - v0
@@ -125,7 +125,7 @@ class Trajectory:
 
 
 def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> ReferencePoint:
-    """Return the state at the fraction s of a segment (or of each of many)."""
+    """Return the state at the fraction s of one segment, or of each of many segments."""
     state = s * powers[5]
     for power in powers[4:0:-1]:
         state += power
@@ -135,9 +135,9 @@ def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> Refer
 
 
 class ReferenceState(str, Enum):
-    """The events of a reference; the last three end it."""
+    """The states that a reference's events report; the last three end it."""
 
-    ACCEPTED = 'accepted'  # planned; it is followed from its beginning on
+    ACCEPTED = 'accepted'  # planned; it is followed as soon as it begins
     FOLLOWING = 'following'
     FINISHED = 'finished'  # followed up to its end
     REFUSED = 'refused'  # never followed
@@ -148,9 +148,9 @@ class ReferenceEvent(NamedTuple):
     """
     One event of a reference.
 
-    `number` counts references, `stamp` is of the joint state [s], `goal` is where the reference
-    ends, shape (n,) [rad or m], None where nothing is followed; `remaining` is how much of the
-    motion is left [s]; `mark` is what its sender marked it with.
+    `number` counts references. `stamp` is the stamp of the joint state [s]. `goal` is the last
+    position of the reference, shape (n,) [rad or m], None if it was never followed here.
+    `remaining` is the time until its end [s]. `mark` is the sender's identifier.
     """
 
     number: int
@@ -164,7 +164,7 @@ class ReferenceEvent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Followed:
-    """A reference that was accepted: a motion, or a point of a stream, and when it counts [s]."""
+    """An accepted reference: a motion or a set-point, followed from the time `begin` on [s]."""
 
     number: int
     planned: Trajectory | ReferencePoint
@@ -175,19 +175,19 @@ class _Followed:
 
     @property
     def end(self) -> float:
-        """When it has been followed to its end, or a stream was abandoned [s]."""
+        """Time of the last point, or the time at which a stream counts as abandoned [s]."""
         if isinstance(self.planned, Trajectory):
             return self.planned.end
         return self.begin + STREAM_TIMEOUT_S
 
     @property
     def goal(self) -> Array:
-        """Where it ends, shape (n,)."""
+        """The last position, shape (n,)."""
         planned = self.planned
         return planned.positions[-1] if isinstance(planned, Trajectory) else planned.q
 
     def at(self, stamp: float) -> ReferencePoint:
-        """Return what it desires at a stamp [s]."""
+        """Return the desired state at a stamp [s]."""
         if isinstance(self.planned, Trajectory):
             return self.planned.sample(stamp)
         return self.planned if stamp < self.end else ReferencePoint.at_rest(self.goal)
@@ -195,12 +195,11 @@ class _Followed:
 
 class ReferenceSource:
     """
-    What is desired now: nothing yet, a held position, a streamed point or a trajectory.
+    The present desired state: none yet, a held position, a set-point or a trajectory.
 
-    A stream that stops, and a trajectory that has ended, leave the arm at rest where it was
-    last desired. A trajectory that begins later leaves what is desired until then as it is. What
-    becomes of each reference is told in `events`, in order, for somebody to take out; a stream of
-    points is one reference, from its first point until no more come.
+    After a stream or a trajectory has ended, its last position is held. Until a later trajectory
+    begins, the present reference stays. The queue `events` reports what becomes of each reference,
+    in order; its reader removes the events. A stream of set-points counts as one reference.
     """
 
     def __init__(self) -> None:
@@ -213,17 +212,17 @@ class ReferenceSource:
 
     @property
     def active(self) -> bool:
-        """Whether a stream or a trajectory is followed, or is to be."""
+        """Whether a stream or a trajectory is followed now or is waiting to begin."""
         return self._now is not None or self._next is not None
 
     @property
     def motion(self) -> Trajectory | None:
-        """The trajectory that is followed, or that will be."""
+        """The trajectory that waits to begin, else the one followed now; None for a set-point."""
         latest = self._next or self._now
         return latest.planned if latest and isinstance(latest.planned, Trajectory) else None
 
     def hold(self, q: Array | None) -> None:
-        """Stand still at q where nothing is followed; None desires nothing then."""
+        """Hold q, shape (n,), while no reference is followed; None: no desired state then."""
         self._held = None if q is None else ReferencePoint.at_rest(q)
 
     def follow(
@@ -235,20 +234,20 @@ class ReferenceSource:
         streamed: bool = False,
     ) -> None:
         """
-        Follow a trajectory by time, or a point until the next comes or it is too old.
+        Follow a trajectory, or a set-point until the next one comes or STREAM_TIMEOUT_S passes.
 
-        Until a trajectory begins, what was desired before goes on.
+        Until a trajectory begins, the present reference stays. Adds events.
 
         Parameters
         ----------
         planned : Trajectory or ReferencePoint
-            What is followed.
+            The planned motion or set-point.
         now : float
             Stamp of the latest joint state [s].
         mark : str
-            What its sender marked it with; of a stream, its first point.
+            The sender's identifier; a stream keeps that of its first point.
         streamed : bool
-            Whether it continues the present stream, if there is one.
+            Whether it continues the present stream, if there is one, instead of replacing it.
 
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
@@ -264,25 +263,25 @@ class ReferenceSource:
         self.sample(now)
 
     def note(self, state: ReferenceState, stamp: float, reason: str, mark: str = '') -> None:
-        """Tell of a reference that is refused, or that somebody else follows."""
+        """Add an event of a reference that was refused, or that another controller follows."""
         self._numbers += 1
         self._put(ReferenceEvent(self._numbers, state, stamp, reason, mark=mark))
 
     def clear(self, stamp: float = 0.0, reason: str = '') -> None:
-        """Drop all that is followed or held, at a stamp [s] and for a reason."""
+        """Drop references and held position, and add events with this stamp [s] and reason."""
         for dropped in (self._now, self._next):
             self._leave(dropped, stamp, None, reason)
         self._held = self._now = self._next = None
 
     def at(self, stamp: float) -> ReferencePoint | None:
-        """Return what will be desired at a stamp [s] as things stand, or None for nothing."""
+        """Return the state that the present references desire at a stamp [s], if any."""
         for one in (self._next, self._now):
             if one is not None and stamp >= one.begin:
                 return one.at(stamp)
         return self._held
 
     def sample(self, stamp: float) -> ReferencePoint | None:
-        """Return the desired state at a stamp [s], and leave behind what has ended by then."""
+        """Return the desired state at a stamp [s]; begin and end references, with events."""
         if self._next is not None and stamp >= self._next.begin:
             before, self._now, self._next = self._now, self._next, None
             self._leave(before, stamp, self._now)
@@ -302,7 +301,7 @@ class ReferenceSource:
         successor: _Followed | None,
         reason: str = _REPLACED,
     ) -> None:
-        """Tell the end of a reference, unless its stream goes on with the successor."""
+        """Add the event that ends a reference, unless the successor continues its stream."""
         if one is None or (successor is not None and successor.number == one.number):
             return
         if successor is not None and one.begun and stamp >= one.end:

@@ -1,35 +1,36 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether somebody else publishes on a topic, told from its messages."""
+"""Detects a second publisher on a topic by the topic's messages."""
 
 from __future__ import annotations
 
 from collections import deque
 
-_REMEMBERED = 256  # commands of ours that may still come back
-# Messages within which the numbers overtake the highest one of the other publisher twice. Once
-# may be a restarted publisher that has sent as many messages as its predecessor.
+_REMEMBERED = 256  # number of our latest commands that are recognised
+# Two publishers are reported if, within this many messages, the numbers twice exceed a highest
+# number from before a fall. Once may be a restarted publisher that has sent as many messages as
+# its predecessor.
 _TWICE_WITHIN = 2000
-_LOST_AT_MOST = 100  # a jump over more messages than these is another publisher's
+_LOST_AT_MOST = 100  # a larger jump of the numbers comes from another publisher
 
 
 class OwnMessages:
     """
-    Tells our own messages, as they come back, from those of others.
+    Recognises our own messages when we receive them from the topic we publish on.
 
-    Some of our messages may get lost on the way, but none comes twice and none overtakes another.
-    So an old message that is repeated is somebody else's.
+    The middleware may lose our messages, but neither repeats nor reorders them. So a repeated old
+    message comes from another publisher.
     """
 
     def __init__(self) -> None:
         self._sent: deque[bytes] = deque(maxlen=_REMEMBERED)
 
     def note(self, data: bytes) -> None:
-        """Remember a message before it is sent."""
+        """Remember one of our messages; to be called before it is sent."""
         self._sent.append(data)
 
     def answers(self, data: bytes) -> bool:
-        """Take a message that came; return whether it is ours."""
+        """Take a received message; return whether it is ours, and forget our older ones."""
         try:
             before = self._sent.index(data)
         except ValueError:
@@ -41,16 +42,17 @@ class OwnMessages:
 
 class PublisherCounts:
     """
-    Tells one publisher from two by the numbers that each publisher gives its own messages.
+    Detects two publishers by the numbers that each publisher gives its own messages.
 
-    The numbers of two publishers alternate: they fall to the lower count and return to the higher
-    one. The numbers of a publisher that was restarted fall once.
+    With two publishers the numbers alternate between a lower and a higher count. With one
+    publisher that was restarted they fall once.
     """
 
     def __init__(self) -> None:
         self._last: int | None = None
-        self._highest: int | None = None  # before the last fall
-        self._returns: deque[int] = deque(maxlen=2)  # after how many messages
+        self._highest: int | None = None  # number before the last fall
+        # count of messages at each return to the higher numbers
+        self._returns: deque[int] = deque(maxlen=2)
         self._taken = 0
 
     def add(self, number: int) -> bool:

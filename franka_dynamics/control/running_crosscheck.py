@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The running model compared with the independent one, now and then, at the arm's own state."""
+"""Compares the running model with the independent one, periodically, at the arm's state."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ class RunningCrosscheck:
     """
     Compares gravity and Coriolis torque with the Newton-Euler recursion once per period.
 
-    It costs about a millisecond: the cycle only offers a state, and another thread may compare.
+    A comparison takes about a millisecond. So the control cycle only stores a state with `offer`,
+    and another thread may call `run`.
 
     Parameters
     ----------
     period : float
-        Stamp time between checks [s]; 0 for never.
+        Time between checks, by the stamps [s]; 0 disables them.
     tolerance : float
-        The cross-check's at configure; relative to the torque where that is above 1 N m.
+        Tolerated difference, the same as at configuration: absolute [N m] for torques below 1 N m,
+        relative above.
     at_configure : float
-        The largest difference found when the models were loaded.
+        The largest difference that the cross-check at configuration found.
 
     """
 
@@ -39,13 +41,13 @@ class RunningCrosscheck:
         self.checks = 0
 
     def offer(self, cycle: CycleResult, terms: TermModel) -> None:
-        """Take a cycle's state and terms to be compared, if a check is due."""
+        """Store a cycle's state and terms for `run`, if a check is due."""
         if self._period > 0.0 and abs(cycle.stamp - self._offered_at) >= self._period:
             self._offered_at = cycle.stamp
             self._offered = cycle, terms
 
     def run(self) -> str:
-        """Compare at the state that was offered last, if any; return what is wrong, or ''."""
+        """Compare at the stored state, if any; return a sentence if the models differ, else ''."""
         offered, self._offered = self._offered, None
         if offered is None:
             return ''

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Everything about the feedforward that may change while it runs, validated as one whole."""
+"""The live parameters of the feedforward, validated together, and the torque targets."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from ..parameter_schema import check, ParameterSpec, specs
 @dataclass(frozen=True)
 class TargetProfile:
     """
-    One receiver of torques, by its `name`.
+    What a receiver of torques (a target) adds to them by itself.
 
-    `receiver_adds_gravity` decides what is commanded: the difference between the true gravity
-    torque and the one the receiver already adds, or all of it; `receiver_adds_friction` likewise.
-    A stop ends at a torque that a receiver without a time-out may hold for ever: zero where the
-    receiver carries the arm, the last gravity torque where nobody else does.
-    `rotor_inertia` is what the receiver's joints have at least beyond the model [kg m^2]: behind
-    its gear a Franka arm's rotor shows 0.07 to 0.2 (MuJoCo Menagerie, franka_fr3), which lets
-    the arm bear larger gains than its links alone.
-    `braked_until_commanded`: whether an arm that stands still without any effort is known to be
-    held by its brakes, so that it can be given g at once.
+    If `receiver_adds_gravity`, we command only the difference between the true gravity torque and
+    the one that the receiver adds; otherwise the whole gravity torque. If
+    `receiver_adds_friction`, the receiver compensates joint friction, and no friction may be
+    commanded. A receiver without a time-out may hold the last torque of a stop for ever. So a stop
+    ends at zero if the receiver compensates gravity, else at the last gravity torque.
+    `rotor_inertia` is a lower bound of the reflected rotor inertia that the joints have and the
+    model lacks [kg m^2]. For a Franka arm it is 0.07 to 0.2 (MuJoCo Menagerie, franka_fr3). It
+    lets the arm bear larger gains than its link inertia alone. `braked_until_commanded` says
+    whether brakes hold an arm that stands still without effort. The full gravity torque may then
+    be commanded at once.
     """
 
     name: str
@@ -54,27 +55,28 @@ DEFAULT_TARGET = 'fci'
 
 
 def target_profile(name: str) -> TargetProfile:
-    """Return the profile of that name, or raise SettingsError listing those there are."""
+    """Return the profile of that name; raise SettingsError with the choices for an unknown one."""
     if name not in TARGETS:
         raise SettingsError(f'There is no target {name!r}; the choices are {", ".join(TARGETS)}.')
     return TARGETS[name]
 
 
-# Gravity on the largest bodies anybody mounts an arm on, with room for a moving base.
+# Largest gravity component [m/s^2]: any planet an arm stands on, with room for a moving base.
 _MOST_GRAVITY = 30.0
-# A real robot stands on the Earth: what differs from its gravity is a slip of the pen.
+# A robot that compensates gravity itself stands on the Earth. A norm outside this range [m/s^2] is
+# a typing error.
 _EARTH = (9.7, 9.9)
-# Of an arm whose file states no torque limit or rated load. They also keep every torque far from
-# overflow.
+# Largest gain for a joint without a torque limit [N m/rad, N m s/rad]. It also keeps every torque
+# far from overflow.
 _MOST_GAIN = 1e4
-# [1/rad], [s/rad] Gains in shares of the torque limit: at the largest, an error of 0.04 rad or a
-# third of a radian per second asks for all the torque there is. libfranka's joint impedance
-# example has 600 N m/rad of 87 N m, and 30 N m s/rad of 12 N m.
+# Largest kp and kd relative to the torque limit [1/rad, s/rad]. With them, an error of 0.04 rad or
+# 1/3 rad/s demands the whole torque limit. libfranka's joint impedance example has 600 N m/rad for
+# 87 N m, and 30 N m s/rad for 12 N m.
 _MOST_STIFFNESS, _MOST_DAMPING = 25.0, 3.0
 
 
 class StateSource(str, Enum):
-    """The state at which Coriolis and inertia terms are evaluated; gravity is at the measured."""
+    """State at which Coriolis and inertia terms are evaluated; gravity: always measured."""
 
     MEASURED = 'measured'
     REFERENCE = 'reference'
@@ -82,7 +84,7 @@ class StateSource(str, Enum):
 
 @dataclass(frozen=True)
 class Terms:
-    """Which terms go into the command (gravity only as far as the target leaves it to us)."""
+    """Which terms go into the command; of gravity only the part that the target does not add."""
 
     gravity: bool = True
     coriolis: bool = True
@@ -104,27 +106,27 @@ class Settings:
     state_source : StateSource
         The state at which Coriolis and inertia terms are evaluated.
     gravity_vector : tuple of 3 float
-        In the space frame [m/s^2].
+        Gravity in the base frame [m/s^2].
     payload : tuple of 10 float
         As libfranka's setLoad takes it, in the flange frame: mass [kg], centre of mass [m],
         inertia about it [kg m^2] in the order xx, xy, xz, yy, yz, zz.
     payload_known_to_robot : bool
-        Whether a receiver that adds gravity adds the payload's too.
+        Whether a receiver that compensates gravity knows the payload and compensates its weight.
     kp, kd : tuple of float
-        Of the optional joint PD [N m/rad, N m s/rad]; one number stands for every joint.
+        Gains of the optional joint PD [N m/rad, N m s/rad]; one number applies to all joints.
     max_tracking_error : tuple of float
-        Beyond it a joint stops the arm [rad or m]; 0 checks nothing.
+        A larger tracking error of a joint stops the arm [rad or m]; 0 disables the check.
     max_flange_error : float
-        The same of the flange [m].
+        A larger position error of the flange stops the arm [m]; 0 disables the check.
     max_payload : float
-        In place of the arm's rated load [kg]; 0 for that.
+        Largest payload, replacing the arm's rated load [kg]; 0: the rated load.
     scale : float
-        Of Coriolis, inertia and friction torques, 0 to 1; not of gravity or the PD.
+        Factor of Coriolis, inertia and friction torques, 0 to 1; not of gravity or the PD.
     ramp_time : float
-        How long a start or a change of settings takes to reach the torque in full [s].
+        Duration of the torque's ramp after a start or a change of settings [s].
     stream_period : float
-        Time between two set-points that have positions alone, of which a smooth motion is then
-        made [s]; 0 follows each as it is.
+        Period of set-points that have positions alone; a smooth motion is made from them [s]. 0:
+        each set-point is followed as a step.
 
     """
 
@@ -145,11 +147,11 @@ class Settings:
 
     @property
     def profile(self) -> TargetProfile:
-        """Return the target's profile."""
+        """Return the profile of the target."""
         return target_profile(self.target)
 
     def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return kp and kd as arrays of shape (n,); a single number stands for every joint."""
+        """Return kp and kd as arrays of shape (n,); a single number applies to all joints."""
         return _per_joint('kp', self.kp, n), _per_joint('kd', self.kd, n)
 
     def tracking_errors(self, n: int) -> NDArray[np.float64]:
@@ -163,7 +165,7 @@ class Settings:
         Raises
         ------
         SettingsError
-            If it does not have ten finite numbers, or no real body has those.
+            If the payload is not ten finite numbers, or they are no physical body.
 
         """
         values = np.asarray(self.payload, dtype=float)
@@ -179,12 +181,12 @@ class Settings:
 
     def validate(self, description: ArmDescription) -> None:
         """
-        Refuse what cannot be commanded on this arm.
+        Refuse settings that cannot be used on this arm.
 
         Raises
         ------
         SettingsError
-            Naming the parameter, its value and what it must be.
+            If a parameter is unusable; it names the parameter, its value and the allowed values.
 
         """
         target_profile(self.target)
@@ -253,7 +255,7 @@ class Settings:
 
 @functools.cache
 def _ranges() -> tuple[ParameterSpec, ...]:
-    """Return the parameters of Settings that are one number within a range."""
+    """Return the declarations of the parameters of Settings that are one number within a range."""
     found = (*specs('torque'), *specs('motion'))
     return tuple(spec for spec in found if spec.kind == 'double')
 

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Points of positions alone -> a smooth motion within an arm's limits.
+Makes a smooth motion within an arm's limits from points that have positions alone.
 
 Straight lines between points at 10 to 50 Hz have no acceleration, hence no inertia torque to feed
-forward. A cubic spline through the points has nearly the acceleration of the original motion. The
-points of a chunk are known in advance, so that this needs no delay.
+forward. A cubic spline through the points has nearly the acceleration of the original motion. All
+points of a chunk are known in advance, so the motion needs no delay.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
 
-# A point this soon after the start, relative to the next interval, is skipped.
+# A point this soon after the start, relative to the shortest interval between points, is skipped.
 _PASSED = 0.5
-_ITERATIONS = 60  # iterations for the spline's equations, which leave 2^-60 of the error
+_ITERATIONS = 60  # of Jacobi's method for the spline; the error shrinks to 2^-60
 
 
 def upsample(
@@ -36,13 +36,12 @@ def upsample(
     """
     Return the motion from `current` at `begin` through the points, to rest at the last of them.
 
-    Between the points it is the cubic spline through them, from the present velocity to rest; the
-    first and the last segment are quintics, so that acceleration goes on from the present one and
-    ends at zero too. Points before `begin` are skipped. If the points end in motion, as with a
-    policy that sends the next chunk before this one ends, stopping at the last point may exceed
-    the limits; the arm is then braked after it. If only the start exceeds the limits, ruckig joins
-    the motion. If nothing works, the motion through all points is returned, and the limits' check
-    refuses it.
+    The motion is the cubic spline through the points, from the present velocity to rest. The first
+    and the last segment are quintics, so that the acceleration starts at the present one and ends
+    at zero. Points before `begin` are skipped. If the points end in motion, as with a policy that
+    sends the next chunk before this one ends, stopping at the last point may exceed the limits;
+    the arm is then braked after it. If only the start exceeds the limits, ruckig joins the motion.
+    If nothing works, the motion through all points is returned, and the limits' check refuses it.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ def upsample(
     current : ReferencePoint
         Position, velocity and acceleration at the start.
     description : ArmDescription
-        Whose limits hold.
+        The arm whose limits hold.
 
     """
     times, positions = _still_to_come(times, positions, begin)
@@ -75,7 +74,7 @@ def upsample(
 
 
 class _Spline(NamedTuple):
-    """A cubic spline through points, from a velocity (n,) on."""
+    """A cubic spline through points that starts with a given velocity (n,)."""
 
     times: Array
     positions: Array
@@ -85,7 +84,7 @@ class _Spline(NamedTuple):
         self, description: ArmDescription, acceleration: Array | None = None
     ) -> Iterator[Trajectory]:
         """
-        Yield the motion that stops at the last point, and one that is braked after it.
+        Yield the motion that stops at the last point, then the one that brakes after it.
 
         The first point gets an acceleration, shape (n,), if one is given.
         """
@@ -95,7 +94,7 @@ class _Spline(NamedTuple):
             return
         h, slopes = np.diff(times), np.diff(positions, axis=0) / np.diff(times)[:, None]
         in_motion = slopes[-1]
-        if len(slopes) > 1:  # of the parabola through the last three
+        if len(slopes) > 1:  # slope at the end of the parabola through the last three points
             in_motion = in_motion + (slopes[-1] - slopes[-2]) * (h[-1] / (h[-1] + h[-2]))
         for end in (np.zeros_like(in_motion), in_motion):
             derivatives = spline_derivatives(times, positions, self.velocity, end)
@@ -110,7 +109,7 @@ class _Spline(NamedTuple):
 
 
 def _first_velocity(times: Array, positions: Array) -> Array:
-    """Return the velocity with which points begin, of the parabola through the first three."""
+    """Return the start velocity of the parabola through the first three points, (n,)."""
     if len(times) < 2:
         return np.zeros_like(positions[0])
     slopes = np.diff(positions[:3], axis=0) / np.diff(times[:3])[:, None]
@@ -137,15 +136,15 @@ def spline_derivatives(
     times : ndarray, shape (k,)
         Strictly increasing [s]; k >= 2.
     positions : ndarray, shape (k, n)
-        What it goes through [rad or m].
+        Positions of the points [rad or m].
     begin, end : ndarray, shape (n,)
-        Velocities at its ends [rad/s or m/s].
+        Velocities at the first and the last point [rad/s or m/s].
 
     """
     h = np.diff(times)
     slopes = np.diff(positions, axis=0) / h[:, None]
-    # The condition that acceleration is continuous, for the inner velocities: tridiagonal, and
-    # strictly diagonally dominant, so that no pivots are needed.
+    # Continuous acceleration gives a tridiagonal system for the inner velocities. It is strictly
+    # diagonally dominant, so Jacobi's iteration converges.
     lower, diagonal = h[1:], 2.0 * (h[:-1] + h[1:])
     right = 3.0 * (h[1:, None] * slopes[:-1] + h[:-1, None] * slopes[1:])
     velocities = np.empty_like(positions)
@@ -153,7 +152,7 @@ def spline_derivatives(
     if len(right):
         right[0] -= h[1] * begin
         right[-1] -= h[-2] * end
-        # Jacobi's iteration: each step halves the error, and takes all points at once.
+        # Jacobi's iteration halves the error in each step and is vectorised over all points.
         below, above = (lower / diagonal)[1:, None], (h[:-1] / diagonal)[:-1, None]
         right /= diagonal[:, None]
         inner = right.copy()

@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Single positions in a stream -> a smooth motion within an arm's limits.
+Makes a smooth motion within an arm's limits from a stream of single positions.
 
-Velocity and acceleration at a point are those of a polynomial through it and two points on either
+Velocity and acceleration at a point come from a polynomial through it and two points on either
 side. The motion therefore lags by three periods and 8 ms (`delay`): two periods to wait for the
 next points, one because a segment needs both of its ends. Every new point makes a new motion,
 which ends at rest if no other point comes.
@@ -22,14 +22,14 @@ from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
-_SIDE, _KEPT = 2, 7  # points of a stream on either side of one, and in all
-# Points arrive with jitter but were sampled evenly: gain with which their times follow the
+_SIDE, _KEPT = 2, 7  # points on either side of a point, and points kept in all
+# Points were sampled evenly but arrive with jitter. Gain with which the points' times follow the
 # arrivals.
 _FOLLOWED = 0.02
 _MOST_MISSING, _MOST_EARLY = 3, 3.0  # periods
 # Time after the latest state at which a new motion starts, for planning it [s].
 LEAD_S = 0.004
-_CATCH_UP_S = 1.0  # [s], longest catching up with continuing points
+_CATCH_UP_S = 1.0  # longest time to catch up with the stream [s]
 _DELAY_PERIODS, _DELAY_S = 3, 2.0 * LEAD_S
 
 
@@ -74,7 +74,7 @@ def continue_stream(
     current : ReferencePoint
         The desired state at that time.
     description : ArmDescription
-        Whose limits hold.
+        The arm whose limits hold.
     period : float
         Time between two points [s].
     before : Trajectory or None
@@ -119,13 +119,13 @@ def continue_stream(
 def _through(
     begin: float, current: ReferencePoint, coming: Knots, description: ArmDescription
 ) -> Trajectory | None:
-    """Return the motion through the coming points to rest, or one that ruckig leads to them."""
+    """Return the motion through the coming points to rest, else one joined to them by ruckig."""
     through = braked(Knots.at(begin, current).then(coming), description).motion()
     allowed = within_limits(through, description)
     if allowed and within_jerk(through, description):
         return through
-    # After the last point the motion is taken to go on with its velocity, and is caught up with;
-    # else the arm comes to rest at that point.
+    # ruckig catches up with a motion that goes on with constant velocity after the last point. If
+    # that fails, the arm comes to rest at that point.
     end, (q, dq, _) = float(coming.times[-1]), coming.states[-1]
     ahead = ReferencePoint(q + _CATCH_UP_S * dq, dq, np.zeros_like(q))
     for motion in (
@@ -144,7 +144,7 @@ def _through(
 
 
 def _with_derivatives(times: Array, points: Array, period: float) -> Array:
-    """Return points with derivatives, (k, 3, n), of the polynomial through their neighbours."""
+    """Return points, velocities, accelerations (k, 3, n) of polynomials through neighbours."""
     states = np.zeros((len(times), 3, points.shape[1]))
     states[:, 0] = points
     for i, time in enumerate(times):

@@ -16,11 +16,12 @@ from ..typing import Array
 @dataclass(frozen=True)
 class SupervisionLimits:
     """
-    Limits beyond which states are not trusted.
+    Limits of the joint-state stream beyond which states are not trusted.
 
-    `min_input_rate` [Hz], `state_timeout` [s] of silence, `max_state_age` [s] of a stamp behind
-    the clock (0: not checked), `recovery_samples` good states in a row before torque is given,
-    `max_restarts` automatic restarts per minute.
+    `min_input_rate` is the lowest rate of the topic [Hz], `state_timeout` the longest silence [s],
+    `max_state_age` the largest difference between stamp and clock [s] (0: not checked),
+    `recovery_samples` the number of good states in a row before torque is commanded,
+    `max_restarts` the number of automatic restarts per minute.
     """
 
     min_input_rate: float = 200.0
@@ -66,15 +67,15 @@ class StateSupervisor:
     Attributes
     ----------
     ages_are_delays : bool
-        Whether stamps and clock are the same simulated time, so that an age is a delay of the
-        loop. The last torque is then held for less than `state_timeout` if its state was old: the
-        longer time follows a fresh state, none a state as old as `max_state_age`.
+        Whether stamps and clock are the same simulated time, so that the age of a state is a delay
+        of the loop. The torque of an old state is then held for less than `state_timeout` (see
+        `patience`): the older the state, the shorter.
     stamp, position : float and ndarray, shape (n,), or None
         Stamp [s] and positions [rad] of the last state in order.
     motion : PossibleMotion
-        Limits of the possible change from one state to the next.
+        Checks values, and changes from one state to the next.
     slow_period : float
-        Longest period of a sufficiently fast topic [s].
+        Longest period of a topic that is fast enough [s].
 
     """
 
@@ -92,9 +93,9 @@ class StateSupervisor:
         """Forget the stream; the next state is the first."""
         self.condition, self.reason = Condition.WAITING, 'no joint state has arrived yet'
         self.stamp: float | None = None
-        self._arrival, self._held_age = 0.0, 0.0  # the latter of the last new state
-        self._clock_now: float | None = None  # the ROS clock when a message arrived
-        self._clock_arrival: float | None = None  # and when the last new state did
+        self._arrival, self._held_age = 0.0, 0.0  # arrival and age of the last new state
+        self._clock_now: float | None = None  # ROS clock at the last message [s]
+        self._clock_arrival: float | None = None  # ROS clock at the last new state [s]
         self.position: Array | None = None
         self._good = 0
         self._forgiven = False
@@ -138,7 +139,7 @@ class StateSupervisor:
         arrival : float
             Steady-clock time of arrival [s].
         age : float, optional
-            The ROS clock minus the stamp [s], where the caller looked at the clock.
+            The ROS clock minus the stamp [s]; leave it out to check no age.
 
         """
         self.age = float('nan') if age is None else age
@@ -169,29 +170,29 @@ class StateSupervisor:
 
     def ignore_next_gap(self) -> None:
         """
-        Ignore the next gap, because this process was busy.
+        Do not count the next gap between states as silence, because this process was busy.
 
-        A gap longer than MOST_FORGIVEN_S counts in any case.
+        A gap longer than MOST_FORGIVEN_S still counts.
         """
         self._forgiven = True
 
     def check_silence(self, now: float, simulated: float | None = None) -> Condition:
         """
-        Declare the states stale if no new one came for too long.
+        Declare the states stale after too long a silence; return the present condition.
 
         Parameters
         ----------
         now : float
             Steady clock [s].
         simulated : float, optional
-            The ROS clock [s] where that is simulated: silence is then measured in simulated time,
-            which does not pass while the clock stands.
+            The ROS clock [s] if it is simulated. Silence is then measured in simulated time, which
+            does not pass while the simulation is paused.
 
         """
         silence, of_time = now - self._arrival, ''
         if simulated is not None:
             if self._clock_arrival is None or simulated < self._clock_arrival:
-                self._clock_arrival = simulated  # not yet known, or the clock was set back
+                self._clock_arrival = simulated  # first call, or the clock was set back
             silence, of_time = simulated - self._clock_arrival, ' of simulated time'
         patience = max(self.patience, _SILENT_PERIODS * self.period)
         if self.stamp is not None and silence > patience and self.condition is not Condition.STALE:
@@ -219,7 +220,7 @@ class StateSupervisor:
         self._behind = 0
         self.stamp, self.position, self._arrival = stamp, q, arrival
         self._clock_arrival, self._held_age = self._clock_now, self.age
-        if self.age == self.age:  # known, so no NaN
+        if self.age == self.age:  # False for NaN, an unknown age
             self._ages.append(self.age)
 
     def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
@@ -233,7 +234,7 @@ class StateSupervisor:
                 'simulation reset?',
             )
         self.out_of_order += 1
-        # Not if all later messages are older too, as after a restart of a simulation.
+        # No second publisher if every message since then was older: the simulation was restarted.
         if self._behind < sum(self._order) >= _MOST_OUT_OF_ORDER:
             return self.reject(
                 Condition.INTERLEAVED,
@@ -256,7 +257,7 @@ class StateSupervisor:
         )
 
     def _because(self, patience: float, age: float) -> str:
-        """Return a remark if the age of the last state shortens the timeout."""
+        """Return a remark if the age of the last state shortens the time-out, else ''."""
         if patience == self.limits.state_timeout:
             return ''
         return f' ({1e3 * patience:.0f} ms are allowed after a state {1e3 * age:.0f} ms old)'
@@ -264,7 +265,7 @@ class StateSupervisor:
     def _judge(
         self, elapsed: float, age: float | None, patience: float, held_age: float
     ) -> Observation:
-        """Check the stream of states, after the state itself was found possible."""
+        """Judge a possible state by the topic's rate, its gap and its age; set the condition."""
         limits = self.limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
         slow = self.period > self.slow_period
@@ -306,7 +307,7 @@ class StateSupervisor:
         return Observation(self.condition, self.reason, valid=True)
 
     def reject(self, condition: Condition, reason: str, *, valid: bool = False) -> Observation:
-        """Record a wrong state, or a message that could not be read."""
+        """Record a wrong state or unreadable message, and restart the count of good states."""
         self.condition, self.reason = condition, reason
         self.counts[condition] += 1
         self._good = 0

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The torque terms of one cycle, with payload, and friction that is safe to command."""
+"""The torque terms of one cycle, payload included, and friction that is safe to command."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class FrictionFeedforward:
     The commanded torque has the direction of the reference velocity and is at most the arm's
     friction: every coefficient is reduced by two standard deviations (if the arm file has them),
     and Maxwell-slip elements of uncertain state count with their smallest torque. At rest it is
-    zero. So it never drives the arm by itself: too little compensation leaves an error, too much
-    makes a limit cycle. The elements follow the measured position.
+    zero. So it never drives the arm by itself. Too little compensation leaves a tracking error;
+    too much causes a limit cycle. The Maxwell-slip elements follow the measured position.
     """
 
     def __init__(self, model: FrictionModel) -> None:
@@ -48,7 +48,7 @@ class FrictionFeedforward:
             )
 
     def follow(self, stamp: float, q: Array) -> None:
-        """Take a measured position, shape (n,) [rad], at a stamp [s]."""
+        """Update the Maxwell-slip elements with a position, shape (n,) [rad], at a stamp [s]."""
         self._state.follow(stamp, q)
 
     def torque(self, dq: Array) -> Array:
@@ -56,7 +56,7 @@ class FrictionFeedforward:
         return self._certain(dq, self._state.slip_bounds)
 
     def torque_along(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return what to command along a reference of shape (N, n), from rest, (N, n) [N m]."""
+        """Return the friction to command along a reference that starts at rest, (N, n) [N m]."""
         velocity = np.asarray(dq, dtype=float)
         bounds = np.zeros((2, len(velocity), 0, velocity.shape[-1]))
         if isinstance(self._model, MaxwellSlipFriction):
@@ -64,7 +64,7 @@ class FrictionFeedforward:
         return self._certain(velocity, bounds)
 
     def _certain(self, dq: Array, bounds: Array) -> Array:
-        """Return the least friction along dq, shape (..., n); bounds (2, ..., k, n)."""
+        """Return the smallest certain friction along dq, (..., n); bounds (2, ..., k, n)."""
         along = np.sign(dq)
         if self._linear is None:
             least = along * self._model.torque(dq)
@@ -137,7 +137,7 @@ class TermModel:
         return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq)
 
     def follow(self, stamp: float, q: Array) -> None:
-        """Take the measured position q [rad] at a stamp [s], for friction with memory."""
+        """Update friction with memory by the measured position q [rad] at a stamp [s]."""
         if self._commands_friction and self._friction is not None:
             self._friction.follow(stamp, q)
 

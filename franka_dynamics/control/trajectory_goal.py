@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A goal for a trajectory controller -> its motion with feedforward torques.
+Fills a trajectory controller's goal with feedforward torques.
 
 The rules are those of references (`planning.plan`), the torques those of
 `ControlLaw.trajectory_efforts`. The error codes are those of control_msgs/FollowJointTrajectory.
@@ -24,7 +24,7 @@ from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
-# MoveIt sends plans that start this far from the arm (allowed_start_tolerance's default) [rad].
+# MoveIt's default allowed_start_tolerance: its plans may start this far from the arm [rad].
 MOST_STEP = 0.01
 
 
@@ -64,7 +64,7 @@ def fill(
     request : TrajectoryRequest
         The goal's trajectory.
     law : ControlLaw
-        Whose arm, limits and terms count.
+        The control law: its arm's limits, and its terms.
     stamp : float
         Stamp of the latest joint state [s].
     q : ndarray, shape (n,)
@@ -110,7 +110,7 @@ def with_torques(
     Parameters
     ----------
     motion : Trajectory
-        Which comes to rest.
+        The motion, which comes to rest.
     torques : callable
         Returns the torque at every point of a motion, as `ControlLaw.trajectory_efforts` does.
 
@@ -146,7 +146,7 @@ def _rest_here(
         raise ReferenceRefusedError(
             f'The goal is one point at time_from_start zero, which is a step of '
             f'{away[joint]:.3g} rad at {description.joint_names[joint]}; give it a '
-            'time_from_start above zero, and the arm is led there.'
+            'time_from_start above zero, and the arm moves there in that time.'
         )
     if np.abs(point.dq).max() > LIMIT_SLACK:
         raise ReferenceRefusedError(
@@ -159,7 +159,7 @@ def _rest_here(
 def code_of_refusal(
     request: TrajectoryRequest, description: ArmDescription, stamp: float
 ) -> GoalError:
-    """Return the code that goes with the refusal of a request at a stamp [s]."""
+    """Return the error code for a request that was refused at a stamp [s]."""
     if sorted(request.joint_names) != sorted(description.joint_names):
         return GoalError.INVALID_JOINTS
     if request.start is not None and request.start < stamp - MOST_LATENESS_S:

@@ -20,11 +20,11 @@ from ..errors import CommandRefusedError
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
-# The same as in the generated C++ controller, whose topic has the same name.
+# The same sentences as in the generated C++ controller, whose status topic has the same name.
 _SENTENCES = {
     ReceiverState.WAITING: 'waiting for a first command',
     ReceiverState.FOLLOWING: 'following',
-    ReceiverState.BRAKING: 'no torque comes any more: braking by the model',
+    ReceiverState.BRAKING: 'the sender stopped sending torques: braking by the model',
     ReceiverState.HOLDING: 'holding the arm until a command comes',
     ReceiverState.STOPPED: 'stopped',
 }
@@ -64,9 +64,9 @@ class CommandReceiver:
 
     def note(self) -> bool:
         """
-        Publish what has changed; return whether the state has.
+        Publish and log changes of the receiver's state; return whether it changed.
 
-        Counts alone are published once per second.
+        If only the counts changed, they are published at most once per second.
         """
         receiver, now = self._receiver, time.monotonic()
         values = receiver.timeouts, receiver.foreign, self.refused

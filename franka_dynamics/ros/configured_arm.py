@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One configured arm of the feedforward node: a joint state in, torques out, then the rest."""
+"""One configured arm of the feedforward node, from joint states to published torques."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from ..typing import Array
 
 _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
-# Another sender must be noticed within 0.1 s, including its discovery.
+# A second sender must be detected within 0.1 s, including its discovery by the middleware.
 _REFRESH_PERIOD_S = 0.02
 _MOST_MARK = 64  # characters of a reference's frame id that are reported
 
 
 class ConfiguredArm:
     """
-    Serves one configured arm, from the node's configuration to its release.
+    Subscriptions' callbacks, publishers and reports for one arm, from configure to cleanup.
 
-    The control thread calls `on_joint_state` and `run_due`, the service thread `on_reference` and
-    `run_beside`. Shared data are changed under the lock.
+    The control thread calls `on_joint_state` and `run_due`, the service thread calls
+    `on_reference` and `run_beside`. Both change shared data only under the lock.
 
     Raises
     ------
     SettingsError, FrameError
-        As ExternalWatch and TermPublishers.
+        If ExternalWatch or TermPublishers refuse the parameters.
 
     """
 
@@ -110,7 +110,7 @@ class ConfiguredArm:
             self.controller.supervisor.ages_are_delays = simulated
 
     def begin(self, topic: str) -> None:
-        """Begin an activation: allow commands, and listen to the states of a topic."""
+        """Begin an activation: reset and enable the controller for the joint states of a topic."""
         timeout = self._node.get_parameter('state_timeout').value
         self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
         if self._simulated_time:  # simulated time may run faster than the steady clock
@@ -129,19 +129,19 @@ class ConfiguredArm:
         self._state_log.activated(topic)
 
     def finish(self) -> None:
-        """Publish the rest of the stop sequence without reading further states."""
+        """Publish the rest of the stop sequence, 1 ms per step, without reading further states."""
         self.controller.stop('it would not come to rest', brake=False)
         while self.publish_stop_step():
             time.sleep(LONGEST_STEP_S)
         self.note_state()
 
     def wait_until_delivered(self, timeout: Any) -> None:
-        """Wait until the last commands have arrived, so that another sender may follow."""
+        """Wait until the last commands have arrived, at most `timeout`; end the command watch."""
         self._command_publisher.wait_for_all_acked(timeout)
         self.command_watch.close()
 
     def destroy(self) -> None:
-        """Take the topics down."""
+        """Destroy all publishers of this arm."""
         self._terms.destroy()
         self._diagnostics.destroy()
         self._references.destroy()
@@ -154,9 +154,10 @@ class ConfiguredArm:
 
     def on_joint_state(self, data: bytes, number: int | None = None) -> None:
         """
-        Answer a serialized joint state with a command, where there is to be one.
+        Run a control cycle for a serialized joint state, and publish its command and terms.
 
-        `number` is the publisher's count of the message, if known.
+        Without a trusted state no command is published. `number` is the message number that its
+        publisher assigned, if known.
         """
         began = time.perf_counter()
         if number is not None and self._state_senders.add(number):
@@ -178,8 +179,8 @@ class ConfiguredArm:
             self.note_state()
             return
         stamp = reading.stamp
-        # While the node brakes before its end, the thread that would receive simulated time waits
-        # for the arm to stop, so ages are unknown then.
+        # While the node brakes before its end, the thread that receives simulated time waits for
+        # the arm to stop. The ages of states are unknown then.
         unknown = self._simulated_time and controller.mode is Mode.BRAKING
         with self._lock:
             cycle = controller.update(
@@ -194,7 +195,7 @@ class ConfiguredArm:
         if command is not None:
             self.publish_command(command)
             self._latency.add(time.perf_counter() - began)
-        # What can wait until the command is published.
+        # The monitors can wait until the command is published.
         with self._lock:
             controller.update_monitors(cycle)
         if command is not None and self._feedforward_publisher.get_subscription_count() > 0:
@@ -206,7 +207,7 @@ class ConfiguredArm:
         self.note_state()
 
     def _stop_for_another(self, reason: str, topic: str) -> None:
-        """Stop because another node publishes on one of the topics, and name the candidates."""
+        """Latch a fault because another node publishes on a topic; name its publishers."""
         if not self.controller.fault:
             names = ', '.join(publisher_names(self._node, topic))
             with self._lock:
@@ -223,7 +224,7 @@ class ConfiguredArm:
         )
 
     def publish_command(self, torque: Array) -> None:
-        """Publish a torque [N m]."""
+        """Publish a torque [N m], and note it and its time."""
         data = command_bytes(torque)
         # Noted first, because the message may be received back before `publish` returns.
         self.command_watch.sent(data)
@@ -243,7 +244,8 @@ class ConfiguredArm:
         """
         Do the work that is due by the steady clock; return the time until more is due [s].
 
-        Called by the control thread after each event. Executor timers are not used, because on a
+        It publishes stop steps, checks for silence of the joint states and for other publishers.
+        The control thread calls it after each event. Executor timers are not used, because on a
         busy machine such timers were seen not to fire; the cause is unknown.
         """
         now = time.monotonic()
@@ -265,7 +267,7 @@ class ConfiguredArm:
         return max(0.0, due)
 
     def run_beside(self) -> float:
-        """Do the work longer than a cycle, on the service thread; return as `run_due`."""
+        """Run cross-check and diagnostics if due; return the time until the next work [s]."""
         self.controller.check_models(self._lock)
         return self._diagnostics.times.run(self._diagnostics.publish_all)
 

@@ -1,11 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Deactivate and unload a controller of ros2_control.
+Deactivates and unloads a controller of ros2_control.
 
-The node does so at its orderly end. franka_ros2.launch.py runs this module before it loads the
-controller, because controller_manager configures no controller that is still active, and after a
-node that was killed: `python3 -m franka_dynamics.ros.controller_unloading MANAGER CONTROLLER`.
+The node does so when it shuts down. franka_ros2.launch.py runs this module before it loads the
+controller, because controller_manager does not configure a controller that is still active, and
+after a node that was killed: `python3 -m franka_dynamics.ros.controller_unloading MANAGER
+CONTROLLER`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def require_messages() -> None:
         import controller_manager_msgs.srv  # noqa: F401
     except ImportError as error:
         raise SettingsError(
-            'to unload a controller takes controller_manager_msgs: sudo apt install '
+            'unloading a controller needs controller_manager_msgs: sudo apt install '
             'ros-$ROS_DISTRO-controller-manager-msgs.'
         ) from error
 
@@ -44,7 +45,7 @@ def unload(manager: str, controller: str, patience: float = _PATIENCE_S) -> str:
     """
     Deactivate and unload a controller if it is loaded.
 
-    `patience` is how long to look for the controller manager [s].
+    `patience` is how long to wait for the controller manager [s].
 
     Returns
     -------
@@ -71,7 +72,7 @@ def unload(manager: str, controller: str, patience: float = _PATIENCE_S) -> str:
             timeout=Duration(sec=round(_PATIENCE_S)),
         )
         client.ask(SwitchController, 'switch_controller', switch)
-        # It refuses a controller that is still active.
+        # controller_manager refuses to unload a controller that is still active.
         request = UnloadController.Request(name=controller)
         if not client.ask(UnloadController, 'unload_controller', request).ok:
             raise FrankaDynamicsError(

@@ -5,12 +5,12 @@ The demonstration: a simulated arm and the node as separate processes, connected
 
 First the arm is held by the feedforward torques with no feedback at all. Then it follows an
 excitation trajectory twice under the same weak PD: with gravity, Coriolis and inertia torques,
-and with gravity alone. The simulated arm itself keeps every step, because a recorder would need
-a processor of its own.
+and with gravity alone. The simulated arm itself records every step, because a separate recorder
+would need a processor core of its own.
 
-In real time the arm does not wait for torques, and on a machine too busy for 1 kHz the figures
-would show the machine's load instead of the quality of the torques. Then everything runs once more
-in lockstep, where the arm waits for each torque.
+In real time the arm does not wait for torques. On a machine too busy for 1 kHz, the figures would
+show the machine's load instead of the quality of the torques. Everything then runs once more in
+lockstep, in which simulated time waits for each torque.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ from ..simulation.step_log import read_steps
 NODE, _ARM = 'feedforward', f'simulator: {SIMULATED_ARM}'
 _MISSED, _COMMANDED = 'steps without a new command', 'steps commanded'
 WALL, LOCKSTEP = 'wall', 'lockstep'
-# Damping rate of the PD [1/s]. It is weak, so that the feedforward's effect shows, and because on
-# a loaded machine torques over DDS may be tens of milliseconds late.
+# Damping rate of the PD [1/s]. The PD is weak so that the effect of the feedforward is visible,
+# and because torques over DDS may be tens of milliseconds late on a loaded machine.
 _MOST_RATE = 20.0
-# Largest fraction of cycles without a new torque in real time. At one half the tracking error is
-# near its bound, at a tenth it is a hundredth of the bound.
+# Largest accepted fraction of cycles without a new torque in real time. With one half, the
+# tracking error is near the bound that the demonstration judges it by; with a tenth, it is a
+# hundredth of that bound.
 _MOST_MISSED = 0.1
-# Beside a dozen busy processes a start may take half a minute.
+# On a machine with a dozen busy processes, starting may take half a minute.
 _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
 _SLOWER = 20.0  # largest factor by which simulated time may be slower than real time
 
@@ -71,7 +72,7 @@ class TooBusyError(DemoError):
 @dataclass(frozen=True)
 class DemoPlan:
     """
-    The arm, the nodes' parameters for it, durations [s], and the joints' amplitude [rad].
+    The arm, the nodes' parameters for it, durations [s] and the amplitude of the joints [rad].
 
     `payload` is the parameter of that name, if one is given.
     """
@@ -89,10 +90,11 @@ class DemoRun:
     """
     The results of a session.
 
-    `steps` are the simulated arm's, `hold` when it was held by feedforward alone [s of its time],
-    `motions` the desired motions, first with feedforward, then without. `residual` is the largest
-    of the node's cross-check [N m], `errors` are the sentences that nodes reported with level
-    ERROR before they were told to end, and `lost` tells whether the arm was among these.
+    `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
+    feedforward alone held it [s of simulated time]. `motions` are the desired motions, first with
+    feedforward, then without. `residual` is the largest difference in the node's cross-check [N
+    m]. `errors` are the messages that nodes reported with level ERROR before their shutdown was
+    requested. `lost` says whether the simulated arm reported one.
     """
 
     steps: Recording
@@ -111,17 +113,17 @@ def run_session(
     plan: DemoPlan, folder: Path, progress: Progress = lambda *_: None, pacing: str = WALL
 ) -> DemoRun:
     """
-    Run all processes, by the clock, or in lockstep where that is too much; return at their end.
+    Run the demonstration in real time, or in lockstep if the machine is too slow; return results.
 
     Parameters
     ----------
     plan : DemoPlan
-        What to run.
+        The arm, its parameters, durations and amplitude.
     folder : Path
         Folder for the processes' logs.
     progress : callable
-        Called many times a second with the present step and its progress, 0 to 1; an exception in
-        it ends the session.
+        Called many times a second with the name of the present step and its progress, 0 to 1. An
+        exception that it raises ends the session.
     pacing : str
         WALL or LOCKSTEP; LOCKSTEP if the machine is known to be busy.
 
@@ -134,7 +136,8 @@ def run_session(
 
     """
     use_isolated_network()
-    # The simulated arm gets real-time scheduling, because a real arm never waits for a processor.
+    # The simulated arm gets real-time scheduling, because a real arm never waits for a processor
+    # either.
     os.environ.setdefault(SWITCH, ON)
     load = os.getloadavg()[0]
     too_busy = ''
@@ -155,12 +158,12 @@ class _Session:
         self._progress = progress
         self._doing, self._share = '', lambda: 0.0
         self._statuses: dict[str, Status] = {}
-        self._errors: dict[str, None] = {}  # each sentence once, in the order they came
+        self._errors: dict[str, None] = {}  # each message once, in order of arrival
         self._rates: list[float] = []
         self._planned: list[JointTrajectory] = []
 
     def run(self) -> DemoRun:
-        """Do all of it once."""
+        """Start all processes, run both parts of the demonstration once, and end the processes."""
         try:
             with (
                 NodeGroup(self._folder) as self._nodes,
@@ -217,14 +220,14 @@ class _Session:
 
     def _start(self, log: Path) -> None:
         arm = {**self._plan.arm_parameters, **self._plan.payload}
-        # Not faster than a real arm, to leave processor time to others.
+        # Lockstep runs no faster than real time, to leave processor time to other processes.
         lockstep = {'pacing': LOCKSTEP, 'lockstep_rate': 1000.0, 'lockstep_timeout': 1.0}
         self._nodes.start(
             'simulator_node',
             {**arm, 'step_log': str(log), **(lockstep if self._pacing == LOCKSTEP else {})},
         )
-        # On a busy machine the simulated arm pauses, unlike a real one, and its clock falls
-        # behind; neither may end the run.
+        # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
+        # behind. Neither may end the run, so the node's time-outs are long here.
         self._nodes.start(
             'feedforward_node',
             {
@@ -247,7 +250,7 @@ class _Session:
         )
 
     def _hold(self, text: str, duration: float) -> tuple[float, float]:
-        """Wait for a duration of the arm's time; return its start and end [s of arm time]."""
+        """Wait for a duration; return its start and end. All in simulated time [s]."""
         start = self._arms_time()
         self._until(
             text,
@@ -258,7 +261,7 @@ class _Session:
         return start, self._arms_time()
 
     def _follow(self, request: Any, text: str) -> None:
-        """Have the arm follow a motion."""
+        """Let the arm settle, send the node a motion, and wait until it is finished."""
         self._hold('settling', _SETTLE_S)
         start, whole = self._arms_time(), _LEAD_IN_S + self._plan.motion
         self._doing, self._share = text, lambda: (self._arms_time() - start) / whole
@@ -277,7 +280,7 @@ class _Session:
         missed, steps = int(arm[_MISSED]), int(arm[_COMMANDED])
         if self._pacing == WALL and missed > _MOST_MISSED * steps:
             raise TooBusyError(
-                f'by the clock {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
+                f'in real time {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
                 'new command'
             )
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the feedforward node says about itself, once per second and soon after a change."""
+"""The feedforward node's diagnostics, published once per second and soon after a change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..control.cycle_result import Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.possible_motion import Condition
 
-_NEAR_BOUND = 0.8  # share of a bound of the guard that is worth a warning
+_NEAR_BOUND = 0.8  # fraction of a guard's bound from which on a warning is published
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
     DiagnosticStatus.WARN,
@@ -28,12 +28,13 @@ OK, WARN, ERROR, STALE = (
 
 
 class StatusPublisher:
-    """Publishes what a node says of itself and its arm."""
+    """Publishes diagnostics of a node and its arm."""
 
     def __init__(self, node: Any, arm: str, topic: str = '/diagnostics', qos: Any = 10) -> None:
         self._node, self._arm = node, arm
         self._name = node.get_fully_qualified_name().lstrip('/')
-        # No lifecycle publisher: a node that may not command may still say why.
+        # No lifecycle publisher, because an inactive node must be able to say why it does not
+        # command.
         self._publisher = node.create_publisher(DiagnosticArray, topic, qos)
 
     def status(
@@ -52,13 +53,13 @@ class StatusPublisher:
         )
 
     def publish(self, *statuses: DiagnosticStatus, stamp: Time | None = None) -> None:
-        """Publish statuses, of now by the node's clock if no stamp is given."""
+        """Publish statuses, stamped with the node's clock if no stamp is given."""
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self._node.get_clock().now().to_msg() if stamp is None else stamp
         self._publisher.publish(message)
 
     def destroy(self) -> None:
-        """Take the topic down."""
+        """Destroy the publisher."""
         self._node.destroy_publisher(self._publisher)
 
 
@@ -66,17 +67,17 @@ _PERIOD_S, _SOON_S = 1.0, 0.1
 
 
 class PublicationTimes:
-    """When diagnostics are due: once per second, and soon after something changed."""
+    """Decides when diagnostics are due: once per second, and 0.1 s after a change."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _PERIOD_S
 
     def note_change(self) -> None:
-        """Have what changed told soon: a burst of changes is told once."""
+        """Make diagnostics due within 0.1 s; further changes until then do not postpone them."""
         self._next = min(self._next, time.monotonic() + _SOON_S)
 
     def run(self, publish: Callable[[], None]) -> float:
-        """Publish if that is due; return for how long it will not be, as things stand [s]."""
+        """Call `publish` if diagnostics are due; return the time until the next call [s]."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PERIOD_S
@@ -88,8 +89,8 @@ class FeedforwardDiagnostics(StatusPublisher):
     """
     Publishes states, rates, latencies, margins and who compensates gravity.
 
-    By the thread of the services, without a lock: reading a moment too late does no harm, and the
-    cycle must not wait.
+    The service thread publishes them, and reads the controller without its lock: slightly old
+    values do no harm, and the control cycle must not wait.
     """
 
     def __init__(
@@ -107,10 +108,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._external = external
         self._refused = ''
         self.times = PublicationTimes()
-        self.clock = 'system'  # or simulated, and whether it stands still
+        self.clock = 'system'  # or 'simulated', or 'simulated, stands still'
 
     def note_refused_reference(self, reason: str) -> None:
-        """Remember why the last reference was refused; empty if it was not."""
+        """Remember why the last reference was refused; '' if it was accepted."""
         self._refused = reason
 
     def publish_all(self) -> None:
@@ -206,9 +207,12 @@ class FeedforwardDiagnostics(StatusPublisher):
             level = WARN
             message = f'{names[joint]} is near its bound ({shares[joint]:.0%} of it)'
         if level is OK and controller.settings.profile.receiver_adds_gravity:
-            message += '; the robot carries itself, and we add no gravity'
+            message += '; the robot compensates gravity, and the node adds none'
             if controller.terms.receiver is not None:
-                message = 'the arm does what the model says; we add what the robot does not carry'
+                message = (
+                    'the arm does what the model says; the node adds the part of gravity that the '
+                    'robot does not compensate'
+                )
         return self.status(
             'Guard',
             level,
@@ -243,7 +247,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         latest = self._controller.latest
         wrench = None if latest is None else self._external.wrench(latest[1])
         if wrench is None:
-            return self.status('External wrench', OK, 'not known: no effort is measured', {})
+            return self.status('External wrench', OK, 'unknown: no effort is measured', {})
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
         deviations = np.sqrt(np.diag(wrench.covariance))
         return self.status(

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What acts on the arm from outside, as the guard of a controller sees it."""
+"""External joint torque and wrench on the arm, from a controller's guard."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from ..typing import Array
 
 class ExternalWatch:
     """
-    External torque and wrench of the controller's cycles.
+    External joint torque and wrench at the controller's latest state.
 
-    The wrench acts at `tool_center` in `frame` [m].
+    The wrench acts at the point `tool_center` [m] of `frame`.
 
     Raises
     ------
     SettingsError
-        If the tool centre is no point.
+        If `tool_center` is not three numbers within 10 m, or the friction in the efforts is
+        unknown.
     FrameError
-        If there is no such frame.
+        If the arm has no such frame.
 
     """
 
@@ -63,11 +64,11 @@ class ExternalWatch:
         """Return the external wrench at a position, shape (n,), if it is known."""
         self._follow_settings()
         torque = self.torque()
-        # At the latest state: the torque is late, the Jacobian need not be.
+        # The torque lags behind, but the Jacobian is taken at the given position.
         return None if torque is None else self._estimator.estimate(q, torque)
 
     def residual(self, cycle: CycleResult) -> Array | None:
-        """Return the plain residual, shape (n,) [N m], where there is an acceleration."""
+        """Return a cycle's plain residual, (n,) [N m]; None without effort or acceleration."""
         if cycle.effort is None:
             return None
         self._follow_settings()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The node: joint states in, cross-checked feedforward torques out."""
+"""The feedforward node, which answers joint states with cross-checked feedforward torques."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ from ..parameter_schema import specs
 
 NODE_NAME = 'feedforward'
 _IDLE_S = 0.1
-_LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S  # by this clock; the controller counts by stamps
+# by the steady clock; the controller measures braking by stamps
+_LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
@@ -49,24 +50,26 @@ class FeedforwardNode(LifecycleNode):
     """
     Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
 
-    Two threads may serve it, each a part. `control_part` is the joint states, whose thread calls
-    `run_due` as well; `service_part` is all else. Whatever the second changes of the controller
-    it changes under a lock, and only in steps that take microseconds.
+    Two threads may run the node's callbacks. The control thread serves `control_part`, the joint
+    states, and calls `run_due`. The service thread serves `service_part`, everything else, and
+    calls `run_beside`. The service thread changes the controller only under a lock, in steps that
+    take microseconds.
     """
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         self.refusal = ''
-        # Asked while something is waited for; whoever runs the node may say when to give up.
+        # Called during waits; the process that runs the node replaces it to end a wait early.
         self.should_stop: Callable[[], bool] = lambda: False
-        # Lets the thread that stops the node serve its cycles until the arm is at rest.
+        # If set, the thread that stops the node calls it to process joint states for some seconds,
+        # until the arm is at rest.
         self.serve_states: Callable[[float], None] | None = None
         self.calls = ControlThreadCalls()
         self._state_group = MutuallyExclusiveCallbackGroup()
         self.control_part = NodePart(
             self, lambda entity: entity.callback_group is self._state_group
         )
-        # CommandWatch takes the messages of this group itself; no executor does.
+        # No executor serves this group; CommandWatch takes its messages itself.
         self.watch_group = MutuallyExclusiveCallbackGroup()
         self.service_part = NodePart(
             self,
@@ -90,19 +93,19 @@ class FeedforwardNode(LifecycleNode):
 
     @property
     def arm(self) -> ConfiguredArm:
-        """What serves the arm; there is one from configure to cleanup."""
+        """The configured arm; it exists from configure to cleanup."""
         assert self._arm is not None, 'only called between configure and cleanup'
         return self._arm
 
     @property
     def controller(self) -> FeedforwardController:
-        """The controller; there is one from configure to cleanup."""
+        """The controller; it exists from configure to cleanup."""
         return self.arm.controller
 
     # Lifecycle ---------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the arm, compare its models with each other, open the publishers."""
+        """Load the arm, cross-check its models, and create the publishers."""
         try:
             self._configure()
         except FrankaDynamicsError as error:
@@ -110,7 +113,7 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().error(f'not configured: {error}')
             return TransitionCallbackReturn.FAILURE
         except Exception:
-            # rclpy turns an exception in a transition into a return code and says nothing.
+            # rclpy turns an exception in a transition into a return code without logging it.
             self.get_logger().fatal(f'not configured:\n{traceback.format_exc()}')
             raise
         return super().on_configure(state)
@@ -123,12 +126,12 @@ class FeedforwardNode(LifecycleNode):
         controller = make_controller(self, parameters, model)
         arm = ConfiguredArm(self, controller, parameters, self._lock)
         self._configured_with = values(self, specs(NODE_NAME))
-        # Set last: other callbacks take it as the sign that configuration is complete.
+        # Set last, because other callbacks take a non-None value as complete configuration.
         self._arm = arm
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Refuse if somebody else commands; otherwise listen to the arm."""
-        # None after a configuration that was refused here before.
+        """Refuse if another node commands torques; otherwise subscribe to the inputs."""
+        # The arm is None after an earlier activation failed to reconfigure the node.
         if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
@@ -138,7 +141,8 @@ class FeedforwardNode(LifecycleNode):
         if self.refusal:
             self.get_logger().error(f'not activated: {self.refusal}')
             return TransitionCallbackReturn.FAILURE
-        # What set-up left behind would otherwise be walked through in the middle of a cycle.
+        # Otherwise the garbage collector would walk through the objects of set-up in a control
+        # cycle.
         gc.collect()
         gc.freeze()
         result = super().on_activate(state)
@@ -177,25 +181,25 @@ class FeedforwardNode(LifecycleNode):
         self.wake()
 
     def wake(self) -> None:
-        """Let both threads look at the node's entities anew."""
+        """Wake both threads, so that their executors see new or removed subscriptions."""
         for part in (self.control_part, self.service_part):
             if part.executor is not None:
                 part.executor.wake()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Publish the stop sequence, then fall silent."""
+        """Brake the arm, publish the stop sequence, and end the subscriptions."""
         self._end_activation('deactivated')
         self.get_logger().info('deactivated')
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close the publishers and forget the arm."""
+        """Destroy the publishers and the configured arm."""
         self._release()
         self.get_logger().info('cleaned up')
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Publish the stop sequence if active, and end."""
+        """End an activation with the stop sequence, release the arm, and unload the controller."""
         self._finalized = True
         self._end_activation('shut down')
         self._release()
@@ -203,7 +207,7 @@ class FeedforwardNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def _unload_controller(self) -> None:
-        """Deactivate and unload the controller that took the torques, if the node knows it."""
+        """Deactivate and unload the torque controller, if the parameter `controller` names one."""
         controller = self.get_parameter('controller').value
         if not controller:
             return
@@ -214,12 +218,12 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().error(f'{error}')
 
     def shut_down(self) -> None:
-        """Go through the shutdown transition unless that has happened already."""
+        """Trigger the shutdown transition unless it has already run."""
         if not self._finalized:
             self.trigger_shutdown()
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """After an exception in a transition: stop the arm and start over, unconfigured."""
+        """After an exception in a transition, stop the arm and return to unconfigured."""
         self._end_activation('error')
         self._release()
         return TransitionCallbackReturn.SUCCESS
@@ -251,18 +255,18 @@ class FeedforwardNode(LifecycleNode):
             self._arm = None
 
     def run_due(self) -> float:
-        """Do what is due by the steady clock; return for how long nothing will be [s]."""
+        """Do the control thread's work that is due; return the time until more is due [s]."""
         return self.arm.run_due() if self._subscriptions_of_activation else _IDLE_S
 
     def run_beside(self) -> float:
-        """Do what takes longer than a cycle may, on the other thread; return as `run_due`."""
+        """Do the service thread's work that is due; return the time until more is due [s]."""
         self._live.apply(self._apply_settings)
         return self.arm.run_beside() if self._subscriptions_of_activation else _IDLE_S
 
     # Services, parameters ----------------------------------------------------------------------
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Acknowledge a latched fault; what an acknowledgement does not clear stays."""
+        """Acknowledge a latched fault; a fault that needs more than that stays latched."""
         if self._arm is None:
             answer.success, answer.message = False, 'the node is not configured'
             return answer
@@ -274,7 +278,7 @@ class FeedforwardNode(LifecycleNode):
         return answer
 
     def _on_robot_description(self, message: String) -> None:
-        """Stop an arm whose description is no longer the one the model was made from."""
+        """Latch a fault if robot_description differs from the one that the model was made from."""
         if self._model is not None and message.data != self._model.urdf:
             with self._lock:
                 self.controller.latch_fault(
@@ -292,16 +296,17 @@ class FeedforwardNode(LifecycleNode):
         if self._arm is None:
             return
         self.arm.read_clock()
-        # Judged when they were set: an error here would end a node that commands.
+        # The settings were validated when they were set, because an error here would end a
+        # commanding node.
         law = ControlLaw(self.controller.description, settings_from(live))
         with self._lock:
-            # The interpreter was shared with this thread meanwhile.
+            # Creating the law held the interpreter, which may have delayed the control thread.
             self.controller.supervisor.ignore_next_gap()
             self.controller.use(law)
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until it is told to stop; return a process exit status."""
+    """Run the node until SIGINT, SIGTERM or shutdown; return a process exit status."""
     return run_lifecycle_node(FeedforwardNode, args)
 
 

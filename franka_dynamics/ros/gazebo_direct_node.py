@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The receiver of torques for an arm that Gazebo's own joint systems drive, without ros2_control.
+Receives torques for an arm that Gazebo's own joint systems drive, without ros2_control.
 
 Gazebo publishes joint positions relative to the start pose, and goes on applying the last force of
-each joint. So this node ends the torque of a sender that falls silent. Until the first command it
-holds the arm, also while Gazebo is still paused. Gazebo measures no joint effort and sends zeros:
-the published efforts are the applied forces.
+each joint. So this node ends the torque of a sender that stops sending, after a time-out. Until
+the first command it holds the arm, even while Gazebo is still paused. Gazebo measures no joint
+effort and sends zeros, so this node publishes the applied forces as efforts.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from ..parameter_schema import specs
 from ..simulation.gazebo import start_of
 
 HOLDING = 'every force topic has a listener'
-# Number of times the holding torque is sent before the arm counts as held, because this node
-# cannot see the discovery on Gazebo's side of the bridge.
+# The arm counts as held after the holding torque was sent this many times, because this node
+# cannot see whether the bridge has found Gazebo's subscribers.
 _SENT_BEFORE_HOLDING = 200
 _LOG_PERIOD_S = 1.0
 _SPIN_S = 0.1
 
 
 class GazeboDirectNode(Node):
-    """Adds the start pose to Gazebo's positions, and sends what its receiver gives as forces."""
+    """Adds the start pose to Gazebo's positions, and sends the receiver's torques as forces."""
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('gazebo_direct', **node_options)
@@ -82,7 +82,7 @@ class GazeboDirectNode(Node):
         if not self._receiver.follows(reading.stamp):
             self._apply()
             self._note_held()
-        # As a torque sensor in the drive would measure them; None if Gazebo sends zeros.
+        # The reading's effort is None if Gazebo sends zeros; the applied torque then replaces it.
         effort = self._receiver.applied if reading.effort is None else reading.effort
         self._states.publish(
             state_message(reading.stamp_message, self._names, position, reading.velocity, effort)
@@ -115,8 +115,8 @@ class GazeboDirectNode(Node):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM; return 2 if a parameter is wrong."""
-    # Real time as for the feedforward node: every torque goes through here, and Gazebo's physics
-    # waits for none.
+    # Real-time scheduling, as for the feedforward node: every torque passes through this process,
+    # and Gazebo's physics does not wait for it.
     return run_node(GazeboDirectNode, GazeboDirectNode.run, args)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of the launch files, and what is refused before anything starts."""
+"""Arguments of the launch files, and the checks that run before any process starts."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def launch_description(
     arguments: Sequence[Any], function: Callable[[SimpleNamespace], Sequence[Any]]
 ) -> Any:
     """
-    Return a launch description: its arguments, and the actions that a function returns.
+    Return a launch description with these arguments and the actions that a function returns.
 
-    The function takes the arguments' values, all strings, as attributes of one object. A
-    substitution in place of a function could not omit a parameter whose argument was not given.
+    The function receives the arguments' values, all strings, as attributes of one object. It
+    raises an error for an argument that is not declared. A function is used because a substitution
+    could not omit a parameter whose argument was not given.
     """
     from launch import LaunchDescription  # type: ignore[attr-defined]
     from launch.actions import OpaqueFunction
@@ -51,11 +52,11 @@ def launch_description(
 
 def _refuse_undeclared(context: Any, declared: Sequence[str]) -> None:
     """
-    Refuse an argument of the command line that the launch file does not declare.
+    Raise an error for a command-line argument that the launch file does not declare.
 
-    launch ignores such an argument: with robot_typ:=fr3 the arm would be the default one. Another
-    launch file that includes ours may have arguments of its own, so only the file that the
-    command line names is judged.
+    launch itself ignores such an argument: with robot_typ:=fr3 the default arm would start. A
+    launch file that includes ours may have arguments of its own, so only the file named on the
+    command line is checked.
     """
     file = Path(context.locals.current_launch_file_path)
     named = (PACKAGE, file.name) in pairwise(sys.argv)
@@ -72,7 +73,7 @@ def _refuse_undeclared(context: Any, declared: Sequence[str]) -> None:
 
 def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None:
     """
-    Refuse to start without the ROS packages that are needed.
+    Raise an error if ROS packages are missing.
 
     Raises
     ------
@@ -92,8 +93,8 @@ def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None
         distribution = os.environ.get('ROS_DISTRO', 'jazzy')
         names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
         raise RuntimeError(
-            f'{needed_by} needs {", ".join(missing)}: sudo apt install {names}. {page} has the '
-            'rest. Nothing is started.'
+            f'{needed_by} needs {", ".join(missing)}: sudo apt install {names}. {page} has all '
+            'steps. Nothing is started.'
         )
 
 
@@ -114,7 +115,7 @@ def arm_arguments() -> list[Any]:
 
 
 def receiver_argument() -> Any:
-    """Return the argument that names the package of the controller which takes the torques."""
+    """Return the argument for the package of the controller that receives the torques."""
     return argument(
         'receiver',
         '',
@@ -126,10 +127,10 @@ def receiver_argument() -> Any:
 
 
 def parameters_argument(target: str) -> Any:
-    """Return the argument that names a parameter file, read over the target's."""
+    """Return the argument for a parameter file that overrides the target's file."""
     return argument(
         'params_file',
         '',
-        "A file with parameters of the feedforward node's, over those of "
+        'A file with parameters of the feedforward node, which override those of '
         f'config/feedforward/{target}.yaml; the target stays {target}.',
     )

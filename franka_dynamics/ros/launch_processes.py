@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that the launch files start: nodes, controllers, and what follows their end."""
+"""Processes that the launch files start: nodes, controllers, and processes after them."""
 
 from __future__ import annotations
 
@@ -74,17 +74,17 @@ def simulated_feedforward(
     """
     Return the node that commands a simulated arm.
 
-    Until the node's first command comes the arm is carried on purpose, by the initial efforts of
-    the hardware or by another node.
+    Until the node's first command, the initial efforts of the hardware or another node hold the
+    arm on purpose.
 
     Parameters
     ----------
     robot_type, hand, target : str
-        Parameters of the node, over those of the files.
+        Parameters of the node, which override those of the files.
     own_file : sequence of str
-        A parameter file over the target's, or none.
+        A parameter file that overrides the target's, or nothing.
     command : str
-        The topic of its torques.
+        The topic of the commanded torques.
 
     """
     from launch.actions import Shutdown
@@ -105,7 +105,7 @@ def simulated_feedforward(
 
 
 def generated_files(texts: Mapping[str, str]) -> tuple[Path, Any]:
-    """Write files by their names; return their folder, and what removes it when launch ends."""
+    """Write files to a new folder; return it, and the handler that removes it when launch ends."""
     from launch.actions import RegisterEventHandler
     from launch.event_handlers import OnShutdown
 
@@ -142,7 +142,7 @@ def spawner(*arguments: Any, **given: Any) -> Any:
 
 
 def after(process: Any, *following: Any) -> Any:
-    """Start processes when another has done its work; end everything if it failed."""
+    """Start processes when another one has exited with 0; shut launch down if it failed."""
     from launch.actions import RegisterEventHandler, Shutdown
     from launch.event_handlers import OnProcessExit
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The controller of ros2_control that takes the torques of a launched node."""
+"""The ros2_control controller that receives the torques of a launched node."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ RECEIVER, FORWARD, NO_RECEIVER = 'receiver', 'effort_controller', 'none'
 @dataclass(frozen=True)
 class Receiver:
     """
-    A controller that takes torques.
+    A ros2_control controller that receives torques.
 
     Parameters
     ----------
     controller : str
         Its name in the controller manager.
     command : str
-        The topic on which it takes torques.
+        The topic on which it receives torques.
     packages : tuple of str
         ROS packages that it needs.
     parameters : str
         The text of its parameter file.
     said : launch.actions.LogInfo
-        What the launch file says about it.
+        The log message of the launch file about it.
 
     """
 
@@ -57,28 +57,28 @@ def receiver(
     arm: ArmDescription, robot_type: str, package: str, target: str, forward: str
 ) -> Receiver:
     """
-    Return the controller that takes an arm's torques.
+    Return the controller that receives an arm's torques.
 
     Parameters
     ----------
     arm : ArmDescription
         The arm, joint names as they are in the robot description.
     robot_type : str
-        The launch argument that named it.
+        The launch argument that named the arm.
     package : str
         The launch argument `receiver`.
     target : str
-        The node's target: who carries the arm decides how the generated controller brakes and
-        leaves it.
+        The node's target. The generated controller brakes and ends differently if the target
+        compensates gravity.
     forward : str
         The text of the forward controller's parameter file.
 
     Raises
     ------
     RuntimeError
-        If the package that was named is not installed.
+        If the named package is not installed.
     SettingsError
-        If it was generated for another arm.
+        If the package was generated for another arm.
 
     """
     from ament_index_python.packages import get_package_share_directory, PackageNotFoundError

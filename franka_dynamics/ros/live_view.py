@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Show a running arm in the browser: its joint states, and the terms that a node publishes."""
+"""Shows a running arm in the browser, with its joint states and the node's torque terms."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ TERM_TOPICS = {
     COMMANDED: 'feedforward',
     EXTERNAL: 'external_torque',
 }
-_STALE_S = 0.5  # [s]; a term that is older is not shown
+_STALE_S = 0.5  # older terms are not shown [s]
 _MOST_CALLBACKS = 16  # per update; there are seven topics with one message each
 
 
 class LiveView:
     """
-    Collects what is published about one arm.
+    Collects joint states and torque terms of one arm from their topics.
 
-    Subscriptions are best effort with depth 1 and read once per picture, so that watching costs
-    a running controller next to nothing.
+    Subscriptions are best effort with depth 1 and are read once per picture, so that the view
+    hardly loads a running controller.
 
-    Without a node it shows the arm's g and C dq.
+    Without a node it computes the arm's g and C dq itself.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class LiveView:
             own.create_subscription(JointState, f'{node}/{topic}', self._take(column), STATE_QOS)
 
     def close(self) -> None:
-        """Leave the graph."""
+        """Destroy the view's node."""
         self._guest.__exit__(None, None, None)
 
     def read(self) -> ViewState | None:
-        """Return the newest state, or None if none has come."""
+        """Return the newest state without waiting, or None if none has arrived."""
         for _ in range(_MOST_CALLBACKS):
             self._executor.spin_once(timeout_sec=0.0)
         reading = self._reading
@@ -128,10 +128,10 @@ def watch(
     look_for_meshes: bool = False,
 ) -> None:
     """
-    Show a running arm until told not to go on.
+    Show a running arm until `go_on` returns False.
 
-    `go_on` is called once per update. `look_for_meshes`: show the meshes of the URDF on
-    /robot_description, where its packages are installed.
+    `go_on` is called once per update, every 0.05 s. With `look_for_meshes` the meshes of the URDF
+    on /robot_description are shown, if their packages are installed.
     """
     view = LiveView(description, joint_states, node, args)
     shown: Any = None

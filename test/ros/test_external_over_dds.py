@@ -52,5 +52,5 @@ def test_the_torques_and_the_wrench_of_a_push_are_published(probe, start_arm, st
     np.testing.assert_allclose(covariance, covariance.T, rtol=1e-12, atol=1e-15)
     assert (np.linalg.eigvalsh(covariance) > 0.0).all()
     _, message, pairs = probe.diagnostics['feedforward: External wrench']
-    assert message.startswith('every direction is known to')
+    assert message.startswith('standard deviation at most')
     assert pairs['singular'] == 'False'
