@@ -34,15 +34,15 @@ class Bag:
     Attributes
     ----------
     path : str
-        The bag.
+        Path of the bag.
     joint_names : tuple of str
         The arm's joints from base to tip.
     topic : str or None
-        Of the joint states.
+        Topic of the joint states; None: chosen by `rosbag.choose_topic`.
     stamps : str
-        'header' or 'received'.
+        Which time stamps are used: 'header' or 'received'.
     signal : SignalOptions
-        Rate, cut-off and trim.
+        Sampling rate, cut-off frequency of the filter, and trim.
     at_once : int
         Largest number of messages in memory; a longer bag is read, prepared and trimmed in pieces.
 
@@ -56,7 +56,7 @@ class Bag:
     at_once: int = 100_000
 
     def pieces(self) -> Iterator[tuple[Recording, float]]:
-        """Read the bag, piece by piece: `read_pieces`."""
+        """Read the bag piece by piece with `read_pieces`."""
         return read_pieces(
             self.path, self.joint_names, self.at_once, topic=self.topic, stamps=self.stamps
         )
@@ -69,9 +69,10 @@ class Bag:
 
 def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
     """
-    Return a name for each source that no other has, as tables and sentences have it.
+    Return a unique name for each source, for tables and sentences.
 
-    A bag's is its folder's, with as many folders above it as tell it from the other bags.
+    A bag is named by its folder, preceded by as many parent folders as make the name unique.
+    Recordings and motions are numbered.
     """
     parts = [Path(one.path).parts if isinstance(one, Bag) else () for one in sources]
     labels: list[str] = []
@@ -87,7 +88,7 @@ def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
 
 
 def motion_of(source: Bag | Recording | Motion, model: TorqueModel) -> Motion:
-    """Return a source's motion as it is identified from; of a long bag its first piece."""
+    """Return a source prepared as for identification; of a long bag only its first piece."""
     if isinstance(source, Motion):
         return source
     if isinstance(source, Recording):
@@ -97,7 +98,13 @@ def motion_of(source: Bag | Recording | Motion, model: TorqueModel) -> Motion:
 
 @dataclass(frozen=True)
 class BagNote:
-    """A report's entry about one bag; `digest` is equal for equal recordings."""
+    """
+    A report's entry about one bag.
+
+    `messages` counts the joint states read and `samples` those after resampling and trimming,
+    `duration` is in seconds, and `digest` is a hash of positions and efforts, by which a recording
+    that is given twice is found.
+    """
 
     bag: str
     topic: str
@@ -111,7 +118,7 @@ class BagNote:
 
 @dataclass(frozen=True, eq=False)
 class BagResult:
-    """A recording's summary, preparation and remarks, or the reason why there is none."""
+    """A recording's summary, signal options and note, or the error that prevented them."""
 
     summary: Summary | None
     signal: SignalOptions
@@ -140,7 +147,7 @@ class Summarise:
     options: IdentificationOptions
 
     def __call__(self, source: Bag | Recording | Motion, name: str) -> BagResult:
-        """Return a source's result; a fault of a bag is stored in it and not raised."""
+        """Return a source's result; the error of an unusable bag is stored in it, not raised."""
         if isinstance(source, Motion):
             return BagResult(self._summary(source, name), source.options)
         if isinstance(source, Recording):
@@ -164,7 +171,7 @@ class Summarise:
         for recording, end in bag.pieces():
             place, begin = (begin, end), end
             start_ns = start_ns if place[0] > 0.0 else int(recording.stamp_ns[0])
-            messages += len(recording) - (place[0] > 0.0)  # pieces share a message
+            messages += len(recording) - (place[0] > 0.0)  # consecutive pieces share one message
             digest.update(recording.q.tobytes() + recording.effort.tobytes())
             seconds = (int(recording.stamp_ns[0]) - start_ns) * 1e-9
             where = f'from {seconds:.0f} s on: ' if place[0] > 0.0 else ''
@@ -194,14 +201,15 @@ class Summarise:
         return BagResult(summary, bag.signal, note)
 
     def _suspicions(self, bag: Bag, recording: Recording) -> tuple[str, ...]:
-        """Return sentences on suspicious data; raise RecordingError if the data are useless."""
+        """Return warnings about suspicious data; raise RecordingError for a fault of the data."""
         options = self.options
         scaled = options.effort_scale is not None
         looked_at = recording.scaled(options.known_scale(self.arm.n)) if scaled else recording
         wrong = faults(looked_at, self.arm, gravity=options.gravity, torque=options.torque)
         if wrong and not options.anyway:
             raise RecordingError(
-                f'{Path(bag.path).name}: {wrong[0]}. Correct the recording, or take it --anyway.'
+                f'{Path(bag.path).name}: {wrong[0]}. Correct the recording, or accept it with '
+                '--anyway.'
             )
         if not options.torque:
             return wrong
@@ -225,7 +233,7 @@ def gathered(
         If a bag cannot be used and failures are not skipped, or if no bag or no test bag can be
         used.
     IdentificationError
-        If a bag comes twice.
+        If two bags hold the same recording.
     ClusterError
         If workers die repeatedly on the same bag.
 
@@ -247,8 +255,8 @@ def gathered(
         if type(error).__name__ != 'KilledWorker':  # of dask, which need not be installed
             raise
         raise ClusterError(
-            f'Workers died again and again on one bag ({error}); look at their '
-            'logs, most often for memory.'
+            f'Workers died repeatedly on one bag ({error}); the usual cause is too little memory, '
+            'and their logs say more.'
         ) from error
     if len(used) == unseen:
         raise RecordingError(f'No bag can be used: {failures[0]}')
@@ -261,12 +269,12 @@ def gathered(
 
 
 def _require_different(notes: Sequence[BagNote]) -> None:
-    """Raise IdentificationError if a bag comes twice."""
+    """Raise IdentificationError if two bags hold the same recording."""
     first: dict[str, str] = {}
     for other in notes:
         if other.digest in first:
             raise IdentificationError(
-                f'{other.bag} holds the same recording as {first[other.digest]}: what was learnt '
-                'from is not unseen, and would count twice; name it once.'
+                f'{other.bag} holds the same recording as {first[other.digest]}: it would be '
+                'fitted twice, or tested on data that it was fitted to. Name it once.'
             )
         first[other.digest] = other.bag

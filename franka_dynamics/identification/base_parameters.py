@@ -45,23 +45,23 @@ from ..urdf.source import described
 NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for these three hold for every direction of gravity: an arm mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
-# Order of elimination if there is a choice, after the rotor: the paper's YY, mZ, m of a revolute
-# joint and the whole tensor of a prismatic one, then an order that gives the usual parameters near
-# the base.
+# Order in which a body's parameters are eliminated if there is a choice. First the paper's: YY, mZ
+# and m of a revolute joint, the whole tensor of a prismatic one. The rest of the order gives the
+# usual parameters near the base.
 _FIRST_TO_GO = {
     JointKind.REVOLUTE: ('m', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
     JointKind.PRISMATIC: ('ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
 }
-# The order is for a joint along its link's z. In a standard row with a quarter turn the joint is
-# along the link's y: there y and z are exchanged.
+# The order is for a joint axis along its link's z. In a standard DH row with a twist alpha of a
+# quarter turn the axis is along the link's y; then y and z are exchanged.
 _Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
-# Number of random states per joint, and the ranges of positions [rad, or the largest length] and
-# rates.
+# Number of random states per joint, their smallest number, and the range of positions [rad, or
+# multiples of the largest length], velocities and accelerations.
 _STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
 # Threshold for columns of unit length, between significant values (1e-5 for unusual geometries,
 # 0.1 for real arms) and rounding errors (1e-15).
 _RANK_TOLERANCE = 1e-9
-# Tolerance for rounding a coefficient to an integer, times the condition number of the equations.
+# Tolerance for rounding a coefficient to an integer; multiplied by the condition number.
 _WHOLE = 1e-14
 _NO_LENGTH = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
 # Relative tolerance for a gravity vector to lie in the span of others.
@@ -71,11 +71,12 @@ _SPAN_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class RankGap:
     """
-    The gap in the rank decisions: sizes of the columns' components orthogonal to earlier columns.
+    How clear the rank decisions were.
 
-    `smallest_kept` is the smallest component of a kept column, relative to the longest column and
-    with lengths in units of the largest; `largest_dropped` the largest component of a removed
-    column, relative to that column.
+    A column is kept if its component orthogonal to the earlier columns is significant.
+    `smallest_kept` is the smallest such component of a kept column, relative to the longest
+    column; `largest_dropped` is the largest of a removed column, relative to that column. Lengths
+    of the arm count in units of its largest length.
     """
 
     smallest_kept: float
@@ -96,16 +97,16 @@ class BaseParameters:
     description : ArmDescription or BodyTree
         The arm or tree; parameters of a tree's bodies are in the bodies' frames.
     gravity : ndarray, shape (k, 3)
-        Gravity vectors in the space frame for which the parameters are valid, with all linear
-        combinations.
+        Gravity vectors in the space frame for which the parameters are valid; they are also valid
+        for all linear combinations of these.
     rotor_inertia : bool
-        Whether the standard vector has 11 n entries or 10 n.
+        Whether the vector of standard parameters includes rotor inertias: 11 n entries, else 10 n.
     columns : tuple of int
         For each base parameter the index of the standard parameter whose column it keeps.
     matrix : ndarray, shape (b, 10 n) or (b, 11 n)
         The map from the standard to the base parameters.
     rank_gap : RankGap
-        The gap in the decisions.
+        How clear the decisions between kept and removed columns were.
 
     """
 
@@ -138,23 +139,30 @@ class BaseParameters:
 
     @cached_property
     def no_effect(self) -> tuple[int, ...]:
-        """Standard parameters without effect on torques (eq. 13)."""
+        """Indices of standard parameters without effect on torques (eq. 13)."""
         return tuple(int(k) for k in np.flatnonzero(~self.matrix.any(axis=0)))
 
     @cached_property
     def regrouped(self) -> tuple[int, ...]:
-        """Standard parameters that affect torques only within combinations (eq. 14, 15)."""
+        """Indices of removed parameters, which act only in combinations (eq. 14, 15)."""
         others = {*self.columns, *self.no_effect}
         return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
 
     def standard_vector(self, values: ArrayLike) -> Array:
         """
-        Return standard parameters with the same torques: the base values, and zeros elsewhere.
+        Return standard parameters, (10 n,) or (11 n,), with the same torques as base parameters.
+
+        The kept parameters have the base parameters' values, all others are zero.
 
         Parameters
         ----------
         values : array_like, shape (b,)
-            Base parameters, such as an identification finds them.
+            Values of the base parameters.
+
+        Raises
+        ------
+        BaseParameterError
+            If `values` has another shape.
 
         """
         given = np.asarray(values, dtype=float)
@@ -169,30 +177,31 @@ class BaseParameters:
 
     def covered(self, gravity: ArrayLike | None) -> ArrayLike:
         """
-        Return the requested gravity if these parameters are valid for it.
+        Return the requested gravity, or the only one these parameters hold for if it is None.
 
         Raises
         ------
         BaseParameterError
-            If it is missing, or not in the span for which the parameters were computed.
+            If it is None and the parameters hold for several vectors, or if it is outside the span
+            of the vectors for which they were computed.
 
         """
         if gravity is None:
             if len(self.gravity) > 1:
                 raise BaseParameterError(
-                    'These base parameters hold for several directions of '
-                    'gravity; say which one the torques are for.'
+                    'These base parameters hold for several directions of gravity: give the '
+                    'gravity vector of these torques.'
                 )
             gravity = self.gravity[0]
         vector = np.asarray(gravity, dtype=float)
         if vector.shape != (3,) or not np.isfinite(vector).all():
-            return gravity  # the regressor says it
+            return gravity  # `torque_regressor` raises an error for it
         inside, *_ = np.linalg.lstsq(self.gravity.T, vector, rcond=None)
         outside = np.linalg.norm(vector - self.gravity.T @ inside)
         if outside > _SPAN_TOLERANCE * np.linalg.norm(vector):
             raise BaseParameterError(
                 f'These base parameters were found for gravity along {self.gravity.tolist()}; '
-                f'under {vector.tolist()} more parameters act. Find them with '
+                f'under {vector.tolist()} more parameters affect the torques. Compute them with '
                 'base_parameters(arm, ANY_GRAVITY), or for that vector.'
             )
         return gravity
@@ -210,7 +219,7 @@ class BaseParameters:
         Raises
         ------
         BaseParameterError
-            If its geometry is another.
+            If its geometry differs from the analysed one's.
 
         """
         other = self.description if description is None else description
@@ -218,23 +227,24 @@ class BaseParameters:
             names = [getattr(one, 'name', 'a tree') for one in (other, self.description)]
             raise BaseParameterError(
                 f'{names[0]} has another geometry than {names[1]}, for which these base '
-                'parameters were found: joints, rows and convention, or parents, placements and '
-                'twists, and the pose of the base must be the same. Find its own with '
+                'parameters were computed. An arm needs the same joints, DH rows, convention and '
+                'base pose, a tree the same parents, placements and twists. Compute its own with '
                 'base_parameters().'
             )
         return self.matrix @ parameter_vector(other, rotor_inertia=self.rotor_inertia)
 
     def grouped(self, values: ArrayLike | None = None) -> ArmDescription:
         """
-        Return the arm with regrouped inertias, most of which are zero.
+        Return the arm with regrouped inertias, most of which are zero; not for trees.
 
-        It has the same torques under the gravity that this was found for, and none of its links
-        is physical: it is for customised equations and `NewtonEulerModel`, not for simulators.
+        It has the same torques under the gravity for which the parameters were computed. Its links
+        are not physical: use it for customised equations and `NewtonEulerModel`, never in a
+        simulator.
 
         Parameters
         ----------
         values : array_like, shape (b,), optional
-            Base parameters; those of the description if not given.
+            Base parameters; those of the analysed arm if not given.
 
         """
         assert isinstance(self.description, ArmDescription)
@@ -252,19 +262,21 @@ class BaseParameters:
         q, dq, ddq : array_like, shape (..., n)
             States in joint order.
         gravity : array_like, shape (3,), optional
-            Gravity in the space frame [m/s^2]; needed only where this was found for several.
+            Gravity in the space frame [m/s^2]; required if the parameters hold for several
+            vectors.
 
         Returns
         -------
         ndarray, shape (..., n, b)
-            tau = regressor @ values.
+            The regressor Y: tau = Y @ values.
 
         Raises
         ------
         BaseParameterError
-            If gravity is missing, or outside what the parameters were found for.
+            If gravity is required and missing, or outside the span of the vectors for which the
+            parameters were computed.
         JointVectorError
-            If a state is at fault.
+            If a state has the wrong shape or is not finite.
 
         """
         return torque_regressor(
@@ -279,10 +291,14 @@ class BaseParameters:
 
     def confirmed(self) -> tuple[int, float]:
         """
-        Return the rank of the regressor at other states, and what regrouping changes of torques.
+        Check the result at other random states, independently of the order of columns.
 
-        Two checks independent of the order of columns: the number of significant singular values,
-        and the largest difference of an entry of H, for columns of unit length.
+        Returns
+        -------
+        tuple of (int, float)
+            The rank of the regressor H (number of significant singular values), which should equal
+            the number of base parameters; and the largest error of an entry of H after regrouping,
+            with columns of unit length, which should be a rounding error.
         """
         _, stacked = _stacked_regressor(self.description, self.gravity, self.rotor_inertia, 1)
         unit = _unit(self.description)
@@ -308,15 +324,16 @@ def base_parameters(
     Parameters
     ----------
     description : ArmDescription, BodyTree, str or Path
-        A serial arm of revolute and prismatic joints, in either DH convention, its base as it is,
-        or its name or file; or a tree, such as a torso with two arms. The parameters stay in the
-        description's own link frames. In the standard convention joints do not turn about their
-        link's own z, so that other parameters are eliminated than in the paper.
+        A serial arm of revolute and prismatic joints in either DH convention, its name or its
+        file; or a tree of bodies, such as a torso with two arms. Parameters are in the
+        description's link frames. In the standard convention a joint does not turn about its own
+        link's z, so that other parameters are eliminated than in the paper.
     gravity : array_like, shape (3,) or (k, 3)
         Gravity in the space frame. Several vectors give parameters valid for all of them
-        (ANY_GRAVITY: every direction); NO_GRAVITY is for no gravity. Only the direction matters.
+        (ANY_GRAVITY: every direction); NO_GRAVITY: no gravity. Only the direction matters.
     rotor_inertia : bool, optional
-        Whether each joint's rotor inertia is one more parameter; by default if the arm has any.
+        Whether each joint's rotor inertia is one more parameter; by default only if some joint of
+        the description has rotor inertia.
 
     Returns
     -------
@@ -347,23 +364,23 @@ def base_parameters(
 
 def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
     """
-    Return columns independent of earlier ones, and all columns' coefficients in these.
+    Return the columns independent of earlier ones, and all columns as combinations of them.
 
     Parameters
     ----------
     stacked : ndarray, shape (rows, p)
-        Columns of like units.
+        Columns of comparable size.
     order : sequence of int, length p
         The order in which columns are tested for dependence on earlier ones.
 
     Returns
     -------
     kept : list of int, length b
-        The columns that stay, by their numbers.
+        Indices of the independent columns.
     shares : ndarray, shape (b, p)
-        stacked = stacked[:, kept] @ shares.
+        Coefficients: stacked = stacked[:, kept] @ shares.
     gap : RankGap
-        The gap in the decisions.
+        How clear the decisions were.
 
     """
     lengths = np.linalg.norm(stacked, axis=0)
@@ -385,7 +402,7 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
 
 
 def _unit(description: ArmDescription | BodyTree) -> float:
-    """Return the largest length of a structure [m], the unit of length for rank decisions."""
+    """Return the largest length of an arm or tree [m], the unit of length of rank decisions."""
     tree = as_tree(description)
     behind = [i for i, parent in enumerate(tree.parents) if parent != BASE]
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
@@ -397,12 +414,13 @@ def _unit(description: ArmDescription | BodyTree) -> float:
 def _stacked_regressor(
     description: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool, seed: int
 ) -> tuple[BodyTree, Array]:
-    """Return a structure in units of its largest length, and its regressor at random states."""
+    """Return a tree in units of its largest length, and its regressor at random states."""
     tree, unit = as_tree(description), _unit(description)
     placements, twists = tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
-    # A root's position does not affect torques, and a distant one would blur the rank decisions.
+    # A root's position does not affect torques, and a large one would make rank decisions less
+    # clear.
     placements[[parent == BASE for parent in tree.parents], :3, 3] = 0.0
     scaled = replace(tree, placements=placements, twists=twists)
     magnitudes = np.linalg.norm(gravity, axis=1)
@@ -419,7 +437,7 @@ def _stacked_regressor(
 
 
 def _scales(description: ArmDescription | BodyTree, unit: float, *, rotor_inertia: bool) -> Array:
-    """Return the factors of the standard parameters for a change of the unit of length, (p,)."""
+    """Return the factor on each standard parameter if lengths are in units of `unit` [m], (p,)."""
     twists = as_tree(description).twists
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
@@ -427,7 +445,7 @@ def _scales(description: ArmDescription | BodyTree, unit: float, *, rotor_inerti
 
 
 def _places(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
-    """Return the standard parameters from the base outwards, in a body the last to go first."""
+    """Return indices of the standard parameters, base first, by body in `keep_order`."""
     places = []
     for i, twist in enumerate(tree.twists):
         turns = twist[3:].any()
@@ -441,9 +459,10 @@ def _places(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
 
 def keep_order(kind: JointKind, *, rotor_inertia: bool, along_y: bool = False) -> list[int]:
     """
-    Return a body's ten parameters, and 10 for its joint's rotor, the last to be eliminated first.
+    Return the indices of a body's ten parameters, in the reverse order of elimination.
 
-    The joint is along the body's z, or, where that is said, nearer to its y.
+    Index 10 is the joint's rotor inertia. The joint axis is along the body's z, or with `along_y`
+    nearer to its y.
     """
     symbols = reversed(_FIRST_TO_GO[kind])
     named = [_Y_FOR_Z.get(symbol, symbol) if along_y else symbol for symbol in symbols]
@@ -451,7 +470,7 @@ def keep_order(kind: JointKind, *, rotor_inertia: bool, along_y: bool = False) -
 
 
 def _clean(coefficients: Array, tolerance: float) -> Array:
-    """Return the coefficients with near-integers rounded, so that zeros are exact."""
+    """Return the coefficients with near-integers rounded to integers, zeros included."""
     whole = np.round(coefficients)
     return np.where(np.abs(coefficients - whole) < tolerance, whole, coefficients)
 
@@ -484,8 +503,8 @@ def upper_bound(description: ArmDescription) -> int:
     """
     Return the bound on the number of base parameters.
 
-    Gautier and Khalil 1990, theorem 7, (23) corrected: 7 n_r + 4 n_t - 3, and one less where joint
-    1 is revolute. Rotors are not counted.
+    Gautier and Khalil 1990, theorem 7, with eq. 23 corrected: 7 n_r + 4 n_t - 3 for n_r revolute
+    and n_t prismatic joints, and one less if joint 1 is revolute. Rotors are not counted.
     """
     revolute = [joint.kind is JointKind.REVOLUTE for joint in description.joints]
     return 7 * sum(revolute) + 4 * (len(revolute) - sum(revolute)) - 3 - int(revolute[0])

@@ -20,10 +20,11 @@ from ..errors import IdentificationError
 from ..recordings.mounted import held_sentence, mounted_verdict, unit_loads, weighed, Weighing
 from ..typing import Array
 
-# Largest ratio of squared residuals, per degree of freedom, of one fit to two bags and separate
-# fits. Of two real FER's recordings halves to seventh parts leave 0.6 to 1.10 times as much, with
-# a load of 0.2 kg added by calculation 1.54 to 3.5 times, both together 1.8 times; runs of
-# simulated arms whose torque sensors drift, or third parts of them, 1.0 to 1.47 times.
+# Two bags contradict each other if the residual of one fit to both is larger than this factor
+# times that of separate fits (root mean square, per degree of freedom). Measured factors: 0.6 to
+# 1.10 for halves to sevenths of the recordings of two real FER; 1.54 to 3.5 if a load of 0.2 kg is
+# added to one by calculation; 1.8 for the two FER together; 1.0 to 1.47 for runs, or thirds of
+# runs, of simulated arms whose torque sensors drift.
 TOGETHER_RATIO = 1.5
 # With few samples the ratio must also exceed the value that noise alone exceeds with this
 # probability.
@@ -33,7 +34,7 @@ _MOST_PAIRS = 5  # largest number of pairs listed
 # Residual relative to the bags' median above which a bag does not belong to them.
 _ODD_FACTOR = 3.0
 _STILL = 0.01  # [rad/s]
-_NAMED = 3  # largest number of parameters listed in a sentence
+_NAMED = 3  # number of parameter names listed in a sentence
 _SLOW_PART = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
 
 
@@ -41,29 +42,30 @@ def contradictions(
     bags: Sequence[Part], noise: Noise, prior: Prior, theta: Array
 ) -> tuple[str, ...]:
     """
-    Return one sentence for each group of bags that cannot come from one arm in one state.
+    Return sentences on bags that cannot come from the same arm with the same load.
 
     Two bags contradict each other if one fit to both has much larger residuals than separate fits.
-    Residuals are counted per degree of freedom, because a fit to a short bag also fits its noise.
+    Residuals are compared per degree of freedom, because a fit to a short bag also fits its noise.
+    A bag that contradicts every other bag gets one sentence, any other contradicting pair one.
 
     Parameters
     ----------
     bags : sequence of Part
-        One for each bag, their efforts torques [N m].
+        One part for each bag, with efforts in N m.
     noise : Noise
-        The joints' noise in all bags; in separate fits each bag's own residuals replace its
-        deviations.
+        The joints' noise in the fit to all bags. Its inflation is used; its deviations are
+        replaced by the median over the bags of the residuals of separate fits.
     prior : Prior
-        The prior.
+        The prior of all fits.
     theta : ndarray, shape (p,)
-        The parameters fitted to all bags; for a bag too short for a fit of its own, their residual
-        decides.
+        The parameters fitted to all bags. If no bags contradict each other, bags with a far larger
+        residual under these parameters than the median bag are reported instead.
 
     """
     if len(bags) < 2:
         return ()
     factors, names = [bag.factors for bag in bags], [bag.name for bag in bags]
-    # Bags that do not belong together make the common noise look large.
+    # Residuals of separate fits: one fit to contradicting bags would overestimate the noise.
     alone = np.median(
         [_fitted(one, noise.weights, prior).of_joints / one.samples for one in factors], axis=0
     )
@@ -84,8 +86,8 @@ def contradictions(
     sentences = [f'{names[k]} contradicts every other bag{_CAUSES}' for k in odd]
     pairs = [one for one in found if not {one[0], one[1]} & set(odd)]
     sentences += [
-        f'{names[i]} and {names[j]} contradict each other: fitted together they leave '
-        f'{joint:.3f} N m, each by itself {alone:.3f} N m{_CAUSES}'
+        f'{names[i]} and {names[j]} contradict each other: the residual of one fit to both is '
+        f'{joint:.3f} N m, of separate fits {alone:.3f} N m{_CAUSES}'
         for i, j, joint, alone in pairs[:_MOST_PAIRS]
     ]
     if len(pairs) > _MOST_PAIRS:
@@ -94,18 +96,26 @@ def contradictions(
         left = np.array([np.sqrt(one.squares(theta).sum() / one.samples) for one in factors])
         usual = float(np.median(left))
         sentences += [
-            f'{names[k]} leaves {left[k]:.3f} N m, where the others leave {usual:.3f} N m in '
-            f'the median{_CAUSES}'
+            f'{names[k]} has a residual of {left[k]:.3f} N m, where the median over the bags is '
+            f'{usual:.3f} N m{_CAUSES}'
             for k in np.flatnonzero(left > _ODD_FACTOR * usual)
         ]
     return tuple(sentences)
 
 
-_CAUSES = '; another arm, another load or a much warmer one? Identify them apart, or leave one out'
+_CAUSES = (
+    '; is it another arm, another load or a much warmer arm? Identify the bags separately, or '
+    'leave one out'
+)
 
 
 class _Fitted(NamedTuple):
-    """What a fit leaves: squares of each joint (n,) [N^2 m^2], of how many samples by what."""
+    """
+    The result of one fit.
+
+    `of_joints` are the joints' sums of squared residuals (n,) [N^2 m^2] over `samples` samples;
+    `parameters` is the number of parameters that the samples determine.
+    """
 
     of_joints: Array
     samples: int
@@ -113,11 +123,12 @@ class _Fitted(NamedTuple):
 
     @property
     def squares(self) -> float:
-        """Sum over the joints [N^2 m^2]."""
+        """Sum of squared residuals over all joints [N^2 m^2]."""
         return float(self.of_joints.sum())
 
 
 def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
+    """Fit all parameters to some samples with the joints' weights (n,) and the default prior."""
     equations = samples.weighted(weights)
     found = estimate(equations, prior, PRIOR_PRECISION)
     return _Fitted(samples.squares(found.theta), samples.samples, found.determined(equations))
@@ -125,13 +136,13 @@ def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
 
 def _apart(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) -> bool:
     """Return whether one fit to two bags is significantly worse than separate fits (an F test)."""
-    from scipy.stats import f  # which fitting friction alike has asked for already
+    from scipy.stats import f  # installed: `friction_alone`, which needs scipy, ran before
 
     parameters = one.parameters + other.parameters
     independent = float(np.sum(together.samples / inflation))
     freedom, terms = independent - parameters, parameters - together.parameters
     if freedom <= 0.0 or terms <= 0.0:
-        return False  # too short to tell
+        return False  # too few independent samples for a decision
     squares = one.squares + other.squares
     each = squares / freedom
     if together.squares / (independent - together.parameters) <= TOGETHER_RATIO**2 * each:
@@ -147,21 +158,26 @@ def about_hands(
     candidates: Sequence[ArmDescription],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return contradictions to the declared hand by bag, and the load it seems to hold.
+    Return sentences on bags that contradict the declared hand, and on a load in it.
 
-    The former is judged as `replay` does. The latter is of all bags together: some bags of which
-    alone it holds something contradict the others.
+    Every bag is compared with the declared hand by the rules of `replay`. The load is estimated
+    from all bags together, because bags with different loads are reported by `contradictions`.
 
     Parameters
     ----------
     bags : sequence of Part
-        Their efforts torques [N m].
+        One part for each bag, with efforts in N m.
     model : TorqueModel
-        What is identified.
+        The model to identify.
     start : ArmDescription
-        With the hand that was named.
+        The starting set, with the declared hand.
     candidates : sequence of ArmDescription
-        Published sets, bare and with each hand.
+        Published sets, without a hand and with each hand.
+
+    Returns
+    -------
+    tuple of (tuple of str, tuple of str)
+        One sentence for each bag with another hand than declared; at most one sentence on a load.
 
     """
     named = 'no hand' if start.hand == NO_HAND else start.hand
@@ -178,7 +194,7 @@ def about_hands(
 
 
 def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Weighing:
-    """Return the estimated mass on the flange beyond the arm's description."""
+    """Return the estimated mass on the flange that the arm's description does not contain."""
     b = len(model.base)
     none = model.base.values(arm)
     columns = np.column_stack([model.base.values(one) - none for one in unit_loads(arm)])
@@ -193,21 +209,22 @@ def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Wei
 
 
 def require_motion(fastest: Array, model: TorqueModel) -> None:
-    """Raise IdentificationError if no joint, of the largest speeds (n,) [rad/s], moves."""
+    """Raise IdentificationError if the largest speeds (n,) of all joints are below 0.01 rad/s."""
     if fastest.max() < _STILL:
         moments = [name for name in model.base.names if name.startswith('m')]
         inertias = [name for name in model.base.names if not name.startswith('m')]
         raise IdentificationError(
-            f'The arm stands still (no joint is faster than {fastest.max():.2g} rad/s), where '
-            f'torque depends on {", ".join(moments[:_NAMED])} ... alone. The other '
-            f'{len(inertias)} base parameters ({", ".join(inertias[:_NAMED])} ...) take '
-            'acceleration to show, and friction takes velocity of both signs: record a motion '
-            'that turns every joint to and fro, such as franka-dynamics identify plan makes.'
+            f'The arm stands still (no joint is faster than {fastest.max():.2g} rad/s). Its '
+            f'torque then depends only on {", ".join(moments[:_NAMED])} ...: the other '
+            f'{len(inertias)} base parameters ({", ".join(inertias[:_NAMED])} ...) can only be '
+            'identified from acceleration, and friction from velocity of both signs. Record a '
+            'motion that turns every joint to and fro, such as franka-dynamics identify plan '
+            'makes.'
         )
 
 
 def slow_joints(fastest: Array, arm: ArmDescription) -> tuple[str, ...]:
-    """Return a sentence on joints that hardly moved, if any."""
+    """Return one sentence on all joints that hardly moved, or none."""
     limit = np.where(np.isfinite(arm.limit('velocity')), arm.limit('velocity'), 1.0)
     slow = [
         f'{name} (at most {speed:.2g} rad/s)'
@@ -217,6 +234,6 @@ def slow_joints(fastest: Array, arm: ArmDescription) -> tuple[str, ...]:
     if not slow:
         return ()
     return (
-        f'{", ".join(slow)} hardly moved: friction there and inertias about those axes are '
-        'not shown and stay at the prior; turn every joint, to and fro',
+        f'{", ".join(slow)} hardly moved: their friction and the inertias about their axes are '
+        'not identified and stay at the prior; record a motion that turns every joint to and fro',
     )

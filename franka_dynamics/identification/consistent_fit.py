@@ -3,12 +3,11 @@
 """
 Physically consistent standard parameters, fitted to torques by semidefinite programming.
 
-Physical consistency is that every link's pseudo-inertia is positive definite (Wensing, Kim and
-Slotine 2018, IEEE RA-L 3(1)), and that its centre of mass is where the link is (the mass that
-Sousa and Cortesao 2014, IJRR 33(6), enclose in a shape); friction must brake; the prior about the
-starting set determines the parameters that torques do not. If a hand is mounted, the last link
-must be physical without it too, so that the hand can be removed. The problem is convex and its
-size does not depend on the samples.
+Every link's pseudo-inertia must be positive definite (Wensing, Kim and Slotine 2018, IEEE RA-L
+3(1)), and its centre of mass must lie inside the link (Sousa and Cortesao 2014, IJRR 33(6)).
+Friction must brake. The prior about the starting set determines the parameters that torques do
+not. If a hand is mounted, the last link must also be physical without it, so that the hand can be
+removed. The problem is convex, and its size does not depend on the number of samples.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ from ..typing import Array
 _MASS, _MOMENT = PER_LINK - 1, slice(PER_LINK - 4, PER_LINK - 1)
 # Every mass lies within this factor of the starting set's.
 MASS_FACTOR = 3.0
-# Smallest weight of the prior: without it a link could reach the boundary of the cone, a flat
-# body.
+# Smallest precision of the prior. Without a prior a link could become a flat body or a point, on
+# the boundary of the cone of physical links.
 _LEAST_REGULARIZATION = 1e-2
 # The last link without its hand keeps at least this fraction of the starting set's pseudo-inertia.
 _LEAST_REST = 1e-3
@@ -49,23 +48,26 @@ _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     },
     {'equilibrate_enable': False},
 )
-_NO_FRICTION = 1e-6  # of the prior's deviation: the solver's zero
-_NO_SOLUTION = ('infeasible', 'unbounded')  # and what is nearly so
+# Friction parameters below this fraction of their prior standard deviation are set to zero: the
+# solver is not more accurate.
+_NO_FRICTION = 1e-6
+# Beginnings of the solver's statuses without a solution, '..._inaccurate' included.
+_NO_SOLUTION = ('infeasible', 'unbounded')
 
 
 @dataclass(frozen=True, eq=False)
 class ConsistentFit:
     """
-    An arm with physical links, and its parameters.
+    A physically consistent arm and its parameters.
 
     Attributes
     ----------
     arm : ArmDescription
-        With identified links, rotors (if asked for) and friction.
+        The arm with identified links, friction, and rotor inertias if they were identified.
     theta : ndarray, shape (p,)
-        Its base parameters and friction.
+        The arm's base parameters, then its friction parameters.
     regularization : float
-        Weight of the prior that was applied.
+        The precision of the prior in the fit, at least 0.01.
 
     """
 
@@ -83,7 +85,7 @@ def fit_consistent(
     friction_deviations: Array | None = None,
 ) -> ConsistentFit:
     """
-    Return the physical arm that predicts the samples best.
+    Return the physically consistent arm that fits the samples best under the prior.
 
     Parameters
     ----------
@@ -93,16 +95,17 @@ def fit_consistent(
         The prior towards the starting set; here the exact divergence, not its second-order
         approximation.
     regularization : float
-        Weight of the prior; at least 0.01 is used.
+        Precision of the prior; a smaller one than 0.01 is raised to it.
     start : ArmDescription
         The starting set, with the hand that is mounted.
     friction_deviations : ndarray, shape (f,), optional
-        Standard deviations of friction, which the arm's friction model then holds.
+        Standard deviations of the friction parameters, to be stored in the arm's friction model;
+        zeros if not given.
 
     Raises
     ------
     IdentificationError
-        If the solver finds no optimum.
+        If the solver finds no optimum, or there is no physical arm within the mass bounds.
     MissingDependencyError
         If cvxpy is not installed.
 
@@ -113,7 +116,8 @@ def fit_consistent(
     applied = max(regularization, _LEAST_REGULARIZATION)
     triangle, effort = equations
     b, f = len(prior.model.base), len(prior.friction_deviations)
-    # From the reference, in units of the prior: all of the solver's numbers are of order one.
+    # The unknowns are changes from the reference in units of the prior's standard deviations, so
+    # that the solver's numbers are of order one.
     root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
     change, friction = cp.Variable(len(root)), cp.Variable(f)
     divergence, constraints = _links(cp, prior, root, change, start)
@@ -147,7 +151,7 @@ def fit_consistent(
 def _links(
     cp: Any, prior: Prior, root: Array, change: Any, start: ArmDescription
 ) -> tuple[Any, list[Any]]:
-    """Return the divergence of all links and the constraints on them."""
+    """Return the sum of the links' divergences and the constraints on links and rotors."""
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
     rooms = link_rooms(start)
@@ -166,8 +170,9 @@ def _links(
         room = rooms[i]
         if room is not None:
             moment = link.first_moment + root[block, block][_MOMENT] @ change[block]
-            # The body is parted into one share of its mass a ball, with that share's centre in
-            # the ball: m c = sum of s_k c_k + r_k w_k with |w_k| <= s_k, in units of its mass.
+            # The centre of mass c lies in the convex hull of balls (centres c_k, radii r_k) if the
+            # mass m can be divided into shares s_k, the share k with its centre in ball k:
+            # m c = sum of s_k c_k + r_k w_k with |w_k| <= s_k. All divided by the starting mass.
             (centers, radii), shares = room, cp.Variable(len(room[1]))
             within = cp.Variable((len(radii), 3))
             constraints += [
@@ -199,40 +204,40 @@ def _solve(cp: Any, problems: list[Any]) -> None:
     """Solve one problem to full accuracy, with other units or settings if needed."""
     for problem, settings in product(problems, _SOLVER_SETTINGS):
         with suppress(cp.SolverError), catch_warnings():
-            simplefilter('ignore')  # of less than full accuracy: the next settings are tried
+            simplefilter('ignore')  # warnings of an inaccurate solution: the loop then goes on
             problem.solve(solver=cp.CLARABEL, **settings)
         if problem.status == cp.OPTIMAL:
             return
         if problem.status is not None and problem.status.startswith(_NO_SOLUTION):
             raise IdentificationError(
-                f'The consistent fit has no solution ({problem.status}): no arm with masses '
-                f'within a factor of {MASS_FACTOR:g} of the starting set exists. Choose another '
-                'set.'
+                f'The consistent fit has no solution ({problem.status}): no physical arm has '
+                f'masses within a factor of {MASS_FACTOR:g} of the starting set. Choose another '
+                'starting set.'
             )
     raise IdentificationError(
-        'The solver of the consistent fit failed. This happens if the torques are far from the '
-        'starting set; choose another set, or a larger --prior.'
+        'The solver of the consistent fit failed. This happens if the measured torques are far '
+        'from those of the starting set; choose another set, or a larger --prior.'
     )
 
 
-# Margin around the shapes, which are capsules around the joints without the necks between them:
-# published centres of mass of the FER lie up to 57 mm outside.
+# Margin around the collision shapes. These are capsules around the joints and leave out the necks
+# between them, so that published centres of mass of the FER lie up to 57 mm outside.
 CENTER_MARGIN_M = 0.06
-# Room around the starting set's own centre of mass, which may be outside the shapes.
+# Radius of a ball about the starting set's own centre of mass, which may lie outside the shapes.
 _START_MARGIN_M = 0.01
 
 
 def link_rooms(start: ArmDescription) -> tuple[tuple[Array, Array] | None, ...]:
     """
-    Return the regions allowed for the links' centres of mass; None for a link without shapes.
+    Return the region allowed for each link's centre of mass; None for a link without shapes.
 
-    Each region is the convex hull of balls in the link's frame: their centres (k, 3) and their
-    radii (k,), the margin included [m].
+    A region is the convex hull of balls, given by their centres (k, 3) in the link's frame and
+    their radii (k,), both in m. The radii include the margin.
 
     Parameters
     ----------
     start : ArmDescription
-        The starting set; its name selects the shapes, its hand whether one is mounted.
+        The starting set. Its name selects the shapes; a hand adds shapes to the last link.
 
     """
     shapes = {frame: list(bodies) for frame, bodies in load_shapes(start.name).items()}
@@ -246,13 +251,14 @@ def link_rooms(start: ArmDescription) -> tuple[tuple[Array, Array] | None, ...]:
 
 
 def _room(shapes: list[Shape], own: Array) -> tuple[Array, Array]:
+    """Return the balls of some shapes with their margin, and one about the centre of mass."""
     balls = [(c, r + CENTER_MARGIN_M) for shape in shapes for c, r in _balls(shape)]
     centers, radii = zip(*balls, (own, _START_MARGIN_M))
     return np.array(centers), np.array(radii)
 
 
 def _balls(shape: Shape) -> list[tuple[Array, float]]:
-    """Return centres and radii of balls whose convex hull holds a shape."""
+    """Return centres and radii of balls whose convex hull is a shape (or contains it)."""
     rotation, origin = shape.pose[:3, :3], shape.pose[:3, 3]
     if shape.kind is ShapeKind.SPHERE:
         return [(origin, shape.size[0])]

@@ -5,16 +5,18 @@ The direct determination of the minimum inertial parameters (Gautier and Khalil 
 
     direct_base_parameters(load('fer')).names   # 'ZZR_1', 'XXR_2', 'XY_2', ...
 
-The energies are linear in the parameters, E = DE X and U = DU X, and each link's DE and DU follow
-from those of the link before (appendix of the paper, letters as there, as corrected):
+Kinetic and potential energy are linear in the parameters, E = DE X and U = DU X. DE and DU of a
+link follow from those of the previous link (appendix of the paper, in its notation, with
+misprints corrected; docs/theory/errata.md):
 
     DE^j = lambda^j DE^(j-1) + f^j        DU^j = lambda^j DU^(j-1)
 
-A combination x of link j's parameters moves to link j - 1, as lambda^j' x, if x DE^j and x DU^j
-depend on neither q_j nor dq_j (conditions 13 to 15). Where link j - 1 moves in general these are
-the regrouping relations (20) and (21); near the base there are more. One cascade from the last
-link to the first moves them all. It runs on any numbers: floats give the map of
-`base_parameters`, letters give section 9 of the paper (letters.py).
+A combination x of link j's parameters can be added to those of link j - 1, as lambda^j' x, if
+x DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can move in
+every direction, these combinations are the regrouping relations (20) and (21); near the base there
+are more. One pass from the last link to the first regroups all parameters. It works on floats,
+which gives the map of `base_parameters`, and on symbols, which gives section 9 of the paper
+(letters.py).
 """
 
 from __future__ import annotations
@@ -42,13 +44,14 @@ from ..spatial import cos_sin
 from ..typing import Array
 from ..urdf.source import described
 
-# Random states of the joints before; motions of a joint at each; positions and rates up to this.
+# Number of random states of the arm, number of random motions of a joint in each state, and the
+# range of positions and rates.
 _STATES, _MOTIONS, _REACH = 20, 2, 2.0
-_ROUNDING = 1e-14  # a coefficient beside the largest in its row
+_ROUNDING = 1e-14  # smaller coefficients, relative to the largest in the row, are set to zero
 
 
 class Row(NamedTuple):
-    """A modified row in the paper's letters: cos and sin of alpha, d, those of theta, r."""
+    """A modified DH row in the paper's notation: cos, sin of alpha; d; cos, sin of theta; r."""
 
     ca: Any
     sa: Any
@@ -59,7 +62,7 @@ class Row(NamedTuple):
 
 
 def lambda_(row: Row) -> Array:
-    """Return lambda^j of the appendix, shape (10, 10), of the type of the row's numbers."""
+    """Return lambda^j of the appendix, shape (10, 10); its entries have the type of the row's."""
     C, S, d, c, s, r = row
     CS, CC, SS, cs, cc, ss = C * S, C * C, S * S, c * s, c * c, s * s
     dj1 = [
@@ -86,7 +89,21 @@ def lambda_(row: Row) -> Array:
 
 
 def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Array:
-    """Return f^j of the appendix, shape (10,), by the motion of frame j - 1 in its own axes."""
+    """
+    Return f^j of the appendix, shape (10,).
+
+    Parameters
+    ----------
+    row : Row
+        Row j, at the joint's position.
+    omega, velocity : ndarray, shape (3,)
+        Angular and linear velocity of frame j - 1, in its own axes.
+    rate : float
+        The joint's velocity.
+    turns : bool
+        Whether joint j is revolute.
+
+    """
     C, S, d, c, s, r = row
     out = np.zeros(10)
     if turns:
@@ -107,11 +124,12 @@ def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Arr
 
 class Idle(NamedTuple):
     """
-    What neither position nor rate of a joint shows, of its link's parameters and its rotor.
+    Combinations of a link's parameters whose energy its joint's position and rate do not change.
 
-    `places` are those parameters' in the standard vector, `gone` those that are eliminated. A
-    column of `combinations`, shape (len(places), len(gone)), is one x: 1 for the parameter that
-    is eliminated, and what of the others goes with it.
+    `places` are the indices of the link's parameters (and its joint's rotor inertia) in the
+    standard vector, `gone` the indices of those that are eliminated. Each column of
+    `combinations`, shape (len(places), len(gone)), is one combination x. Its coefficient is 1 for
+    the eliminated parameter.
     """
 
     places: list[int]
@@ -128,22 +146,23 @@ def direct_base_parameters(
     """
     Return the base parameters of an arm by the direct method.
 
-    It shares nothing with `base_parameters` but the algebra of dependent columns: that one
-    factors the regressor of torques, this one follows the energies from link to link.
+    It computes the energies from link to link, where `base_parameters` factors the torque
+    regressor. Both share only `independent_columns`, which finds linearly dependent columns.
 
     Parameters
     ----------
     arm : ArmDescription, str or Path
-        In modified rows, which are the paper's; or its shipped name, or its file's.
+        An arm with modified DH rows, the paper's convention; or its name or file.
     gravity : array_like, shape (3,) or (k, 3)
         As in `base_parameters`.
     rotor_inertia : bool, optional
-        Whether each joint's rotor is one more parameter. If not given: if there are any.
+        Whether each joint's rotor inertia is one more parameter; by default only if some joint of
+        the arm has rotor inertia.
 
     Returns
     -------
     BaseParameters
-        Which they are, and the map from the standard parameters to them.
+        The base parameters, and the map from the standard parameters.
 
     Raises
     ------
@@ -165,15 +184,21 @@ def cascade(
     arm: ArmDescription, rows: Sequence[Row], steps: Sequence[Idle]
 ) -> tuple[tuple[int, ...], Array]:
     """
-    Return which parameters stay, and the map of all to these, in the numbers of the rows.
+    Return the kept parameters and the map from the standard parameters to the base parameters.
 
-    Step b of the paper: from the last link to the first, what is idle at joint j leaves link j
-    and joins link j - 1, by lambda^j'. No position of joint j shows it, so lambda is taken where
-    it is simplest: at theta = 0 of a revolute joint, which gives (20), at r = 0 of a prismatic
-    one, which gives (21).
+    Step b of the paper: from the last link to the first, the combinations `steps[j]` are removed
+    from link j and added to link j - 1 by lambda^j'. They do not depend on the position of joint
+    j, so lambda is taken where it is simplest: at theta = 0 of a revolute joint, which gives (20),
+    at r = 0 of a prismatic one, which gives (21).
+
+    Returns
+    -------
+    tuple of (tuple of int, ndarray of shape (b, p))
+        Indices of the kept standard parameters, and the map, whose entries have the type of the
+        rows' entries (floats or symbols).
     """
     size = sum(len(step.places) for step in steps)
-    holds = np.eye(size, dtype=int).astype(object)  # what each place holds of the parameters
+    holds = np.eye(size, dtype=int).astype(object)  # row: regrouped, column: standard parameter
     for j in reversed(range(arm.n)):
         gone = holds[steps[j].gone]
         holds[steps[j].places] -= steps[j].combinations @ gone
@@ -189,7 +214,7 @@ def cascade(
 
 def rows_of(arm: ArmDescription) -> list[Row]:
     """
-    Return an arm's rows in the paper's letters.
+    Return an arm's DH rows in the paper's notation.
 
     Raises
     ------
@@ -199,7 +224,7 @@ def rows_of(arm: ArmDescription) -> list[Row]:
     """
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
-            f'{arm.name} has standard rows, and the direct method is for modified ones: rewrite '
+            f'{arm.name} has standard DH rows, and the direct method needs modified ones: convert '
             'it with arm.dh_conversion.in_modified_convention(arm), or use base_parameters(arm).'
         )
     rows = [joint.row for joint in arm.joints]
@@ -210,15 +235,16 @@ def idle_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
 ) -> tuple[list[Idle], RankGap]:
     """
-    Return what is idle at each joint, by conditions (13) to (15).
+    Return the combinations that can be regrouped at each joint, by conditions (13) to (15).
 
-    These are steps a and c of the paper, asked of DE and DU at random states, lengths in units of
-    the largest. The paper asks near the base alone, as (20) and (21) are all there is behind.
+    Steps a and c of the paper, done numerically: DE and DU are evaluated at random states, with
+    lengths in units of the largest. The paper checks the conditions only near the base, because
+    (20) and (21) are all the relations of the later joints.
     """
     rows, vectors = rows_of(arm), gravity_vectors(gravity)
     if rotor_inertia is None:
         rotor_inertia = any(joint.rotor_inertia for joint in arm.joints)
-    # Where frame 1 stands changes no torque.
+    # The position of frame 1 relative to the base does not affect torques.
     unit = max([abs(length) for row in rows[1:] for length in (row.d, row.r)], default=0.0) or 1.0
     rows = [row._replace(d=row.d / unit, r=row.r / unit) for row in rows]
     steps, gaps = [], []
@@ -244,7 +270,11 @@ def idle_combinations(
 
 
 def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[Array]:
-    """Return how DE^j, DU^j and the rotor's energy change with q_j and dq_j, (..., 11) each."""
+    """
+    Return, joint by joint, changes of DE^j, DU^j and the rotor's energy with q_j and dq_j.
+
+    Each array has shape (..., 11): one row for each random state and motion of the joint.
+    """
     sizes = np.linalg.norm(gravity, axis=1)
     base: Array = np.zeros((int(np.sum(sizes > 0.0)), 10))
     base[:, 6:9] = -gravity[sizes > 0.0] / sizes[sizes > 0.0, None] @ arm.base[:3, :3]  # DU^0
@@ -266,7 +296,7 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
             found[j] += [each - DEs[0] for each in DEs[1:]]
             found[j] += [line for each in DUs[1:] for line in each - DUs[0]]
             DE, DU, dq, step = DEs[-1][:10], DUs[-1][:, :10], motions[-1][1], steps[-1]
-            # (7) and (8): lambda ends with the transposed pose, whose rows are A' and P'.
+            # Eq. (7) and (8): the last rows of lambda hold the transposed pose, A' and P'.
             turn, way = step[6:9, 6:9], step[9, 6:9]
             velocity = turn @ (velocity + np.cross(omega, way)) + [0.0, 0.0, 0.0 if turns else dq]
             omega = turn @ omega + [0.0, 0.0, dq if turns else 0.0]
@@ -274,7 +304,7 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
 
 
 def _at(row: Row, q: float, turns: bool) -> Row:
-    """Return a row with its joint at a position."""
+    """Return a row with its joint at position q [rad or m]."""
     if not turns:
         return row._replace(r=row.r + q)
     c, s = math.cos(q), math.sin(q)

@@ -26,17 +26,17 @@ from ..errors import IdentificationError, needing
 from ..typing import Array
 
 _ROUNDS = 4  # rounds, in which weights and scales are computed alternately
-# Relative standard deviation of the common scale from its value with the starting inertias.
-_AS_A_WHOLE = 1e-4
+# Relative standard deviation allowed to the common scale about its value with starting inertias.
+_COMMON_DEVIATION = 1e-4
 # Relative error of each joint's scale computed with the starting inertias, even without noise.
 _STARTING_SET_PART = 0.1
-# Prior standard deviation of the logarithm of a joint's scale relative to the others.
-_UNTOLD = 1.0
+# Prior standard deviation of the logarithm of a joint's scale, about its initial value.
+_PRIOR_DEVIATION = 1.0
 # If the relative standard deviation is larger, the motion does not determine a joint's scale, and
 # it is set to the median of the others.
 SCALE_NOT_SHOWN = 0.25
-_HELD = 1e-4
-# Scales by which a joint would have made more torque than this times its limit are wrong.
+_HELD_DEVIATION = 1e-4  # prior standard deviation of the logarithm of a scale held at the median
+# A scale is doubted if the joint's largest torque would be more than this multiple of its limit.
 _MOST_OF_LIMIT = 1.5
 
 
@@ -60,7 +60,7 @@ class EffortScale:
 
     @classmethod
     def given(cls, scale: Array) -> EffortScale:
-        """Return scales that are known."""
+        """Return known scales (n,), with zero deviations."""
         return cls(scale, np.zeros(len(scale)))
 
 
@@ -73,7 +73,7 @@ def find_effort_scale(
     Parameters
     ----------
     factors : QRFactors
-        Of the samples, their efforts as recorded.
+        The samples' factors, their efforts as recorded.
     prior : Prior
         The prior; its inertias fix the common scale.
     arm : ArmDescription
@@ -103,8 +103,8 @@ def find_effort_scale(
     n = len(alone.slopes)
     per_torque = alone.starts()
     start, logarithm, deviation = per_torque, np.zeros(n), alone.left
-    place, known = np.zeros(n), np.full(n, _UNTOLD)
-    untold, spread = np.zeros(n, dtype=bool), np.zeros(n)
+    place, known = np.zeros(n), np.full(n, _PRIOR_DEVIATION)
+    hidden, spread = np.zeros(n, dtype=bool), np.zeros(n)
     # Without torque limits the prior of friction depends on the largest torque, which is now in N
     # m.
     scaled = replace(prior, effort=np.where(np.isfinite(limit), limit, prior.effort / abs(start)))
@@ -117,7 +117,7 @@ def find_effort_scale(
                 [
                     _residual(factors, scaled, start * np.exp(x), weights),
                     (x - place) / known,
-                    [(alone.share @ x - whole) / _AS_A_WHOLE],
+                    [(alone.share @ x - whole) / _COMMON_DEVIATION],
                 ]
             ),
             logarithm,
@@ -128,20 +128,20 @@ def find_effort_scale(
         squares = found.fun[: factors.r_factors.shape[0] * factors.r_factors.shape[1]]
         own = np.sum(squares.reshape(n, -1) ** 2, axis=1) / weights**2
         deviation = np.sqrt(own / max(factors.samples, 1))
-        held = untold.copy()
+        held = hidden.copy()
         found_spread = np.sqrt(np.diag(np.linalg.inv(found.jac.T @ found.jac)))
         spread = np.where(held, spread, found_spread)
-        untold = held | (spread > SCALE_NOT_SHOWN)
-        told = np.log(np.abs(per_torque))[~untold]
-        if len(told):
-            place = np.where(untold, np.median(told) - np.log(np.abs(start)), place)
-            known = np.where(untold, _HELD, known)
+        hidden = held | (spread > SCALE_NOT_SHOWN)
+        shown = np.log(np.abs(per_torque))[~hidden]
+        if len(shown):
+            place = np.where(hidden, np.median(shown) - np.log(np.abs(start)), place)
+            known = np.where(hidden, _HELD_DEVIATION, known)
     return EffortScale(np.asarray(1.0 / per_torque), spread)
 
 
 def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[str, ...]:
     """
-    Return one sentence for each reason not to believe scales that were found.
+    Return one sentence for each reason not to believe identified scales.
 
     Parameters
     ----------
@@ -157,38 +157,39 @@ def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[s
     signs = [name for name, scale in zip(names, found.scale) if scale < 0.0]
     if 0 < len(signs) < len(names):
         said.append(
-            f'the scales of {", ".join(signs)} have the other sign than those of other joints: '
-            'motors the other way round, or currents that show no torque'
+            f'the scales of {", ".join(signs)} have the opposite sign to the other joints: '
+            'these motors turn the other way round, or their currents are not those of torque'
         )
     torque, limit = np.abs(found.scale) * strongest, arm.limit('effort')
     beyond = np.isfinite(limit) & (limit > 0.0) & (torque > _MOST_OF_LIMIT * limit)
     said += [
-        f'{names[k]} would have made {torque[k]:.3g} at a limit of {limit[k]:g} N m (N)'
+        f'{names[k]} would have exerted {torque[k]:.3g} N m (N), and its limit is {limit[k]:g}'
         for k in np.flatnonzero(beyond)
     ]
-    untold = [name for name, part in zip(names, found.deviation) if part > SCALE_NOT_SHOWN]
-    if 2 * len(untold) > len(names):
-        said.append(f'the motion does not show the scales of {", ".join(untold)}')
+    hidden = [name for name, part in zip(names, found.deviation) if part > SCALE_NOT_SHOWN]
+    if 2 * len(hidden) > len(names):
+        said.append(f'the motion does not determine the scales of {", ".join(hidden)}')
     return tuple(said)
 
 
 def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Array:
     """
-    Return the factors on a set's rigid torques that fit the efforts best, shape (n,).
+    Return the factor on each joint's rigid-body torque of a set that fits the efforts best, (n,).
 
-    If the effort's unit was identified, a published set gets its own scale per joint, for a fair
-    comparison.
+    If the effort scales were identified, each published set gets its own scales as well, so that
+    the comparison is fair.
     """
     return _with_inertias(factors, prior.model.base.values(arm)).slopes
 
 
 @dataclass(frozen=True, eq=False)
-class _Alone:
+class _JointFits:
     """
-    Each joint's effort explained by given inertias and free friction, all of shape (n,).
+    The result of fitting each joint's effort separately, with given inertias and free friction.
 
-    `slopes` is effort per rigid torque, `deviations` its standard deviation, `left` the residual
-    effort, and `braking` the sign for which friction brakes.
+    All have shape (n,): `slopes` is the effort per N m of rigid-body torque, `deviations` its
+    standard deviation, `left` the root mean square of the residual effort, and `braking` the sign
+    of the effort scale for which friction brakes.
     """
 
     slopes: Array
@@ -205,16 +206,16 @@ class _Alone:
 
     @property
     def logarithms(self) -> Array:
-        """Logarithms of the slopes' sizes."""
+        """Logarithms of the absolute slopes."""
         return np.asarray(np.log(np.abs(self.slopes)))
 
     def starts(self) -> Array:
-        """Return initial slopes; poorly determined ones are the median of the others."""
+        """Return initial slopes (n,); poorly determined ones get the weighted median of all."""
         relative = self.deviations / np.abs(self.slopes)
-        told = relative < _STARTING_SET_PART
+        shown = relative < _STARTING_SET_PART
         common = np.exp(_median(self.logarithms, self.share))
-        sign = np.where(told, np.sign(self.slopes), self.braking)
-        return np.asarray(sign * np.where(told, np.abs(self.slopes), common))
+        sign = np.where(shown, np.sign(self.slopes), self.braking)
+        return np.asarray(sign * np.where(shown, np.abs(self.slopes), common))
 
 
 def _median(values: Array, weights: Array) -> float:
@@ -225,13 +226,20 @@ def _median(values: Array, weights: Array) -> float:
 
 
 def _rotors(prior: Prior) -> Array | None:
-    """Return the base parameters of one unit of each joint's rotor, shape (n, b), if they are."""
+    """Return the base parameters of each joint's unit rotor inertia, (n, b), if identified."""
     base = prior.model.base
     return base.matrix[:, -prior.model.n :].T if base.rotor_inertia else None
 
 
-def _with_inertias(factors: QRFactors, base_values: Array, rotors: Array | None = None) -> _Alone:
-    """Return each joint's effort explained by base parameters, (b,), and rotors left free."""
+def _with_inertias(
+    factors: QRFactors, base_values: Array, rotors: Array | None = None
+) -> _JointFits:
+    """
+    Fit each joint's effort separately.
+
+    The fitted parameters are a factor on the rigid-body torque of the base parameters (b,), the
+    joint's friction, and its rotor inertia if `rotors` (n, b) are given.
+    """
     b = len(base_values)
     found = []
     for joint, rows in enumerate(factors.r_factors):
@@ -249,11 +257,11 @@ def _with_inertias(factors: QRFactors, base_values: Array, rotors: Array | None 
         spread = left * np.linalg.norm(inverse[0]) / lengths[0] if kept[0] else np.inf
         rubbing = friction @ solution[-factors.terms :]
         found.append((solution[0], spread, left, np.sign(rubbing @ friction[:, 0]) or 1.0))
-    return _Alone(*np.array(found).T)
+    return _JointFits(*np.array(found).T)
 
 
 def _residual(factors: QRFactors, prior: Prior, per_torque: Array, weights: Array) -> Array:
-    """Return the weighted rows that the best inertias and friction leave of effort and prior."""
+    """Return the weighted residuals of efforts and prior after fitting inertias and friction."""
     b, k = factors.base_count, factors.terms
     found = np.swapaxes(factors.r_factors, 0, 1)  # (rows, n, columns), as a regressor has them
     rows = prior.model.regressor(found[:, :, :b], found[:, :, b : b + k])

@@ -20,8 +20,8 @@ def energy_regressors(
     """
     Return DE and DU of Gautier and Khalil 1990, eq. 10 and 11.
 
-    A body that moves by the twist (v, omega) in its own frame has the energy 1/2 omega' J omega +
-    1/2 m v' v + v' (omega x m c), and -m g' p_c in gravity.
+    A body with the twist (v, omega) in its own frame has the kinetic energy 1/2 omega' J omega +
+    1/2 m v' v + v' (omega x m c), and the potential energy -m g' p_c.
 
     Parameters
     ----------
@@ -35,8 +35,9 @@ def energy_regressors(
     Returns
     -------
     tuple of ndarray, each of shape (..., 10 n)
-        In the order of `dynamics.regressor.parameter_names`. U is zero for masses at the origin
-        of the space frame. Rotors add 1/2 Ia_i dq_i^2, and nothing to U.
+        DE and DU, their columns in the order of `dynamics.regressor.parameter_names`. U is zero
+        for masses at the origin of the space frame. Rotors are not included; they would add 1/2
+        Ia_i dq_i^2 to E and nothing to U.
 
     Raises
     ------

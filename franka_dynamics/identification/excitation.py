@@ -3,13 +3,15 @@
 """
 Optimal excitation: a motion within an arm's limits that determines its parameters best.
 
-It is the best of some random Fourier series within the limits, improved by sequential quadratic
-programming:
+The motion is a Fourier series (Swevers et al. 1997, "Optimal robot excitation and identification",
+IEEE T-RA 13(5)):
 
-q_j(t) = s_j + sum over k of a_jk sin(k w t) + b_jk (cos(k w t) - 1), with w = 2 pi / period
-(Swevers et al. 1997, "Optimal robot excitation and identification", IEEE T-RA 13(5)). With
-sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s without velocity and
-acceleration at every full period; the free coefficients are those of an orthonormal basis.
+    q_j(t) = s_j + sum over k of a_jk sin(k w t) + b_jk (cos(k w t) - 1),    w = 2 pi / period
+
+With sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s, with zero velocity and
+acceleration, at the end of every period. The free coefficients refer to an orthonormal basis of
+the series that fulfil these conditions. The best of some random series within the limits is
+improved by sequential quadratic programming.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from ..typing import Array
 HARMONICS = 5  # sines and cosines per joint
 _SAMPLES = 100  # samples of a period for regressor and limits during optimisation
 _CHECK_SAMPLES = 2000  # samples of a period for the final check of the limits
-_SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3  # relative to the first amplitude
+# Amplitudes relative to the first: the smallest that is tried, and the bisection's tolerance.
+_SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGED = 1e-5  # change of the criterion at which the optimisation ends
 _ROOM = 5e-4  # margin at the samples, for the motion between them [rad, m or relative to a limit]
 
@@ -43,7 +46,7 @@ class FourierTrajectory:
     start : ndarray, shape (n,)
         Pose at the beginning and end of each period [rad].
     period : float
-        [s].
+        Length of a period [s].
     coefficients : ndarray, shape (n, 2 H - 2)
         Free coefficients of each joint [rad]; there are H = 5 harmonics.
 
@@ -59,7 +62,7 @@ class FourierTrajectory:
     coefficients: Array
 
     def __post_init__(self) -> None:
-        """Refuse a period or coefficients that give no trajectory."""
+        """Raise IdentificationError for a period that is not positive and finite."""
         if not 0.0 < self.period < np.inf:
             raise IdentificationError(f'The period is {self.period} s; it must be positive.')
 
@@ -79,7 +82,7 @@ class FourierTrajectory:
 
 
 def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
-    """Return the free functions and their two derivatives at some times, (..., 2 H - 2) each."""
+    """Return the basis functions and their two time derivatives, shape (..., 2 H - 2) each."""
     k = np.arange(1.0, HARMONICS + 1.0)
     rate = 2.0 * np.pi / period * k
     phase = np.multiply.outer(time, rate)
@@ -89,7 +92,7 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
         np.concatenate([rate * c, -rate * s], -1),
         np.concatenate([-(rate**2) * s, -(rate**2) * c], axis=-1),
     )
-    # An orthonormal basis of the coefficients that start at rest.
+    # An orthonormal basis of the coefficients for which the motion starts at rest.
     free = np.linalg.svd(np.kron(np.eye(2), np.stack([k, k**2]))[[0, 3]])[2][2:].T
     return values[0] @ free, values[1] @ free, values[2] @ free
 
@@ -97,18 +100,18 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """
-    An optimised trajectory, its deviations, and those of random trajectories.
+    An optimised trajectory, its predicted deviations, and random trajectories to compare with.
 
     Attributes
     ----------
     trajectory : FourierTrajectory
-        Within all limits.
+        The trajectory, within all limits.
     deviations : ndarray, shape (p,)
         Predicted standard deviations of all parameters.
     left_open : ndarray, shape (b,)
         Remaining fraction of the prior standard deviation of each base parameter.
     random_worst : ndarray
-        The largest `left_open` of random trajectories of the same family and limits.
+        The largest entry of `left_open` for each random trajectory of the same form and limits.
 
     """
 
@@ -125,12 +128,12 @@ def random_trajectory(
     rng: np.random.Generator,
 ) -> FourierTrajectory:
     """
-    Return a random trajectory, as large as all limits allow.
+    Return a random trajectory, scaled down as far as the limits require.
 
     Raises
     ------
     IdentificationError
-        If the start pose itself breaks a limit.
+        If the start pose itself violates a limit, or no amplitude keeps the limits.
 
     """
     rest = np.zeros((2, problem.arm.n))
@@ -149,7 +152,15 @@ def within_limits(
     trajectory: FourierTrajectory,
     samples: int,
 ) -> FourierTrajectory:
-    """Return the trajectory scaled down, if necessary, to keep all limits."""
+    """
+    Return the trajectory, with a smaller amplitude if necessary to keep all limits.
+
+    Raises
+    ------
+    IdentificationError
+        If no amplitude above a ten-thousandth keeps the limits.
+
+    """
     time = np.arange(samples) / samples * trajectory.period
 
     def scaled(amplitude: float) -> FourierTrajectory:
@@ -188,8 +199,8 @@ def optimise(
     """
     Return a trajectory that determines all parameters as well as the limits allow.
 
-    The best of some random trajectories is improved by sequential quadratic programming, and
-    checked on a dense grid.
+    The best of some random trajectories is improved by sequential quadratic programming. The
+    result is checked at 2000 samples, and its amplitude reduced if a limit is violated there.
 
     Parameters
     ----------
@@ -198,18 +209,18 @@ def optimise(
     start : array_like, shape (n,)
         Pose at the beginning and the end [rad].
     period : float
-        Length of the motion [s].
+        Length of one period [s].
     draws : int
-        Random trajectories to start from and to be compared with.
+        Number of random trajectories, to start from and to compare with.
     iterations : int
-        Largest number of iterations.
+        Largest number of iterations of the optimisation.
     progress : callable, optional
-        Called with steps done and steps to come.
+        Called with the number of steps done and their largest number.
 
     Raises
     ------
     IdentificationError
-        If the start pose is at a limit.
+        If the start pose violates a limit, or no motion about it keeps the limits.
     MissingDependencyError
         If scipy is not installed.
 
@@ -247,16 +258,21 @@ def repeated(
     problem: ExcitationProblem, found: Excitation, fewest: int, most: int
 ) -> tuple[Excitation, int]:
     """
-    Return the number of repetitions needed for all essential parameters, and their deviations.
+    Return the smallest number of repetitions that identifies all essential parameters.
 
     Parameters
     ----------
     problem : ExcitationProblem
-        Arm and noise; its own duration does not count.
+        Arm and noise; its `duration` is not used.
     found : Excitation
         The motion.
     fewest, most : int
-        Bounds of the number; it is `most` if that is not enough either.
+        Bounds of the number; `most` is returned if even that is not enough.
+
+    Returns
+    -------
+    tuple of (Excitation, int)
+        The motion with the deviations of a recording with that number of repetitions; the number.
 
     """
     period = found.trajectory.period
@@ -282,7 +298,7 @@ def _improve(
     iterations: int,
     report: Callable[[int], None],
 ) -> FourierTrajectory:
-    """Return a motion improved by sequential quadratic programming within the limits."""
+    """Return a better motion by SLSQP with the limits as constraints; `report` gets the step."""
     with needing('Optimising a trajectory needs scipy', 'identify'):
         from scipy.optimize import minimize
     time = np.arange(_SAMPLES) / _SAMPLES * start.period

@@ -1,17 +1,19 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Limits and criterion for a motion for identification.
+Criterion and limits of a motion for identification.
 
-The deviations are predicted before anything moves: the covariance of the estimate from torques of
-known noise along the motion, under a weak prior (Swevers et al. 1997, "Optimal robot excitation
-and identification", IEEE T-RA 13(5), with the prior and with what earlier bags have shown).
+The standard deviations of all parameters are predicted before the arm moves: the covariance of the
+estimate from torques with known noise along the motion (Swevers et al. 1997, "Optimal robot
+excitation and identification", IEEE T-RA 13(5)), extended by a weak prior and by the information
+of earlier recordings.
 
-The distance to the table and to itself is that of the links taken as straight bars.
+For the distances to the table and between links, links are straight bars.
 
-The criterion and the limits come with their gradients in a motion's coefficients. Only the
-regressor and the limits at single states are differentiated by differences; the rest is in closed
-form. Differences of the criterion itself would carry the rounding of an inverse matrix.
+The criterion and the limits have gradients with respect to the motion's coefficients. Only the
+regressor and the limits at single states are differentiated by finite differences; the rest is in
+closed form. Finite differences of the criterion would suffer from the rounding errors of a matrix
+inverse.
 """
 
 from __future__ import annotations
@@ -35,23 +37,23 @@ from ..options import option
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-_RATE_HZ = 30.0
-_LEAST_NM = 1.0  # torque assumed for a joint without load and torque limit
+_RATE_HZ = 30.0  # samples per second, with independent noise, that a recording is assumed to hold
+_LEAST_NM = 1.0  # smallest static torque assumed for a joint without torque limit
 # A parameter is identifiable if at most this fraction of its prior deviation remains.
 IDENTIFIABLE = 0.5
-# It is essential if its remaining deviation causes more torque than this fraction of a joint's
-# noise, at one of so many random states (Pham and Gautier 1991, "Essential parameters of robots",
-# CDC).
+# It is essential if one remaining standard deviation causes more torque than this fraction of a
+# joint's noise, in any of this number of random states (Pham and Gautier 1991, "Essential
+# parameters of robots", CDC).
 _ESSENTIAL, _RANDOM_STATES = 0.1, 500
 _SHARPNESS = 8  # exponent of the smooth mean in place of the worst parameter
 _TYPICAL_FRICTION = 0.3  # unit of friction parameters [N m, N m s/rad]
-# Half of the central differences in q [rad], dq [rad/s] and ddq [rad/s^2]: regressor and torques
-# are sums of sines of q, smooth in dq by friction's width, and linear in ddq.
+# Steps of the central differences in q [rad], dq [rad/s] and ddq [rad/s^2]. Regressor and torques
+# are sums of sines of q and smooth in dq on the scale of friction's width; linear in ddq, they
+# allow a large step.
 _STEPS = np.array([1e-3, 1e-3, 1.0])
-_MARGIN_SHARPNESS = (
-    200.0  # of the smooth least; 100 equal samples make it log(100) / 200 too small
-)
-_RESTING = 1e-9  # [rad/s]; what may be divided by where a limit is zero
+# Exponent of the smooth minimum; with 100 equal samples it is log(100) / 200 below the minimum.
+_MARGIN_SHARPNESS = 200.0
+_RESTING = 1e-9  # [rad/s]; replaces a velocity limit of zero as a divisor
 
 
 @dataclass(frozen=True)
@@ -62,15 +64,16 @@ class ExcitationLimits:
     Attributes
     ----------
     fraction : float
-        Fraction of the arm's velocity, acceleration and torque limits to use.
+        Usable fraction of the arm's velocity, acceleration and torque limits.
     position_margin : float
         Distance from the position limits of every joint [rad].
     table : float
         Height of a table in the space frame [m].
     table_margin : float
-        Height above the table of every frame from the elbow on, and of the tool's tip [m].
+        Smallest height above the table of the third frame and all later ones, and of the tool's
+        tip [m].
     clearance : float
-        Distance between bars through links that are not neighbours [m].
+        Smallest distance between the bars of links that are not neighbours [m].
     tool : float
         Length of the mounted tool along the flange's z [m].
 
@@ -93,7 +96,7 @@ class ExcitationLimits:
     tool: float = option('length of the mounted tool', 'M', default=0.15)
 
     def __post_init__(self) -> None:
-        """Refuse a fraction outside its range."""
+        """Raise IdentificationError for a fraction outside its range."""
         if not 0.0 < self.fraction <= 1.0:
             raise IdentificationError(
                 f'The fraction of the limits is {self.fraction}; it must lie between 0 and 1.'
@@ -103,18 +106,18 @@ class ExcitationLimits:
 @dataclass(frozen=True, eq=False)
 class ExcitationProblem:
     """
-    The optimisation problem of an arm's excitation.
+    The optimisation problem of finding an excitation motion for an arm.
 
     Attributes
     ----------
     arm : ArmDescription
-        Geometry, limits, and inertias for the torque limit.
+        The arm; its inertias give the torques that the torque limits apply to.
     limits : ExcitationLimits
-        What to keep away from.
+        The limits that a motion must keep.
     gravity : array_like, shape (3,)
-        In the space frame [m/s^2].
+        Gravity in the space frame [m/s^2].
     duration : float
-        How long the motion will be recorded, repetitions included [s].
+        Duration of the whole recording, repetitions included [s].
     known : ndarray, shape (p, p), optional
         Information (inverse covariance) that earlier recordings already give.
 
@@ -133,25 +136,25 @@ class ExcitationProblem:
 
     @cached_property
     def units(self) -> Array:
-        """The unit of each parameter, shape (p,)."""
+        """Typical size of each parameter, shape (p,); the condition number's columns use it."""
         units = self.prior.deviations.copy()
         units[len(self.model.base) :] = _TYPICAL_FRICTION
         return units
 
     @cached_property
     def prior(self) -> Prior:
-        """The prior before any motion: masses known to 100 %, other parameters in proportion."""
+        """The prior of precision one: masses known to 100 %, other parameters in proportion."""
         q = sample_states(self.arm, _RANDOM_STATES).q
         held = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.towards(self.arm, self.model, np.maximum(held, _LEAST_NM))
 
     def condition_number(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
-        Return the condition number of stacked regressors, shape (...).
+        Return the condition number of a motion's stacked regressor, shape (...).
 
-        Every column is in units of its parameter (the deviation of a prior that knows masses to
-        100 %; 0.3 N m of friction), every row in units of its joint's torque limit to the power
-        of one half, because small joints have finer sensors.
+        Every column is multiplied by its parameter's typical size: the standard deviation of a
+        prior that knows masses to 100 %, or 0.3 N m (N m s/rad) of friction. Every row is divided
+        by the square root of its joint's torque limit, because small joints have finer sensors.
 
         Parameters
         ----------
@@ -166,7 +169,7 @@ class ExcitationProblem:
 
     @cached_property
     def noise(self) -> Array:
-        """Each joint's torque noise times the root of samples per independent sample, (n,)."""
+        """Each joint's usual residual (`usual_residual`), assumed as its noise, (n,) [N m]."""
         return usual_residual(self.prior.effort, np.zeros(self.arm.n))
 
     @cached_property
@@ -190,7 +193,11 @@ class ExcitationProblem:
         return np.asarray(self.prior.deviations * np.sqrt(variances))
 
     def _scaled_covariance(self, regressor: Array) -> Array:
-        """Return the covariance in units of `prior.deviations` from (..., samples, n, p)."""
+        """
+        Return the parameters' covariance in units of `prior.deviations`, shape (..., p, p).
+
+        `regressor` has shape (..., samples, n, p).
+        """
         rows = regressor / self.noise[:, None]
         stacked = rows.reshape(*rows.shape[:-3], -1, rows.shape[-1])
         information = (
@@ -206,23 +213,23 @@ class ExcitationProblem:
         return self.duration * _RATE_HZ / rows.shape[-3]
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the remaining fraction of the base parameters' prior deviations, (..., b)."""
+        """Return base parameters' deviations after the motion, as fraction of prior, (..., b)."""
         b = len(self.model.base)
         return np.asarray(self.deviations(q, dq, ddq)[..., :b] / self.prior.deviations[:b])
 
     @cached_property
     def _largest_torques(self) -> Array:
-        """Largest torque of a unit of every base parameter, relative to the noise, (b,)."""
+        """Largest torque in random states of one unit of each base parameter, over noise, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATES)
         rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
     def torques_left(self, deviations: Array) -> Array:
         """
-        Return the torque of one deviation of every base parameter relative to the noise, (b,).
+        Return the torque of one standard deviation of each base parameter over the noise, (b,).
 
-        The largest of any joint at random states within the arm's limits, wherever the motion
-        goes: of a motion that does not show a parameter it would be small.
+        It is the largest of all joints and of random states within the arm's limits. Along the
+        motion itself it would be small for just those parameters that the motion does not show.
         """
         return np.asarray(deviations[: len(self.model.base)] * self._largest_torques)
 
@@ -233,19 +240,25 @@ class ExcitationProblem:
         return np.asarray((left > IDENTIFIABLE) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the logarithm of a smooth maximum of `left_open`, shape (...)."""
+        """Return the criterion to minimise, log of a smooth maximum of `left_open`, (...)."""
         return smooth_worst(self.left_open(q, dq, ddq))
 
     def criterion_and_slope(self, regressor: Array) -> tuple[float, Array]:
         """
-        Return the criterion and its derivative in every entry of the regressor.
+        Return the criterion and its derivative with respect to every entry of the regressor.
 
-        With C the covariance, K its inverse and w_b the slope in C_bb, dC = -C dK C.
+        The criterion depends on the diagonal of the covariance C. With its inverse K, dC =
+        -C dK C, and K is quadratic in the regressor.
 
         Parameters
         ----------
         regressor : ndarray, shape (samples, n, p)
-            Along a motion.
+            The regressor along a motion.
+
+        Returns
+        -------
+        tuple of (float, ndarray of shape (samples, n, p))
+            The criterion and its derivatives.
 
         """
         covariance, count = self._scaled_covariance(regressor), len(self.model.base)
@@ -266,14 +279,12 @@ class ExcitationProblem:
 
     def margins(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
-        Return the margins of stacked motions to each limit, negative beyond it, (..., m).
-
-        The least over the samples of `limits_left`.
+        Return each motion's smallest margin to each of m limits, negative beyond it, (..., m).
 
         Parameters
         ----------
         q, dq, ddq : ndarray, shape (..., samples, n)
-            States.
+            States along one or several motions [rad, rad/s, rad/s^2].
 
         """
         return np.asarray(self.limits_left(q, dq, ddq).min(axis=-2))
@@ -282,9 +293,9 @@ class ExcitationProblem:
         """
         Return the margin of every state to each limit, shape (..., samples, m).
 
-        Per joint: position below and above [rad]; velocity, acceleration and torque in either
-        direction, each as a part of its limit; then the height of every point and the clearance
-        of every pair of bars [m]. Each is smooth where the motion is.
+        In this order: lower and upper position limits of all joints [rad]; velocity, acceleration
+        and torque limits in both directions, relative to the limit; height of every point above
+        the table, and distance of every pair of bars [m]. Each margin is smooth in the state.
         """
         limits, arm = self.limits, self.arm
         lower, upper = arm.limit('lower'), arm.limit('upper')
@@ -312,9 +323,9 @@ def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
     Parameters
     ----------
     problem : ExcitationProblem
-        The problem; its parameters and noise are used.
+        The problem; it gives the parameters and the noise.
     motion : Motion
-        Prepared from a recording of the same arm.
+        A prepared recording of the same arm.
 
     """
     triangle, _ = QRFactors.of(problem.model, motion).weighted(1.0 / problem.noise)
@@ -323,10 +334,10 @@ def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
 
 class ExcitationValue(NamedTuple):
     """
-    Criterion and margins of a motion, with gradients by its c coefficients.
+    Criterion and margins of a motion, with gradients with respect to its c coefficients.
 
-    `criterion` as of `ExcitationProblem`, the smooth least `margins` of what is left of every
-    limit, (m,), and their gradients, (c,) and (m, c) [1/rad].
+    `criterion` is that of `ExcitationProblem`; `margins` (m,) are smooth minima over the motion of
+    the margins to all limits. The gradients have shapes (c,) and (m, c) [per rad].
     """
 
     criterion: float
@@ -337,7 +348,7 @@ class ExcitationValue(NamedTuple):
 
 class ExcitationGradient:
     """
-    Evaluates motions that are linear in their coefficients.
+    Criterion, margins and gradients of motions that are linear in their coefficients.
 
     Parameters
     ----------
@@ -346,7 +357,7 @@ class ExcitationGradient:
     start : ndarray, shape (n,)
         Pose of zero coefficients [rad].
     shapes : ndarray, shape (3, samples, h)
-        Functions of time, with their two derivatives, that every joint's h coefficients multiply.
+        The h basis functions of time and their two derivatives, the same for every joint.
 
     """
 
@@ -368,6 +379,7 @@ class ExcitationGradient:
         return self._last[1]
 
     def _evaluated(self, coefficients: Array) -> ExcitationValue:
+        """Compute value and gradients: central differences at states, then the chain rule."""
         problem, n = self._problem, self._problem.arm.n
         states = self._shapes @ coefficients.reshape(n, -1).T
         states[0] += self._start
@@ -390,7 +402,7 @@ class ExcitationGradient:
         )
 
     def _differences(self, values: Array) -> Array:
-        """Return the slopes of values at all shifted states in (q, dq, ddq), (3, n, ...)."""
+        """Return central differences with respect to each joint's q, dq and ddq, (3, n, ...)."""
         ahead, behind = np.split(values[1:], 2)
         slopes = (ahead - behind).reshape(3, self._problem.arm.n, *values.shape[1:])
         return slopes / (2.0 * _STEPS).reshape(3, *(1,) * (slopes.ndim - 1))
@@ -403,32 +415,33 @@ def smooth_worst(left_open: Array) -> Array:
 
 def smooth_least(values: Array) -> tuple[Array, Array]:
     """
-    Return a smooth lower bound of the least over samples, and its slope in each value.
+    Return a smooth lower bound of the minimum over samples, and its derivatives.
 
-    -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979, "Systematic control design by
-    optimizing a vector performance index"). The plain minimum has kinks at which sequential
+    It is -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979, "Systematic control design
+    by optimizing a vector performance index"). The plain minimum has kinks, at which sequential
     quadratic programming stops, at different points on different machines.
 
     Parameters
     ----------
     values : ndarray, shape (samples, m)
-        What is left of every limit.
+        Margins of every sample to every limit.
 
     Returns
     -------
     tuple of ndarray, shapes (m,) and (samples, m)
-        The slopes of each column sum to one.
+        The bounds, and their derivatives with respect to the values; each column sums to one.
 
     """
-    from scipy.special import logsumexp, softmax  # which the optimiser has asked for already
+    from scipy.special import logsumexp, softmax  # installed: only the optimiser calls this
 
     exponents = -_MARGIN_SHARPNESS * values
     return -logsumexp(exponents, axis=0) / _MARGIN_SHARPNESS, softmax(exponents, axis=0)
 
 
-_SHORTEST = 0.03  # [m]; frames nearer to each other than this make no bar
-_APART = 3  # bars; an elbow with an offset is a bar of its own
-_FIRST_ABOVE = 3  # the points before it stand on the table
+_SHORTEST = 0.03  # [m]; frames nearer to each other than this are not joined by a bar
+# Only bars at least this many places apart are checked: an elbow's offset is a bar of its own.
+_APART = 3
+_FIRST_ABOVE = 3  # index of the first point that must be above the table; base and column are not
 
 
 def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
@@ -438,11 +451,11 @@ def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
     Parameters
     ----------
     arm : ArmDescription
-        Whose geometry it is.
+        The arm; only its geometry is used.
     q : array_like, shape (..., n)
         Positions [rad].
     tool : float
-        Its length along the flange's z [m].
+        The tool's length along the flange's z [m].
 
     """
     frames = NewtonEulerModel(arm).frames(q)
@@ -452,17 +465,18 @@ def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
 
 
 def heights(points: Array, table: float = 0.0) -> Array:
-    """Return how far `bar_ends` from the third joint on are above a table, (..., n) [m]."""
+    """Return the heights above a table of `bar_ends` from the third frame on, (..., n) [m]."""
     return np.asarray(points[..., _FIRST_ABOVE:, 2] - table)
 
 
 def clearances(points: Array) -> Array:
     """
-    Return the distance of each two bars between `bar_ends`, not neighbours, (..., pairs) [m].
+    Return the distances of all pairs of bars that are not neighbours, shape (..., pairs) [m].
 
-    Neighbours are bars up to two apart: joint limits keep those from each other.
+    Bars connect consecutive `bar_ends`. Bars up to two places apart count as neighbours: joint
+    limits keep them from touching.
     """
-    one = points.reshape(-1, *points.shape[-2:])[0]  # lengths do not depend on the position
+    one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: bars have constant length
     bars, last = [], 0
     for i in range(1, len(one)):
         if np.linalg.norm(one[i] - one[last]) >= _SHORTEST:
@@ -483,7 +497,7 @@ def _bar_distance(a: Array, b: Array, c: Array, d: Array) -> Array:
     ae, af, ef = (
         np.sum(x * y, -1) for x, y in ((along, other), (along, between), (other, between))
     )
-    spread = aa * ee - ae * ae  # zero for parallel bars, where any s will do
+    spread = aa * ee - ae * ae  # zero for parallel bars, for which any s is right
     s = np.clip(
         np.where(
             spread > 1e-12 * aa * ee,

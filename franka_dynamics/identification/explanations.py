@@ -1,22 +1,25 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What would explain the torque that a fit leaves: faults of a log that a number or two describe.
+Search for simple faults of a log that explain the residual torque of a fit.
 
-Each candidate changes the recorded torques or adds columns to the regressor, and everything is
-fitted again, under the same prior. All are linear in columns that the samples' factors hold beside
-the regressor (`witnesses`), so that no recording is read twice:
+Each candidate fault changes the recorded efforts or adds columns to the regressor. All parameters
+are then fitted again under the same prior, and the residuals with and without the candidate are
+compared. The columns were stored beside the regressor (`witnesses`), so that no recording is read
+twice:
 
-- another gain of one joint's effort: a multiple of that joint's torque by the starting set;
-- another sign of one joint's effort; the efforts of two joints exchanged;
-- effort that is late or early, by its Taylor series to second order;
-- a torque Ia ddq of each joint's rotor;
-- gravity that points elsewhere, by the starting set's weight;
+- wrong gain of one joint's effort: the column is that joint's torque of the starting set;
+- wrong sign of one joint's effort, or the efforts of two joints exchanged;
+- effort delayed or early: its Taylor series to second order;
+- rotor inertias: a torque Ia ddq of each joint;
+- tilted gravity: the starting set's gravity torques under two horizontal accelerations;
 - a load on the flange that came or went between two stretches of a recording.
 
-Nothing is applied. Every joint counts with the residual that such joints usually leave, because
-what friction columns cannot describe is of that size and lasts longer than noise: the deviation of
-a gain or a delay is then what such errors allow.
+Contacts are searched for sample by sample (`contacts`). Faults are reported, never corrected.
+
+Every joint's weight follows from its usual residual (`usual_residual`) where its own residual is
+smaller. Model errors are of that size and last longer than noise, and so the standard deviation of
+a gain or a delay covers them.
 """
 
 from __future__ import annotations
@@ -38,56 +41,61 @@ from ..recordings.mounted import unit_loads
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# By how much the residuals must shrink: the sum over the joints of log(before / after). On sound
-# logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) a load reaches 0.1, a tilt and an
-# exchange less; efforts exchanged reach 5 to 19, 0.3 kg halfway 2.9, gravity off by 10 degrees 11.
+# Threshold of `better`, the sum over the joints of log(residual before / after), for each fault.
+# On sound logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) 'load' reaches 0.1,
+# 'tilt' and 'exchanged' less. On faulty logs exchanged efforts reach 5 to 19, a load of 0.3 kg
+# from the middle on 2.9, gravity tilted by 10 degrees 11.
 _CLEAR = {'sign': 0.4, 'exchanged': 0.5, 'delay': 0.0, 'tilt': 0.5, 'load': 0.5, 'contact': 1.0}
-# The least that is a fault: a gain's logarithm, seconds, degrees, kilograms.
+# Smallest size of a fault: logarithm of the gain, delay [s], tilt [degrees], mass [kg].
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
-# A gain or a delay must be this many of its deviations. Sound logs (two FER, 16 simulated FR3 with
-# friction that no column describes) have gains up to a logarithm of 0.14 and 1.3 deviations.
+# A fault must also be larger than this many of its standard deviations. On sound logs (two FER, 16
+# simulated FR3 with friction that no column describes) the logarithms of gains reach 0.14, and 1.3
+# standard deviations.
 _DEVIATIONS = 1.5
-# Rotor inertia is no fault of a log: real arms have it. It is said from here on, and the other
-# candidates are then tried beside it.
+# Rotor inertia is no fault of a log: real arms have it. It is reported if `better` reaches this
+# value, and the other candidates are then tried with rotor inertias in the fit.
 _ROTORS_BETTER = 0.3
-# Residuals below this part of what such joints usually leave count as that.
+# Smaller residuals are raised to this fraction of the usual residual, for `better` and for
+# `likely`: shrinking a residual that is small already explains nothing.
 _RESOLVED, _FINELY = 0.25, 0.02
 _FIRST_DELAYS_S, _DELAY_ROUNDS = (-0.06, 0.0, 0.06), 4
-_MOST_BAGS = 10  # in which a load is looked for
-_ROUNDS = 3  # of weights, and of friction that must brake, in turn
-_HELD = 1e4  # by which the prior of friction that would drive is stronger
-# Contact: how far a residual is beyond the median, what is taken along on either side, and how
-# much of a recording may be.
+_MOST_BAGS = 10  # number of bags in which a change of load is searched for
+_ROUNDS = 3  # rounds, each of which updates the weights and the friction that is held near zero
+_HELD = 1e4  # factor on the prior's rows of friction parameters that came out negative
+# Samples are contacts where the squared residual is this factor above its median, with a margin
+# before and after. More than this fraction of a recording is no contact but a bad fit.
 _CONTACT_ROUNDS, _CONTACT_FACTOR, _CONTACT_MARGIN_S, _CONTACT_PART = 4, 12.0, 0.2, 0.3
-_FAINT = 1e-9  # prior of a candidate's own columns, relative to the samples
+_FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, relative to samples
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """
-    One fault that a log may have, and what a fit that allows for it leaves.
+    One possible fault of a log, and the residuals of a fit that allows for it.
 
     Attributes
     ----------
     kind : str
         'gain', 'sign', 'exchanged', 'delay', 'rotors', 'tilt', 'load' or 'contact'.
     values : tuple of float
-        What was fitted: the gain; seconds; rotor inertias [kg m^2]; parts of gravity along the
-        two directions of `level`; mass [kg] and first moment [kg m] of a load; seconds from and
-        to of each contact.
+        The fitted values, by kind. 'gain': recorded effort over torque. 'delay': by how much
+        efforts are late [s]. 'rotors': rotor inertias [kg m^2]. 'tilt': components of gravity
+        along the two accelerations of `level`. 'load': mass [kg] and first moment [kg m].
+        'contact': begin and end of each contact [s]. Empty for the other kinds.
     joints : tuple of int
-        The joints that are meant, if not all.
+        Indices of the faulty joints; empty if the fault is not of single joints.
     where : str
-        From which stretch on, or in which bag.
+        The stretch from which on a load is there, or the bag of contacts; else empty.
     before, after : ndarray, shape (n,)
-        Root mean square of each joint's residual without and with it [N m].
+        Root mean square of each joint's residual without and with the fault in the fit [N m].
     better : float
-        Sum over the joints of log(before / after), residuals below a part of what such joints
-        leave counting as that.
+        Sum over the joints of log(before / after); residuals below a quarter of the usual residual
+        are raised to it. Decides whether the fault is reported.
     likely : float
-        The same with a much smaller part: which of several candidates fits best.
+        The same with 2 % in place of a quarter. Decides which of several candidates is reported.
     deviation : float
-        Standard deviation of the size of a gain or a delay; zero for others.
+        Standard deviation of the first value; of a positive gain, of its logarithm. Zero for kinds
+        without fitted columns ('sign', 'exchanged', 'contact').
 
     """
 
@@ -103,19 +111,19 @@ class Explanation:
 
     @property
     def is_fault(self) -> bool:
-        """Whether it is a fault of the log, large and clear enough to be one."""
+        """Whether the fault is large enough and lowers the residuals enough to be reported."""
         if self.kind == 'rotors':
             return False
         return self.size >= self.least and self.better > _CLEAR.get(self.kind, -np.inf)
 
     @property
     def least(self) -> float:
-        """How large it must be at least, in the units of _LEAST."""
+        """Smallest size that counts as a fault, in the units of _LEAST."""
         return max(_LEAST.get(self.kind, 0.0), _DEVIATIONS * self.deviation)
 
     @property
     def size(self) -> float:
-        """How large the fault is, in the units of _LEAST."""
+        """Size of the fault, in the units of _LEAST; zero for kinds without a size."""
         if self.kind not in _LEAST:
             return 0.0
         first = self.values[0]
@@ -128,7 +136,12 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """The samples, what they are fitted with, and the columns every candidate has beside."""
+    """
+    The samples and settings with which every candidate fault is fitted.
+
+    `usual` is each joint's usual residual (n,) [N m], `scales_known` says whether gains may be
+    tried, and `rotors` whether every fit includes rotor inertias.
+    """
 
     parts: Sequence[Part]
     prior: Prior
@@ -140,26 +153,29 @@ class _Search:
 
     @cached_property
     def whole(self) -> QRFactors:
+        """The factors of all parts."""
         return total(part.factors for part in self.parts)
 
     @cached_property
     def before(self) -> Array:
-        """What is left without any candidate, shape (n,)."""
+        """Root mean square residual of each joint without any candidate, shape (n,) [N m]."""
         return self.left(self.whole)[0]
 
     def left(self, factors: QRFactors) -> tuple[Array, Array, Array]:
         """
-        Return the root mean square left of each joint, (n,), and the candidate's parameters.
+        Fit all parameters and return each joint's residual and the candidate's parameters.
 
         Parameters
         ----------
         factors : QRFactors
-            Of the changed samples; base columns beyond the model's are the candidate's own.
+            The samples as the candidate changes them. Columns after the model's base parameters
+            are the candidate's own.
 
         Returns
         -------
         tuple of ndarray, shapes (n,), (k,) and (k,)
-            [N m]; the parameters of the candidate's own columns; their standard deviations.
+            Root mean square residuals [N m]; the parameters of the candidate's k columns; their
+            standard deviations.
 
         """
         b = len(self.prior.model.base)
@@ -178,8 +194,8 @@ class _Search:
             faint[:, b : b + more] = _FAINT * (1.0 + np.linalg.norm(triangle)) * np.eye(more)
             found = solve([(triangle, effort), (rows, center), (faint, np.zeros(more))])
             left = np.sqrt(factors.squares(found.theta) / factors.samples)
-            # Friction that would drive is held near zero, as the arm that is written has it: else
-            # the effort of a joint that feels its friction alone would fit with either sign.
+            # Negative friction is held near zero, as in the consistent arm. Otherwise a joint
+            # whose torque is friction alone would fit with either sign of its effort.
             driving = friction[braking & (found.theta[b + more :] < 0.0)]
             known[driving, driving] *= _HELD
         return left, found.theta[b : b + own], found.deviations[b : b + own]
@@ -187,7 +203,7 @@ class _Search:
     def tried(
         self, kind: str, factors: QRFactors, joints: tuple[int, ...] = (), where: str = ''
     ) -> Explanation:
-        """Return a candidate; its values are the parameters of its own columns."""
+        """Fit a candidate and return it; its values are the parameters of its own columns."""
         after, values, deviations = self.left(factors)
         shrunk = _shrunk(self.before, after, self.usual)
         spread = float(deviations[0]) if len(deviations) else 0.0
@@ -197,7 +213,7 @@ class _Search:
 
     @cached_property
     def gains(self) -> tuple[Explanation, ...]:
-        """Gains of the joints' efforts, where the motion shows them."""
+        """The gain of each joint's effort, of joints whose motion shows it."""
         if not self.scales_known:
             return ()
         shown = self.whole.shown
@@ -205,16 +221,16 @@ class _Search:
         return tuple(map(self.with_gain, joints))
 
     def with_gain(self, joint: int) -> Explanation:
-        """Return the candidate that a joint's effort is a multiple of its torque."""
+        """Return the candidate 'gain': a joint's recorded effort is a multiple of its torque."""
         column = scale_column(self.whole, self.prior, joint)
         found = self.tried('gain', self.whole.with_shared(column), (joint,))
         gain = 1.0 + found.values[0]
-        # The deviation is that of the gain's logarithm, which a negative gain does not have.
+        # The standard deviation of a gain's logarithm; a negative gain has none and keeps its own.
         relative = gain if gain > 0.0 else 1.0
         return replace(found, values=(gain,), deviation=found.deviation / relative)
 
     def delayed(self, first: float) -> Explanation:
-        """Return the candidate that efforts are late, found from a first guess [s]."""
+        """Return the candidate 'delay': efforts are late, iterated from a first guess [s]."""
         n, beside, delay = self.prior.model.n, self.whole.beside, first
         rate, curvature = beside[:, :, n + RATE], beside[:, :, n + CURVATURE]
         for _ in range(_DELAY_ROUNDS):
@@ -225,11 +241,11 @@ class _Search:
         return replace(found, values=(delay,))
 
     def rotating(self) -> Explanation:
-        """Return the candidate that rotors have inertia."""
+        """Return the candidate 'rotors': every joint has a rotor inertia."""
         return self.tried('rotors', self.whole.with_shared(_rotor_columns(self.whole)))
 
     def faults(self) -> Iterator[Explanation]:
-        """Yield the best candidate of each kind of fault."""
+        """Yield all candidate faults except rotors and contacts; of delays only the likeliest."""
         n, whole = self.prior.model.n, self.whole
         yield from self.gains
         for joint in range(n):
@@ -244,7 +260,7 @@ class _Search:
         yield from self._loads()
 
     def _loads(self) -> Iterator[Explanation]:
-        """Yield a load that came or went, for each boundary of stretches inside a bag."""
+        """Yield a candidate 'load' for each stretch of a bag: a load from that stretch on."""
         base = self.prior.model.base
         arm = self.prior.reference
         none, b = base.values(arm), len(base)
@@ -264,6 +280,7 @@ class _Search:
 
 
 def _best(search: _Search) -> Explanation | None:
+    """Return the likeliest fault that is large and clear enough to be reported."""
     return max((one for one in search.faults() if one.is_fault), key=_likely, default=None)
 
 
@@ -272,7 +289,7 @@ def _likely(one: Explanation) -> float:
 
 
 def _shrunk(before: Array, after: Array, usual: Array) -> tuple[float, float]:
-    """Return sums of log(before / after), residuals resolved to two parts of the usual ones."""
+    """Return `better` and `likely`: sums of log(before / after) with two lower bounds."""
     each = (
         np.log(np.maximum(before, part * usual) / np.maximum(after, part * usual)).sum()
         for part in (_RESOLVED, _FINELY)
@@ -282,7 +299,7 @@ def _shrunk(before: Array, after: Array, usual: Array) -> tuple[float, float]:
 
 
 def _rotor_columns(factors: QRFactors) -> Array:
-    """Return a column for each joint that holds its own acceleration, (n, rows, n)."""
+    """Return one column per joint with that joint's acceleration in its rows, (n, rows, n)."""
     n, rows = factors.r_factors.shape[:2]
     columns = np.zeros((n, rows, n))
     joints = np.arange(n)
@@ -291,7 +308,7 @@ def _rotor_columns(factors: QRFactors) -> Array:
 
 
 def tilted_gravity(prior: Prior, explanation: Explanation) -> Array:
-    """Return the gravity vector that an explanation of kind 'tilt' found, (3,) [m/s^2]."""
+    """Return the gravity vector of an explanation of kind 'tilt', shape (3,) [m/s^2]."""
     gravity = prior.model.base.gravity[0]
     along = gravity + np.asarray(explanation.values[:2]) @ level(prior.model)
     return np.asarray(along * np.linalg.norm(gravity) / np.linalg.norm(along))
@@ -300,21 +317,21 @@ def tilted_gravity(prior: Prior, explanation: Explanation) -> Array:
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
     """
-    Whether what is left of unseen torque is what such joints leave, and if not, why.
+    Whether the residuals of unseen torques are as small as usual, and if not, the likeliest cause.
 
     Attributes
     ----------
     times : ndarray, shape (n,)
-        Each joint's unseen residual as a multiple of what such joints leave.
+        Each joint's residual on unseen torque divided by its usual residual.
     gains : tuple of Explanation
-        The gain of each joint's effort that fits best, fault or not; of joints whose motion does
-        not show it, none.
+        The best-fitting gain of each joint's effort, fault or not; none for joints whose motion
+        does not show it, and none at all if the effort scales were identified.
     fault : Explanation or None
-        The fault of the log that explains it.
+        The fault of the log that best explains the residuals.
     rotors : Explanation or None
-        What rotor inertia would explain, if it is not identified.
+        The rotor inertias that would lower the residuals, if rotor inertia was not identified.
     scale_doubts : tuple of str
-        Why scales that were found for efforts cannot be believed, one sentence each.
+        One sentence for each reason not to believe identified effort scales.
 
     """
 
@@ -326,7 +343,7 @@ class Diagnosis:
 
     @property
     def odd_joints(self) -> tuple[int, ...]:
-        """Joints that leave far more than such joints do."""
+        """Joints whose unseen residual is more than five times the usual one."""
         return tuple(int(joint) for joint in np.flatnonzero(self.times > MOST_TIMES))
 
     @property
@@ -335,8 +352,8 @@ class Diagnosis:
         return self.fault is None and not self.odd_joints and not self.scale_doubts
 
 
-# Sound logs stay below: the worst joints of two FER leave 0.4 times what such joints do, of a
-# UR10e 1.3 times, of a TX40 with a coupled wrist that is not modelled 2.4 times.
+# Largest ratio of unseen and usual residual on a sound log. The worst joints of two FER have 0.4,
+# of a UR10e 1.3, of a TX40 with a coupled wrist that is not modelled 2.4.
 MOST_TIMES = 5.0
 
 
@@ -351,22 +368,23 @@ def diagnose(
     scales_known: bool = True,
 ) -> Diagnosis:
     """
-    Return whether unseen residuals are usual, and what explains them.
+    Compare unseen residuals with the usual ones, and search for faults of the log.
 
     Parameters
     ----------
     unseen : ndarray, shape (n,)
-        Root mean square of each joint's residual on what was left out [N m].
+        Root mean square of each joint's residual on the left-out parts [N m].
     parts : sequence of Part
         Stretches of all recordings with their `witnesses`, efforts torques [N m].
     prior, regularization
-        Of the fit.
+        The prior of the fit, and its precision.
     noise : Noise
-        Of the joints.
+        The joints' noise in the fit.
     theta : ndarray, shape (p,)
-        What was fitted to all parts.
+        Base and friction parameters fitted to all parts.
     scales_known : bool
-        Whether efforts are torques by scales that were not found from these parts themselves.
+        Whether the scales of the efforts were given, not identified from these parts. Identified
+        scales absorb wrong gains, which are then not searched for.
 
     """
     whole = total(part.factors for part in parts)
@@ -391,18 +409,24 @@ def contacts(
     motion: Motion, where: str, prior: Prior, regularization: float, noise: Noise
 ) -> Explanation | None:
     """
-    Return the intervals of a motion that hold most of what is left, if there are such.
+    Return the intervals of a motion in which the arm seems to touch something, or None.
 
-    They are where the residual, fitted without them, is far beyond its median.
+    In these intervals the residual of a fit to the other samples is far above its median.
 
     Parameters
     ----------
     motion : Motion
-        Its efforts torques [N m].
+        The motion, its efforts in N m.
     where : str
         The bag's name.
     prior, regularization, noise
         As for `diagnose`.
+
+    Returns
+    -------
+    Explanation or None
+        None if there is no such interval, the intervals cover more than 30 % of the motion, or
+        leaving them out does not lower the residuals enough.
 
     """
     model = prior.model

@@ -1,14 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-From recorded motions to an arm that predicts its own torques: the whole procedure.
+The whole identification: from recorded motions to an arm with identified inertias and friction.
 
-Recordings become summaries, one by one, in this process or wherever an executor runs them. Parts
-of them are left out in turn (bags, or stretches of one or two bags), or other recordings are named
-as unseen; each is predicted by a fit that repeats every choice without it (noise, slip elements),
-and so are the published sets with friction fitted alike. Then everything is fitted once more to
-all recordings: base parameters with friction, and the standard parameters of an arm that
-can be.
+1. Every recording is reduced to a summary (`samples`), in this process or by an executor.
+2. The error on unseen data is measured. Either parts of the recordings are left out in turn (bags,
+   or stretches of one or two bags), or the caller names test recordings. Every unseen part is
+   predicted by a fit without it, which chooses its noise and slip elements anew. The published
+   sets, with friction fitted to the same samples, predict the same parts.
+3. All recordings are fitted together: base parameters with friction, and the standard parameters
+   of a physically consistent arm.
 """
 
 from __future__ import annotations
@@ -62,17 +63,24 @@ from ..recordings.recording import Recording
 from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
-# A parameter of which the motion leaves this part of a weak prior's deviation is not shown.
+# The motion does not show a base parameter whose standard deviation stays above this fraction of
+# the prior's, both under a prior of precision one.
 NOT_SHOWN = 0.5
-# Other slip elements than the usual ones must predict better by more than this part.
+# Other slip elements replace the usual ones only if they lower the error on left-out parts by more
+# than this fraction.
 _CLEARLY = 0.01
-_MOST_READ_AGAIN = 5  # recordings in which contacts are looked for
+_MOST_READ_AGAIN = 5  # number of recordings that are read a second time to search for contacts
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """One choice of slip elements: the parts it has, their noise, how well it predicts them."""
+    """
+    The result of trying one choice of slip elements.
+
+    `parts` are the samples with the friction columns of this choice, `noise` is the joints' noise
+    that a fit finds in them, and `error` the root mean square of left-out torque vectors [N m].
+    """
 
     prior: Prior
     noise: Noise
@@ -82,7 +90,29 @@ class _Trial:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What all fits of one identification have in common; called with parts, it fits them."""
+    """
+    What all fits of one identification have in common; calling it with parts returns their fit.
+
+    Attributes
+    ----------
+    model : TorqueModel
+        The model with every slip element that any choice uses.
+    start : ArmDescription
+        The starting set.
+    published : tuple of ArmDescription
+        Sets to compare with.
+    options : IdentificationOptions
+        The user's options.
+    inflation : ndarray, shape (n,)
+        Number of filtered samples per independent sample.
+    strongest : ndarray, shape (n,)
+        Largest recorded effort of each joint, as recorded.
+    unit : Unit
+        Unit of the errors over all joints.
+    shown : ndarray, shape (n,) of bool, optional
+        Joints whose torques count for the base parameters; all where it is None.
+
+    """
 
     model: TorqueModel
     start: ArmDescription
@@ -95,26 +125,26 @@ class Problem:
 
     @property
     def choices(self) -> list[TorqueModel]:
-        """Models with the reaches of slip elements to choose from, the usual ones first."""
+        """One model for each choice of slip elements' reaches, the usual choice first."""
         return [self.model.with_reaches(one) for one in self.options.slip_reaches]
 
     def of(self, model: TorqueModel, factors: QRFactors, scale: ArrayLike = 1.0) -> QRFactors:
-        """Return factors as one of the choices has them, their torques multiplied by a scale."""
+        """Return factors with one model's friction columns, their torques times a scale (n,)."""
         every = self.model.friction.symbols
         kept = [every.index(symbol) for symbol in model.friction.symbols]
         used = factors.with_terms(kept).scaled(np.broadcast_to(scale, model.n))
         return replace(used, shown=self.shown)
 
     def seen_by(self, fit: Fit, part: Part) -> Part:
-        """Return a part as a fit has it: its friction terms, efforts in N m."""
+        """Return a part with the friction columns that a fit chose, and efforts in N m."""
         return Part(part.name, self.of(fit.prior.model, part.factors, fit.scale.scale))
 
     def prior(self, model: TorqueModel, effort_scale: Array) -> Prior:
-        """Return the prior where efforts become torques by a scale, (n,)."""
+        """Return a model's prior; the scale, (n,) [N m per unit], turns efforts into torques."""
         return Prior.towards(self.start, model, self.strongest * np.abs(effort_scale))
 
     def effort_scale(self, samples: Sequence[Part]) -> EffortScale:
-        """Return what one unit of effort is in N m, found from the parts if it is not known."""
+        """Return the scale of each joint's effort [N m per unit], estimated if it is unknown."""
         if not self.options.scale_unknown:
             return EffortScale.given(self.options.known_scale(self.model.n))
         usual = self.choices[0]
@@ -123,7 +153,7 @@ class Problem:
         return find_effort_scale(factors, prior, self.start, self.inflation)
 
     def _trial(self, model: TorqueModel, given: Sequence[Part], scale: Array) -> _Trial:
-        """Return how well parts are predicted from each other with one choice of reaches."""
+        """Return a model's error on the given parts, each left out of the fit in turn."""
         split = [self.of(model, part.factors, scale) for part in given]
         prior = self.prior(model, scale)
         noise = find_noise(total(split), prior, self.inflation)
@@ -131,13 +161,13 @@ class Problem:
         return _Trial(prior, noise, split, error)
 
     def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
-        """Return the usual reaches unless others predict clearly better."""
+        """Return the trial of the usual slip elements, or one that predicts clearly better."""
         usual, *others = (self._trial(model, given, scale) for model in self.choices)
         best = min((usual, *others), key=lambda one: one.error)
         return best if best.error < (1.0 - _CLEARLY) * usual.error else usual
 
     def __call__(self, given: Sequence[Part]) -> Fit:
-        """Fit everything to some parts."""
+        """Return base parameters, a consistent arm and published sets' friction for the parts."""
         options = self.options
         scale = self.effort_scale(given)
         chosen = self._chosen(given, scale.scale)
@@ -186,46 +216,51 @@ def identify(
     progress: Progress | None = None,
 ) -> Identification:
     """
-    Identify an arm from its recorded motions.
+    Identify an arm's inertias and friction from its recorded motions; no file is written.
 
     Parameters
     ----------
     recordings : sequence of Bag, Recording or Motion
-        All of the same arm with the same load; bags to be read, recordings as they are, or motions
-        prepared alike with `columns=options.torque_model(start).friction.columns`. Of bags no
-        sample is kept.
+        Recordings of the same arm with the same load. A `Bag` is read and prepared here, and its
+        samples are not kept in memory. A `Recording` is prepared with default options. A `Motion`
+        must be prepared with `columns=options.torque_model(start).friction.columns`, all with
+        the same signal options.
     start : ArmDescription
-        The starting set: geometry, the prior's middle, the middle of the mass bounds.
+        The starting set. It gives the geometry, the centre of the prior, and the masses that the
+        identified ones may differ from by a factor of three.
     published : sequence of ArmDescription
-        Sets to be compared with, friction fitted alike.
+        Sets to compare with; their friction is fitted to the same samples.
     options : IdentificationOptions, optional
-        See there.
+        The options; their defaults if not given.
     tests : sequence of Bag, Recording or Motion
-        Unseen recordings that decide the verdict; without them parts are left out in turn.
+        Unseen recordings that decide the verdict. The final fit then includes them. Without test
+        recordings, parts of `recordings` are left out in turn.
     hands : sequence of ArmDescription
-        Published sets bare and with each hand: where they tell that a hand is mounted that the
-        starting set has not, or the other way round, the recording is refused.
+        Published sets without and with each hand, by which the mass on the flange is estimated.
+        If that mass contradicts the starting set's hand, IdentificationError is raised, unless
+        `options.anyway`.
     skip_failures : bool
-        Go on without bags that cannot be used; otherwise the first of them ends it.
+        Whether to go on without bags that cannot be used; otherwise the first one raises.
     executor : concurrent.futures.Executor, optional
-        Where bags are summarised and fits are made: processes of this machine, or of many, such as
-        `distributed.Client(...).get_executor()`, which must see the bags under the same paths.
-        Without one it is this process. The result has the same digits.
+        Runs the summaries and the fits, for example in other processes, or on other machines with
+        `distributed.Client(...).get_executor()`. Its workers must find the bags under the same
+        paths. Without an executor everything runs in this process. The result is the same.
     progress : callable, optional
-        Called with steps done and steps to come.
+        Called with the number of steps done and the total, first for recordings, then for fits.
 
     Returns
     -------
     Identification
         Its `arm` has the identified inertias and friction; its `verdict` says whether that arm
-        predicts unseen recordings better than the published sets.
+        predicts unseen parts better than the published sets.
 
     Raises
     ------
     IdentificationError
-        If the arm stands still, the recordings are too short, or show another hand.
+        If there is no recording, the arm stands still, the recordings are too short, were prepared
+        differently, or show another hand than the starting set has.
     RecordingError
-        If a bag cannot be used and failures are not to be skipped, or none can.
+        If a bag cannot be used and `skip_failures` is false, or if no bag can be used.
 
     """
     asked = IdentificationOptions() if options is None else options
@@ -262,7 +297,7 @@ def identify(
     )
     problem = _with_shown_scales(_with_measured_inflation(problem, learnt), summaries)
     own, unseen_parts = parts(learnt), parts(tested)
-    # The last is fitted to everything.
+    # One fit for each unseen part (or one for all test recordings), and a last one to all parts.
     given = [own] if tested else [own[:k] + own[k + 1 :] for k in range(len(own))]
     fits: list[Fit] = []
     for fit in mapped(problem, [*given, own + unseen_parts]):
@@ -321,7 +356,11 @@ def _contact(
     model: TorqueModel,
     final: Fit,
 ) -> Explanation | None:
-    """Return the first recording's contacts that explain what is left of it, if any does."""
+    """
+    Return the contacts in the first recording whose residual they explain; None if there is none.
+
+    It reads the bags again, because contacts are found sample by sample, and only the first five.
+    """
     prior = final.prior
     every = model.friction.symbols
     kept = [every.index(symbol) for symbol in prior.model.friction.symbols]
@@ -329,7 +368,7 @@ def _contact(
         try:
             motion = motion_of(source, model)
         except RecordingError:
-            continue  # said already
+            continue  # the bag's failure is reported already
         columns = None if motion.columns is None else motion.columns[:, :, kept]
         scaled = replace(motion, effort=motion.effort * final.scale.scale, columns=columns)
         found = contacts(scaled, label, prior, final.consistent.regularization, final.noise)
@@ -339,13 +378,14 @@ def _contact(
 
 
 def _not_shown(weakly: Estimate, prior: Prior) -> tuple[str, ...]:
-    """Return which base parameters an estimate under a prior of precision one leaves open."""
+    """Return the base parameters that the motion does not show, by a fit with precision one."""
     names = prior.model.base.names
     part = weakly.deviations / prior.deviations
     return tuple(name for name, left in zip(names, part) if left > NOT_SHOWN)
 
 
 def _error(part: Part, theta: Array, unit: Unit) -> float:
+    """Return the root mean square torque error over all joints of a part."""
     squares, samples = part.factors.squares(theta), part.factors.samples
     return ResidualRms.of_squares(squares, samples, unit).whole
 
@@ -357,7 +397,7 @@ def _about_hands(
     hands: Sequence[ArmDescription],
     options: IdentificationOptions,
 ) -> tuple[str, ...]:
-    """Return what is to be said of hands and loads; raise where another hand is seen."""
+    """Return warnings about hands and loads; raise if another hand is mounted than declared."""
     if options.scale_unknown or not hands:
         return ()
     scale, wholes = options.known_scale(model.n), [one.whole for one in summaries]
@@ -365,14 +405,19 @@ def _about_hands(
     said, held = about_hands(torques, model, start, hands)
     if said and not options.anyway:
         raise IdentificationError(
-            f'{said[0]}. Name what is mounted with --hand, or write the file --anyway if the '
-            'body behind the last joint is to hold it.'
+            f'{said[0]}. Say with --hand what is mounted (none if nothing is), or use --anyway to '
+            'identify it as part of the last link.'
         )
     return (*said, *held)
 
 
 def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> Problem:
-    """Return the problem whose samples repeat each other as the residuals do, not the filter."""
+    """
+    Return the problem with the correlation of the residuals, where the filter's is smaller.
+
+    `inflation`, the number of samples per independent sample, is raised to the value that the
+    residuals of a first fit show.
+    """
     scale, model = problem.effort_scale(parts(summaries)).scale, problem.choices[0]
     factors = problem.of(model, total(one.whole.factors for one in summaries), scale)
     windows = problem.of(model, total(one.windows for one in summaries), scale)
@@ -384,8 +429,8 @@ def _with_measured_inflation(problem: Problem, summaries: Sequence[Summary]) -> 
 
 
 def _with_shown_scales(problem: Problem, summaries: Sequence[Summary]) -> Problem:
-    """Return the problem in which a joint whose effort's scale is not shown changes no inertia."""
-    # Only a joint's own torque shows its rotor's inertia, whatever its scale.
+    """Return the problem without the torques of joints whose effort scale the motion hides."""
+    # With rotor inertias no joint may be left out: only a joint's own torque shows its rotor.
     if problem.options.scale_unknown or problem.model.base.rotor_inertia:
         return problem
     scale, model = problem.options.known_scale(problem.model.n), problem.choices[0]
@@ -403,7 +448,7 @@ def _scores(
     left_out: Sequence[Part],
     everything: Sequence[Part],
 ) -> list[Score]:
-    """Return scores of base, consistent, starting and published parameters, in this order."""
+    """Return scores: base parameters, consistent arm, starting set, then the published sets."""
     samples = total(problem.seen_by(final, part).factors for part in everything)
     every = list(fits) * (len(left_out) // len(fits))  # one fit for all tests, or one for each
     unseen = [problem.seen_by(fit, part) for part, fit in zip(left_out, every)]

@@ -1,15 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Symbolic base parameters, as section 9 of Gautier and Khalil 1990 writes them.
+Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990.
 
     XXR_3 = XX_3 - YY_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)
 
-The direct method's cascade runs on letters: D3 for the paper's d_3 (`a` of row 3), RL4 for its r_4
-(`d`). A length equal to an earlier one gets the same symbol, with its sign, so that terms cancel
-as they do in numbers. Quarter turns are whole numbers; of another angle the cosine and sine are
-letters, CA2 and SA2 for alpha_2, CT and ST for theta. A factor near the base that is none of
-these, of an arm that moves in special ways, is a number. Needs sympy.
+The direct method (`cascade`) is evaluated with symbols: D3 for the paper's d_3 (`a` of row 3), RL4
+for its r_4 (`d`). Equal lengths get the same symbol, with its sign, so that terms cancel as they
+do in numbers. Cosines and sines of quarter turns are integers; those of other angles are symbols,
+CA2 and SA2 for alpha_2, CT2 and ST2 for theta_2. A coefficient near the base that is no symbol of
+these stays a number. Needs sympy.
 """
 
 from __future__ import annotations
@@ -29,18 +29,20 @@ from ..errors import needing
 with needing('Base parameters in letters need sympy', 'symbolic'):
     import sympy as sp
 
-# Lengths that agree to this part are one letter, and so are numbers of order one.
+# Lengths equal within this relative tolerance share one symbol; so do cosines and sines, within
+# this absolute one.
 _SAME = 1e-12
-# Factors and the parameters that each multiplies.
+# Coefficients, each with the standard parameters that it multiplies.
 Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
 class BaseParametersInLetters:
     """
-    The relation of each base parameter by its name, and the symbols' values [m, or none].
+    Symbolic relations of the base parameters, and the values of the symbols.
 
-    The parameter that a base parameter keeps the place of comes first.
+    `relations` maps a base parameter's name to its terms, first the standard parameter whose
+    column it keeps. `values` are lengths [m], and cosines and sines of odd angles.
     """
 
     relations: dict[str, Terms]
@@ -60,7 +62,7 @@ class BaseParametersInLetters:
         return '\n'.join(lines) + '\n'
 
     def as_python(self) -> str:
-        """Return a function from a dictionary of standard parameters to one of base ones."""
+        """Return Python code of a function from standard to base parameters, both in a dict."""
         used = {name: None for terms in self.relations.values() for _, of in terms for name in of}
         lines = [
             'def base_parameters(X):',
@@ -73,7 +75,7 @@ class BaseParametersInLetters:
         return '\n'.join([*lines, '    }']) + '\n'
 
     def as_latex(self) -> str:
-        """Return a document that needs amsmath and geometry."""
+        """Return a complete LaTeX document with the relations and the lengths' values."""
         values = [f'{_latex(letter)} = {value:.6g}' for letter, value in self.values.items()]
         rows = [
             rf'{_latex(sp.Symbol(name))} &= {_sum(terms, latex=True)}'
@@ -102,7 +104,7 @@ def base_parameters_in_letters(
     arm: ArmDescription, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
 ) -> BaseParametersInLetters:
     """
-    Return the base parameters of an arm in letters; parameters as `direct_base_parameters`.
+    Return the base parameters of an arm with symbols; arguments as of `direct_base_parameters`.
 
     Raises
     ------
@@ -118,7 +120,8 @@ def base_parameters_in_letters(
     columns, matrix = cascade(arm, rows, steps)
     relations = {}
     for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
-        # Sines and cosines of odd angles can cancel in numbers only: the numbers decide.
+        # Sines and cosines of odd angles may cancel only numerically, so the numeric map decides
+        # which terms are zero.
         others = [int(k) for k in np.flatnonzero(floats) if k != column]
         groups: list[tuple[sp.Expr, list[str]]] = []
         for k in (column, *others):
@@ -139,7 +142,7 @@ def base_parameters_in_letters(
 
 
 def _letters(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
-    """Return the rows in letters, and the numbers of the letters."""
+    """Return the rows with symbols in place of lengths and odd angles, and the symbols' values."""
     values: dict[sp.Symbol, float] = {}
 
     def length(name: str, value: float) -> sp.Expr:
@@ -167,7 +170,7 @@ def _letters(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
 
 
 def _in_letters(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
-    """Return a number that is whole or a letter's as such, any other as it is."""
+    """Return a number as an integer or a symbol if it equals one, else as a float."""
     if number == round(number):
         return round(number)
     for letter, value in values.items():
@@ -177,7 +180,7 @@ def _in_letters(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
 
 
 def _sum(terms: Terms, *, latex: bool = False) -> str:
-    """Return terms as a sum: factor, parameters in a bracket if there are several."""
+    """Return terms as the text of a sum; several parameters with one factor stand in brackets."""
     text, times = '', r'\,' if latex else '*'
     for factor, names in terms:
         negative = factor.could_extract_minus_sign()
@@ -192,7 +195,7 @@ def _sum(terms: Terms, *, latex: bool = False) -> str:
 
 
 def _latex(expression: sp.Expr) -> str:
-    """Return LaTeX in which a name is one word with its number below: D3, XXR_2, m_4."""
+    """Return LaTeX in which names such as D3, XXR_2 or m_4 are words with a subscript number."""
     names = {}
     for symbol in expression.free_symbols:
         word, number = re.fullmatch(r'([A-Za-z]+?)_?(\d+)', symbol.name).groups()  # type: ignore

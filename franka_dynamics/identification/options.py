@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification can be asked."""
+"""Options of an identification."""
 
 from __future__ import annotations
 
@@ -32,29 +32,32 @@ EFFORT_UNITS = (NEWTON_METRES, AMPERES)
 @dataclass(frozen=True)
 class IdentificationOptions:
     """
-    Choices of an identification.
+    Options of an identification.
 
     Attributes
     ----------
     gravity : array_like, shape (3,)
-        In the space frame [m/s^2].
+        Gravity in the space frame [m/s^2].
     friction : str
-        'maxwell_slip' or 'viscous_coulomb': what the arm is given.
+        Friction model of the identified arm: 'maxwell_slip' or 'viscous_coulomb'.
     rotor_inertia : bool
-        Whether each joint's rotor inertia is identified too; of motor currents it always is.
+        Whether each joint's rotor inertia is identified too; from motor currents it always is.
     regularization : float
-        Precision P of the prior on inertias: masses have a relative deviation of 1 / sqrt(P).
+        Precision P of the prior on inertias: the starting set's masses have a relative standard
+        deviation of 1 / sqrt(P).
     effort_unit : str
-        'Nm', or 'A' where efforts are motor currents.
+        Unit of the recorded efforts: 'Nm', or 'A' for motor currents.
     effort_scale : sequence of float, optional
-        What one unit of each joint's effort is in N m; found along with the rest for 'A'.
+        N m per unit of effort, one number or one per joint. Without it the scales are 1 for 'Nm'
+        and identified for 'A'.
     anyway : bool
-        Whether recordings are taken that seem to show another hand, unit, sign or arm.
+        Whether to accept recordings with faults, or with another hand than declared, and an arm
+        whose residual a fault of the log explains.
 
     Raises
     ------
     IdentificationError
-        If a value lies outside its range; the message names it.
+        If a value is outside its range.
 
     """
 
@@ -66,7 +69,8 @@ class IdentificationOptions:
         'identify one rotor inertia per joint as well', default=False, rare=True
     )
     regularization: float = option(
-        'how far the starting set is trusted: P means masses to 1/sqrt(P), such as 100 for 10 %',
+        'how far the starting set is trusted: P is a relative standard deviation of masses of '
+        '1/sqrt(P), for example 10 % with 100',
         'PRECISION',
         flags=('--prior',),
         default=PRIOR_PRECISION,
@@ -91,11 +95,10 @@ class IdentificationOptions:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be done."""
+        """Raise IdentificationError for a value outside its range."""
         if self.friction not in FRICTIONS:
             raise IdentificationError(
-                f'There is no friction {self.friction!r} to identify; choose '
-                f'{" or ".join(FRICTIONS)}.'
+                f'There is no friction model {self.friction!r}; choose {" or ".join(FRICTIONS)}.'
             )
         if self.effort_unit not in EFFORT_UNITS:
             raise IdentificationError(
@@ -104,31 +107,31 @@ class IdentificationOptions:
             )
         if not 0.0 < self.regularization < np.inf:
             raise IdentificationError(
-                f'The precision of the prior is {self.regularization}; it must be '
-                'positive, and 0.01 is next to none.'
+                f'The precision of the prior is {self.regularization}; it must be positive and '
+                'finite. With 0.01 the prior has hardly any effect.'
             )
 
     @property
     def torque(self) -> bool:
-        """Whether efforts are torques [N m] as recorded, or by a scale that is known."""
+        """Whether the effort unit is N m (after a given scale), not A."""
         return self.effort_unit == NEWTON_METRES
 
     @property
     def scale_unknown(self) -> bool:
-        """Whether what a unit of effort is in N m has to be found."""
+        """Whether the effort scales [N m per A] must be identified."""
         return not self.torque and self.effort_scale is None
 
     def known_scale(self, n: int) -> Array:
-        """Return what one unit of effort is in N m, one where it is to be found, shape (n,)."""
+        """Return N m per unit of effort, shape (n,); ones if no scale is given."""
         return effort_scales(1.0 if self.effort_scale is None else self.effort_scale, n)
 
     @property
     def slip_reaches(self) -> tuple[tuple[float, ...], ...]:
-        """Reaches of the slip elements to choose from, the usual ones first."""
+        """Choices of the slip elements' reaches [rad], the usual choice first."""
         return SLIP_REACHES if self.friction == MAXWELL_SLIP else ((),)
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:
-        """Return what can be identified of an arm: with every slip element there may be."""
+        """Return the model of an arm with the slip elements of all choices."""
         return TorqueModel.of(
             start,
             gravity=self.gravity,

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A payload on the flange, from recordings with and without it.
+Identification of a payload on the flange, from recordings with and without it.
 
-Both recordings share the arm's base parameters and friction, which are estimated together with the
-load; errors of the arm's model are common to both and cancel. The load's ten parameters in the
-flange frame are as linear in torque as a link's (Gautier and Khalil 1990, eq. 12). An estimate has
+Torque is linear in the load's ten parameters in the flange frame, as it is in a link's (Gautier
+and Khalil 1990, eq. 12). They are estimated together with the arm's base parameters and friction,
+which are the same in both sets of recordings; so errors of the arm's model cancel. The result has
 values, standard deviations and a physical body.
 """
 
@@ -30,10 +30,11 @@ from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..typing import Array
 
-# An inertia is shown if its deviation is less than that of the load's mass at this distance.
+# The motion shows the load's inertia if all its standard deviations are below mass times this
+# radius squared.
 _SHOWN_RADIUS_M = 0.1
-_STEP = 1e-6
-# Second moments are raised to at least that of the mass at this distance, for a physical body.
+_STEP = 1e-6  # of central differences
+# Smallest radius of gyration of the reported physical body.
 _LEAST_GYRATION_M = 1e-3
 
 
@@ -48,12 +49,12 @@ class PayloadEstimate:
         Mass [kg], centre of mass [m], inertia about it (xx xy xz yy yz zz) [kg m^2], as the
         least squares found them; they need not belong to a real body.
     deviations : ndarray, shape (10,)
-        Standard deviations of `values`.
+        Standard deviations of `values`, in the same units.
     inertia_shown : bool
         Whether the motion shows the inertia to better than mass times (0.1 m)^2.
     payload : ndarray, shape (10,)
-        The node's `payload`: mass and centre of mass with a physical inertia, or a point mass if
-        the inertia is not shown.
+        The node's parameter `payload`, ordered like `values`: mass and centre of mass with a
+        physical inertia, or with none (a point mass) if the motion does not show it.
     noise : ndarray, shape (n,)
         Standard deviation of each joint's residual [N m].
 
@@ -75,27 +76,27 @@ class PayloadEstimate:
         arm_mass: float,
     ) -> PayloadEstimate:
         """
-        Return the estimate of a load whose ten parameters about the flange were found.
+        Return the estimate from the ten fitted parameters of a load about the flange's origin.
 
         Parameters
         ----------
         vector, covariance : ndarray, shape (10,) and (10, 10)
-            In the order of Gautier and Khalil 1990's eq. (3), about the flange's origin.
+            The parameters in the order of Gautier and Khalil 1990, eq. 3, and their covariance.
         noise : ndarray, shape (n,)
-            Of the joints [N m].
+            Standard deviation of each joint's residual [N m].
         arm_mass : float
             Mass of the arm, relative to which a load must be significant [kg].
 
         Raises
         ------
         IdentificationError
-            If no load is seen.
+            If the mass is not significantly above zero.
 
         """
         mass, spread = float(vector[9]), float(np.sqrt(covariance[9, 9]))
         if not mass > max(3.0 * spread, 1e-6 * arm_mass):
             raise IdentificationError(
-                f'No payload is seen: its mass comes out as {mass:.3g} kg with a standard '
+                f'No payload was found: its estimated mass is {mass:.3g} kg with a standard '
                 f'deviation of {spread:.2g} kg. Are the recordings with and without it swapped, '
                 'or is the motion too small?'
             )
@@ -117,34 +118,35 @@ class PayloadEstimate:
 
 
 def _about_center(vector: Array) -> Array:
-    """Return mass, centre of mass and inertia about it of ten parameters about the origin."""
+    """Return mass, centre of mass and inertia about it from ten parameters about the origin."""
     return payload_array(LinkInertia.from_parameters(vector))
 
 
-# A weak prior beyond any load of such an arm (kg m^2, kg m, kg in eq. 3's order), for parameters
-# that the motion does not show.
+# Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
+# They are larger than those of any load of such an arm, so that the prior matters only where the
+# motion does not determine a parameter.
 _PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """The factors of both recordings and how the load enters them."""
+    """The least-squares problem for the arm's and the load's parameters, from both recordings."""
 
     prior: Prior
     without: QRFactors
     loaded: QRFactors
-    onto_base: Array  # (b, 10): base parameters of a load
+    onto_base: Array  # (b, 10): map from a load's ten parameters to changes of base parameters
 
     def solve(self, weights: Array) -> Estimate:
-        """Return the arm's parameters, followed by the load's."""
+        """Return the estimate, for joints' weights (n,): the arm's parameters, then the load's."""
         return solve([self._samples(weights), self._known()])
 
     def spent(self, found: Estimate, weights: Array) -> float:
-        """Return the degrees of freedom that an estimate uses."""
+        """Return the number of parameters that the samples determine (`Estimate.determined`)."""
         return found.determined(self._samples(weights))
 
     def squares(self, theta: Array, without: QRFactors, loaded: QRFactors) -> Array:
-        """Return each joint's sum of squared residuals over both kinds of samples, shape (n,)."""
+        """Return each joint's sum of squared residuals, summed over both sets of samples, (n,)."""
         arm = theta[:-PER_LINK]
         held = arm.copy()
         held[: len(self.onto_base)] += self.onto_base @ theta[-PER_LINK:]
@@ -173,15 +175,15 @@ def identify_payload(
     gravity: ArrayLike = GRAVITY,
 ) -> PayloadEstimate:
     """
-    Return the load that is in one set of recordings and not in the other.
+    Return the load that one set of recordings has on the flange and the other has not.
 
     Parameters
     ----------
     without, loaded : sequence of Motion
-        Recordings of the same arm, prepared alike; or `static_samples` of them. The same motion in
-        both cancels most of what the model gets wrong.
+        Recordings of the same arm, prepared alike; or `static_samples` of them. If both contain
+        the same motion, most errors of the arm's model cancel.
     arm : ArmDescription
-        The arm without the load; its inertias count as known to 100 % only, so any published set
+        The arm without the load. Its inertias are trusted to 100 % only, so any published set
         will do.
     gravity : array_like, shape (3,)
         In the space frame [m/s^2].
@@ -194,7 +196,8 @@ def identify_payload(
     Raises
     ------
     IdentificationError
-        If one of the two is missing, or there are too few samples.
+        If recordings without or with the load are missing, there are too few samples, or no
+        significant mass is found.
 
     """
     if not without or not loaded:
@@ -231,6 +234,8 @@ def identify_payload(
 
 
 def _noise(system: _System, inflation: Array) -> Noise:
+    """Return the joints' noise; `inflation` (n,) is samples per independent sample."""
+
     def fit(weights: Array) -> tuple[Array, float]:
         found = system.solve(weights)
         left = system.squares(found.theta, system.without, system.loaded)
@@ -240,7 +245,7 @@ def _noise(system: _System, inflation: Array) -> Noise:
 
 
 def _onto_last_link(arm: ArmDescription, model: TorqueModel) -> Array:
-    """Return the map from a load's ten parameters at the flange to the arm's vector."""
+    """Return the map from a load's ten parameters to the arm's standard parameters, (p, 10)."""
     onto = np.zeros((model.base.matrix.shape[1], PER_LINK))
     last = slice(PER_LINK * (arm.n - 1), PER_LINK * arm.n)
     for column, unit in enumerate(np.eye(PER_LINK)):
@@ -256,7 +261,9 @@ _SETTLING_S = 0.2  # [s], the arm vibrates for this time after a stop
 
 def static_samples(recording: Recording) -> Motion:
     """
-    Return one sample per stretch of rest: mean position and torque, no velocity.
+    Return one sample for each time interval at rest: mean position and effort, zero velocity.
+
+    An interval at rest lasts half a second or longer; its first 0.2 s are left out.
 
     Parameters
     ----------
@@ -266,7 +273,7 @@ def static_samples(recording: Recording) -> Motion:
     Raises
     ------
     IdentificationError
-        If it never stood for half a second.
+        If the arm never stood still for half a second.
 
     """
     resting = (np.abs(recording.dq) < STILL_RAD_PER_S).all(axis=1)

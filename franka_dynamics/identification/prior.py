@@ -5,25 +5,26 @@ The prior: a starting set of inertias, and typical friction of the joints.
 
 For inertias the distance is the log-determinant divergence of pseudo-inertias, tr(P P0^-1) -
 logdet(P P0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic identification: a convex
-programming approach", IEEE T-RO 36(2)). It is convex, the same in every frame and unit, and
-infinite for a body that cannot be. Near P0 twice the divergence is the squared relative change: a
-mass that differs by 10 % counts about 0.01. Friction parameters are Gaussian about zero, with a
-scale from the joints' torque limits.
+programming approach", IEEE T-RO 36(2)). It is convex, does not depend on frames and units, and is
+infinite for a body that is not physical. Near P0 twice the divergence is the squared relative
+change: a mass that differs by 10 % counts about 0.01. Friction parameters are Gaussian about zero,
+with standard deviations proportional to the joints' torque limits.
 
-How far off the set may be shows in the samples, and is added to deviations. An estimate under a
-prior of precision s is off by K^-1 (R^T e + s P (theta0 - theta)): noise e of the samples R, and
-what the starting set theta0 has wrong, P being the prior of precision one and K = R^T R + s P +
-the prior of friction. Its covariance is K^-1 only if the set is as good as s
-says. Cross-validation does not choose s for that, but for torques, and takes the largest of
-those that predict alike. So the covariance of theta0 - theta is taken from the samples:
+Standard deviations of an estimate include the error of the starting set, which is estimated from
+the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 -
+theta)). Here R and e are the weighted regressor and noise of the samples, theta0 - theta is the
+error of the starting set, P the inverse covariance of the prior at precision one, and K = R^T R +
+s P + the inverse covariance of friction. The covariance is K^-1 only if the starting set has
+precision s. But s is chosen for good predictions, not for this. So the covariance C of theta0 -
+theta is taken from the samples, and the covariance of the estimate is
 
     K^-1 (K - s P + s^2 P C P) K^-1,    C = C_m / t_m + C_I / t_I
 
-C_m is the part of the prior's covariance that is about masses and centres of mass, C_I the one
-about inertias, which gravity does not show and published sets have far less right. Both t are
-the smallest that the samples do not contradict: where the likelihood with all parameters
+C_m is the prior's covariance of masses and centres of mass. C_I is that of inertias about the
+centres of mass, which gravity does not show and published sets have far less right. The precisions
+t_m and t_I are the smallest that agree with the samples: where the likelihood with all parameters
 integrated out (the evidence; MacKay 1992, "Bayesian interpolation", Neural Computation 4(3)) has
-fallen by one standard deviation from its largest.
+fallen by one standard deviation from its maximum. Neither exceeds s.
 """
 
 from __future__ import annotations
@@ -41,23 +42,23 @@ from ..errors import IdentificationError
 from ..typing import Array
 
 # Smallest radius of gyration of the reference's links in every direction. Published links can be
-# thinner than any real link, and the prior would then keep them so.
+# thinner than any real link, and the prior would then hold the estimate there.
 MINIMUM_GYRATION_M = 0.01
-# Scale of rotor inertias: one that the joint's torque limit accelerates by this much [rad/s^2]
-# costs as much as a doubled mass. A UR10e's first joints have 90 rad/s^2.
+# The prior standard deviation of a joint's rotor inertia is its torque limit divided by this
+# acceleration [rad/s^2]. A UR10e's first joints have 90 rad/s^2.
 _ROTOR_ACCELERATION = 100.0
-# An unknown torque limit is taken as this multiple of the joint's largest recorded torque:
-# friction, which may be nearly all of that, is then measured by a tenth of it. Measured by a
-# fiftieth it would count as noise.
+# An unknown torque limit is replaced by this multiple of the joint's largest recorded torque. The
+# prior standard deviation of friction is then a tenth of the largest torque, which may be nearly
+# all friction. With a fiftieth the prior would suppress real friction.
 _LIMIT_PER_EFFORT = 5.0
-# Of a starting set whose masses are known to 32 %: what is left out of two real arms' recordings
-# and of runs of 16 simulated ones is predicted as well as under 30 or a precision chosen by
-# cross-validation, or better.
+# Default precision: masses of the starting set are trusted to 32 %. It predicts left-out parts of
+# two real arms' recordings and of runs of 16 simulated arms at least as well as precision 30, or a
+# precision chosen by cross-validation.
 PRIOR_PRECISION = 10.0
 
 
 def pseudo_inertia_basis() -> Array:
-    """Return the pseudo-inertias of the ten unit parameters in eq. 3's order, (10, 4, 4)."""
+    """Return the pseudo-inertias of the ten unit parameters, (10, 4, 4), in a link's order."""
     units = np.eye(PER_LINK)
     return np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in units])
 
@@ -66,8 +67,14 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
     """
     Return a link with a radius of gyration of at least `minimum` [m] in every direction.
 
-    Mass and centre of mass stay; the second moments about it are raised where they are less
-    than m times its square, which also makes a set physical that was not.
+    Mass and centre of mass stay. Second moments of mass about the centre of mass are raised to at
+    least mass times `minimum` squared, which also makes an unphysical link physical.
+
+    Raises
+    ------
+    IdentificationError
+        If the link's mass is not positive.
+
     """
     if link.mass <= 0.0:
         raise IdentificationError(
@@ -82,14 +89,15 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
     return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))
 
 
-# Real links are spread by more than that in every direction (radius of gyration); a set that has
-# one thinner has not measured it. The FER's capsules have radii of 40 to 60 mm.
+# Real links have at least this radius of gyration in every direction; a set with a thinner link
+# did not measure it. The FER's collision capsules have radii of 40 to 60 mm.
 LEAST_SPREAD_M = 0.05
-# Precisions of inertias and of masses are alike within a factor of ten, one standard deviation:
-# where shipped sets of the FER stand for each other, inertias are 1 to 16 times less precise.
+# Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
+# If one shipped set of the FER is the truth and another the starting set, inertias are 1 to 16
+# times less precise than masses.
 _DECADES_APART = 1.0
 _PRECISIONS = np.logspace(-2.0, 5.0, 71)
-_ONE_DEVIATION = 0.5  # of a logarithm of a likelihood
+_ONE_DEVIATION = 0.5  # by which a log-likelihood falls at one standard deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +108,12 @@ class Prior:
     Attributes
     ----------
     model : TorqueModel
-        What is identified.
+        The model to identify.
     reference : ArmDescription
-        The starting set, with_minimum_gyration.
+        The starting set, after `with_minimum_gyration`.
     effort, velocity : ndarray, shape (n,)
-        Scales of friction: the joints' torque limits [N m], or substitutes if unknown, and
-        velocity limits [rad/s].
+        The joints' torque limits [N m], or multiples of the largest torques if unknown, and
+        velocity limits [rad/s]; the prior of friction is proportional to them.
 
     """
 
@@ -124,9 +132,9 @@ class Prior:
         arm : ArmDescription
             The starting set.
         model : TorqueModel
-            What is identified.
+            The model to identify.
         strongest : ndarray, shape (n,)
-            The largest torques [N m], for joints whose torque limit is not known.
+            The largest torque of each joint [N m]; used for joints without a torque limit.
 
         """
         limit = arm.limit('effort')
@@ -141,10 +149,10 @@ class Prior:
     @cached_property
     def covariance(self) -> Array:
         """
-        Inverse of the divergence's second derivative at the reference, over standard parameters.
+        Covariance of the standard parameters at precision one, (10 n, 10 n) or (11 n, 11 n).
 
-        As a prior of regularization one: every mass known to 100 %, other parameters in
-        proportion.
+        It is the inverse of the divergence's second derivative at the reference: every mass has a
+        relative standard deviation of 100 %, other parameters in proportion.
         """
         basis = pseudo_inertia_basis()
         width = self.model.base.matrix.shape[1]
@@ -167,7 +175,7 @@ class Prior:
 
     @cached_property
     def deviations(self) -> Array:
-        """Standard deviation of each parameter under a prior of regularization one, (p,)."""
+        """Standard deviation of each parameter under the prior of precision one, shape (p,)."""
         matrix = self.model.base.matrix
         base = np.sqrt(np.einsum('ij,jk,ik->i', matrix, self.covariance, matrix))
         return np.concatenate([base, self.friction_deviations])
@@ -179,7 +187,7 @@ class Prior:
 
     @cached_property
     def root(self) -> Array:
-        """S of shape (b, b) with |S (base - center)|^2 the prior of regularization one."""
+        """S, shape (b, b): |S (base - center)|^2 is the prior's cost at precision one."""
         matrix = self.model.base.matrix
         scale = self.deviations[: len(matrix)]
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
@@ -187,7 +195,7 @@ class Prior:
 
     def rows(self, regularization: float) -> tuple[Array, Array]:
         """
-        Return the equations of the prior, shapes (p, p) and (p,).
+        Return the prior as least-squares equations: matrix (p, p) and right-hand side (p,).
 
         Parameters
         ----------
@@ -205,7 +213,7 @@ class Prior:
 @dataclass(frozen=True)
 class ShownPrecision:
     """
-    The smallest precisions of a starting set that agree with the samples.
+    The smallest precisions of a starting set that agree with the samples' torques.
 
     Attributes
     ----------
@@ -224,12 +232,13 @@ class ShownPrecision:
 @dataclass(frozen=True, eq=False)
 class PriorMisfit:
     """
-    Covariance of the prior's bias on an estimate: by its own precision, and by the samples.
+    Covariance of s P (theta0 - theta), the error that a starting set theta0 causes.
 
     Attributes
     ----------
     claimed, shown : ndarray, shape (b, k)
-        Roots of the covariance of s P (theta0 - theta): each times its transpose.
+        Factors L of that covariance L L^T: `claimed` if the starting set has the precision s of
+        the fit, `shown` if it has the precisions that the samples show.
 
     """
 
@@ -237,7 +246,15 @@ class PriorMisfit:
     shown: Array
 
     def excess(self, covariance: Array) -> Array:
-        """Return what K^-1, (p, p), lacks, which takes the prior for as good as it claims."""
+        """
+        Return the covariance (p, p) to add to that of an estimate, which trusts the prior.
+
+        Parameters
+        ----------
+        covariance : ndarray, shape (p, p)
+            K^-1, which assumes that the starting set has the precision of the fit.
+
+        """
         b = len(self.shown)
         shown, claimed = covariance[:, :b] @ self.shown, covariance[:, :b] @ self.claimed
         return np.asarray(shown @ shown.T - claimed @ claimed.T)
@@ -245,16 +262,16 @@ class PriorMisfit:
 
 def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision) -> PriorMisfit:
     """
-    Return the bias of an estimate by a prior whose set has a lower precision than assumed.
+    Return the error that a starting set causes if it is less precise than the fit assumes.
 
     Parameters
     ----------
     prior : Prior
         The prior.
     regularization : float
-        The prior's precision in the estimate.
+        The precision s that the fit assumes.
     precision : ShownPrecision
-        Of the starting set.
+        The starting set's precision by the samples; larger values count as s.
 
     """
     masses, inertias = _spreads(prior)
@@ -272,14 +289,14 @@ def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision)
 
 def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecision:
     """
-    Return the smallest precisions of a starting set that samples do not contradict.
+    Return the smallest precisions of a starting set that agree with the samples.
 
-    A precision is below one, where a set is not known at all, only if that fits best.
+    A precision below one (relative errors above 100 %) is returned only if it is the likeliest.
 
     Parameters
     ----------
     equations : tuple of ndarray
-        What `QRFactors.weighted` gives, residuals of unit variance.
+        The result of `QRFactors.weighted`, weighted so that residuals have unit variance.
     prior : Prior
         The prior.
 
@@ -299,13 +316,24 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
 
 
 def _smallest(profile: Array) -> float:
+    """Return the smallest precision within one standard deviation of the likeliest."""
     likely = np.flatnonzero(profile >= profile.max() - _ONE_DEVIATION)
     best = _PRECISIONS[int(np.argmax(profile))]
     return float(max(_PRECISIONS[likely[0]], min(1.0, best)))
 
 
 def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
-    """Return logarithms of normal densities of `off` for each precision of either part."""
+    """
+    Return the log-likelihood of `off` for each pair of precisions, of masses and of inertias.
+
+    Parameters
+    ----------
+    off : ndarray, shape (b,)
+        Measured torques minus those of the starting set, in units of noise.
+    masses, inertias : ndarray, shape (b, k)
+        The factors of `_spreads`, mapped to torques.
+
+    """
     table = np.empty((len(_PRECISIONS), len(_PRECISIONS)))
     for row, precision in zip(table, _PRECISIONS):
         root = np.linalg.cholesky(np.eye(len(off)) + masses @ masses.T / precision)
@@ -320,11 +348,11 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
 
 def _spreads(prior: Prior) -> tuple[Array, Array]:
     """
-    Return roots of the base parameters' covariance at precision one, parted, (b, k) each.
+    Return factors of the base parameters' covariances C_m and C_I at precision one, (b, k) each.
 
-    With a link's pseudo-inertia P = U U^T, U upper triangular in blocks, the prior's changes are
-    U S U^T with S symmetric and Gaussian (standard deviation one on the diagonal, its root of a
-    half beside it): its last column changes mass and centre, the others the inertia about it.
+    With a link's pseudo-inertia P = U U^T, U block upper triangular, the prior's changes of P are
+    U S U^T. S is symmetric and Gaussian with standard deviation one on the diagonal and sqrt(1/2)
+    off it. Its last column changes mass and centre of mass, the others the inertia about it.
     """
     base = prior.model.base
     masses: list[Array] = []
@@ -345,7 +373,7 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
 
 
 def _upper_root(link: LinkInertia) -> Array:
-    """Return U with U U^T a link's pseudo-inertia and zeros left of its last entry, (4, 4)."""
+    """Return U, (4, 4): U U^T is a link's pseudo-inertia, the last row is zero but at its end."""
     center, pseudo = link.center_of_mass, link.pseudo_inertia()
     root = np.zeros((4, 4))
     root[:3, :3] = np.linalg.cholesky(pseudo[:3, :3] - link.mass * np.outer(center, center))

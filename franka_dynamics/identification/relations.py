@@ -16,13 +16,13 @@ _SAME = 1e-12
 
 @dataclass(frozen=True)
 class Relation:
-    """One base parameter as a sum of standard ones."""
+    """One base parameter as a linear combination of standard parameters."""
 
     name: str
     terms: tuple[tuple[float, str], ...]  # coefficients [1, m, m^2] and standard parameters
 
     def __str__(self) -> str:
-        """Return 'XXR_5 = XX_5 - YY_5 + YY_6'; a parameter that stands alone is its name."""
+        """Return text such as 'XXR_5 = XX_5 - YY_5 + YY_6', or the name of a single parameter."""
         if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
             return self.name
         return f'{self.name} = {_sum(self.terms)}'
@@ -39,17 +39,17 @@ def relations(
     Parameters
     ----------
     names : sequence of str, length p
-        Standard parameters, such as XX_1.
+        Names of the standard parameters, such as XX_1.
     columns : sequence of int, length b
         For each base parameter the standard parameter whose column it keeps; it comes first.
     matrix : ndarray, shape (b, p)
-        The map.
+        The map from standard to base parameters.
 
     """
     found = []
     for column, row in zip(columns, matrix):
         others = [int(k) for k in np.flatnonzero(row) if k != column]
-        # Near the base first, as the paper writes them.
+        # The kept parameter first, then from the base outwards, as in the paper.
         terms = tuple((float(row[k]), names[k]) for k in [column, *others])
         symbol, link = names[column].rsplit('_', 1)
         found.append(Relation(f'{symbol}R_{link}' if others else names[column], terms))
@@ -57,7 +57,7 @@ def relations(
 
 
 def _sum(terms: Sequence[tuple[float, str]]) -> str:
-    """Return the sum as text, parameters of equal weight in one bracket."""
+    """Return the sum as text, with parameters of equal coefficients in brackets."""
     groups: list[tuple[float, list[str]]] = []
     for weight, name in terms:
         for size, members in groups:

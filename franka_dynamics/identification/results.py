@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification yields, and its arm as the text of an arm file."""
+"""Results of an identification, and its arm as the text of an arm file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,12 @@ IDENTIFIED = 'identified'  # the name of its inertial set
 
 @dataclass(frozen=True, eq=False)
 class PublishedFit:
-    """A published set with its friction; its rigid torques count `base_scale` times, (n,)."""
+    """
+    A set of parameters with friction fitted to the recordings.
+
+    `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies the rigid-body
+    torques; it differs from one only for published sets if effort scales were identified.
+    """
 
     name: str
     theta: Array
@@ -39,24 +44,25 @@ class PublishedFit:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """
-    Everything that one set of samples yields.
+    All parameters fitted to one set of samples.
 
     Attributes
     ----------
     prior : Prior
-        The prior.
+        The prior, with the chosen friction terms.
     noise : Noise
-        Of the joints.
+        Noise of the joints' residuals.
     base : Estimate
         Base parameters and friction under the prior.
     consistent : ConsistentFit
-        The arm that can be.
+        The physically consistent arm.
     published : tuple of PublishedFit
-        The starting set, then the published ones, with friction fitted alike.
+        The starting set, then the published ones, with friction fitted to the same samples.
     scale : EffortScale
-        By which recorded efforts become torques [N m per unit].
+        The scale from recorded efforts to torques [N m per unit].
     precision : ShownPrecision
-        How good the samples show the starting set to be, at least; deviations rest on it.
+        Smallest precisions of the starting set that agree with the samples; the standard
+        deviations of `base` are computed with them.
 
     """
 
@@ -77,13 +83,13 @@ class Recorded:
     Attributes
     ----------
     bags : tuple of (str, float)
-        E of each bag under the result, the unseen ones last.
+        Name of each bag and its root mean square error E under the final fit, test bags last.
     unseen_bags : int
-        How many of the bags were unseen; 0 if parts were left out in turn.
+        Number of test bags; 0 if parts were left out in turn.
     signal : SignalOptions
-        How they were prepared.
+        The options with which they were prepared.
     notes : tuple of BagNote
-        What was read, of bags.
+        One entry for each bag that was read.
     failures : tuple of str
         One sentence for each bag that could not be used.
 
@@ -99,36 +105,37 @@ class Recorded:
 @dataclass(frozen=True, eq=False)
 class Identification:
     """
-    All results of an identification; whatever is not a score is fitted to all recordings.
+    All results of an identification. Everything but the scores is fitted to all recordings.
 
     Attributes
     ----------
     model : TorqueModel
-        What was identified.
+        The identified model, with the chosen friction terms.
     start : ArmDescription
         The starting set.
     options : IdentificationOptions
-        As asked for.
+        The options that were used.
     fit : Fit
-        What all recordings together yield.
+        The fit to all recordings together.
     unregularised : Estimate or None
-        Without any prior; None where the motion does not determine every parameter.
+        The estimate without a prior; None if the motion does not determine every parameter.
     not_shown : tuple of str
-        Base parameters of which the motion says little or nothing.
+        Names of base parameters that the motion hardly or not at all determines.
     scores : tuple of Score
-        Of the base parameters, the consistent arm, the published sets with friction fitted alike.
+        Scores of the base parameters, the consistent arm, and the published sets with friction
+        fitted to the same samples.
     start_score : Score
-        The starting set's.
+        Score of the starting set, with friction fitted likewise.
     verdict : Verdict
         Whether the arm is better than the best published set.
     diagnosis : Diagnosis
-        Whether the recordings are sound, as far as what is left of torque tells.
+        Whether the residuals show a fault of the recordings.
     recorded : Recorded
-        What was read, and what the result leaves of it.
+        The recordings and their errors under the final fit.
     contradictions : tuple of str
-        Bags that cannot be of one arm in one state, one sentence each.
+        Sentences on bags that cannot come from the same arm with the same load.
     remarks : tuple of str
-        Sentences on what else a reader should know.
+        Warnings about loads and about joints that hardly moved.
 
     """
 
@@ -148,21 +155,22 @@ class Identification:
 
     @property
     def accepted(self) -> bool:
-        """Whether the arm is better than what is published, of recordings that are sound."""
+        """Whether the arm is better than the published sets, and the recordings are sound."""
         return self.verdict.better and (self.diagnosis.sound or self.options.anyway)
 
     def save(self, path: str | Path, *, payload: str | None = None, anyway: bool = False) -> None:
         """
-        Write the identified arm as an arm file, which appears complete or not at all.
+        Write the identified arm to an arm file; an incomplete file is never left.
 
         Parameters
         ----------
         path : str or Path
-            The file (.yaml).
+            The file to write (.yaml).
         payload : str, optional
-            What was on the flange, as `--payload` takes it; it is taken off again.
+            The payload during the recordings, in the form of the option `--payload`. It is
+            subtracted: the file describes the arm without it.
         anyway : bool
-            Write an arm that was not accepted as well.
+            Whether to write the arm even if it was not accepted.
 
         Raises
         ------
@@ -174,13 +182,13 @@ class Identification:
         """
         if not (anyway or self.accepted):
             why = (
-                'it is not better than what is published'
+                'it does not predict torques better than the published sets'
                 if not self.verdict.better
-                else 'its recordings are not sound, as its diagnosis says'
+                else 'its recordings are faulty, as its diagnosis says'
             )
             raise IdentificationError(
                 f'{path} is not written: the identified arm was not accepted, because {why}. '
-                'Use the published set, or write it all the same with anyway=True.'
+                'Use the published set, or write the file with anyway=True.'
             )
         write_text(path, identified_arm_text(self, payload))
 
@@ -191,46 +199,46 @@ class Identification:
 
     @property
     def consistent(self) -> ConsistentFit:
-        """The arm that can be, and what it amounts to."""
+        """The physically consistent arm and its parameters, fitted to all recordings."""
         return self.fit.consistent
 
     @property
     def arm(self) -> ArmDescription:
-        """The result."""
+        """The identified arm, physically consistent, with friction."""
         return self.fit.consistent.arm
 
     @property
     def arm_score(self) -> Score:
-        """What the arm predicts."""
+        """Score of the identified arm."""
         return self.scores[1]
 
     @property
     def unit(self) -> str:
-        """What E is in: N m, or percent of the limits if some joint is prismatic."""
+        """Unit of the error E: N m, or percent of the limits if some joint is prismatic."""
         return self.arm_score.parts[0].unit.name
 
     @property
     def published(self) -> tuple[Score, ...]:
-        """Scores of the published sets with friction fitted alike."""
+        """Scores of the published sets with friction fitted to the same samples."""
         return self.scores[2:]
 
     @property
     def effort_scale(self) -> Array:
-        """What one unit of effort is, shape (n,) [N m per unit]."""
+        """Scale from recorded efforts to torques, shape (n,) [N m per unit]."""
         return self.fit.scale.scale
 
 
 def identified_arm_text(result: Identification, payload: str | None = None) -> str:
     """
-    Return the identified arm as the text of an arm file, with where it comes from.
+    Return the identified arm as the text of an arm file, with its source and its errors.
 
-    A payload that was on the flange is taken off again: the file is of the arm without it.
+    A payload that was on the flange is subtracted: the file describes the arm without it.
     """
     names = [name for name, _ in result.recorded.bags]
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
     notes = (
-        f'E on what was left out {result.arm_score.test.whole:.4f} {result.unit}, without '
+        f'E on unseen data {result.arm_score.test.whole:.4f} {result.unit}, without '
         f'friction and offset {result.arm_score.test_rigid.whole:.4f} {result.unit}; '
         f'{"" if result.verdict.better else "NOT "}better than the best published set; '
         f'{"" if result.diagnosis.sound else "recordings that are NOT sound; "}'

@@ -3,12 +3,13 @@
 """
 The samples' least-squares equations, reduced to one small triangular matrix per joint.
 
-With the rows [Y_j  F_j  tau_j] of joint j stacked over all samples and factored as Q_j R_j, only
-R_j is kept (F_j are that joint's own friction columns). Two sets of samples are joined by
-factoring their r_factors on top of each other, which is associative: samples can be streamed, and
-bags mapped over machines and reduced. Factoring the rows, not their products, keeps the full
-precision of the samples (Golub and Van Loan, "Matrix Computations", section 5.3; the joint-wise
-r_factors let weights be chosen afterwards).
+The rows [Y_j  F_j  tau_j] of joint j, stacked over all samples, are factored as Q_j R_j: Y_j are
+the base parameters' columns of the regressor, F_j that joint's friction columns, and tau_j its
+measured torque. Only R_j is kept. Two sets of samples are joined by stacking their R_j and
+factoring again. This is associative, so that samples can be streamed, and bags summarised on
+several machines. A QR factorisation of the rows keeps the precision that the normal equations
+would lose (Golub and Van Loan, "Matrix Computations", section 5.3). Because every joint has its
+own R_j, the joints' weights can be chosen afterwards.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..typing import Array
 
 _BLOCK = 1024  # samples factored at once: a few MB of regressor for a seven-joint arm
 _EFFORTS = 2  # columns after the regressor's: filtered, then unfiltered torque
-# From this number of bags on whole bags are left out; fewer bags are divided into stretches.
+# With this number of bags or more, whole bags are left out; fewer bags are divided into stretches.
 BY_BAG = 3
 _STRETCHES = 5  # number of stretches of a recording
 STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it
@@ -47,16 +48,17 @@ class QRFactors:
     Attributes
     ----------
     r_factors : ndarray, shape (n, b + k + w + 2, b + k + w + 2)
-        R_j of [Y_j, F_j, W_j, filtered torque, unfiltered torque], k friction terms a joint.
+        R_j of [Y_j, F_j, W_j, filtered torque, unfiltered torque]. W_j are the columns by which
+        `explanations` tries faults of the log.
     terms : int
-        k.
+        k, the number of friction terms of a joint.
     samples : int
-        Number of samples that they represent.
+        Number of samples that the factors represent.
     witnesses : int
-        w, columns of `witnesses`; 0 for factors without them.
+        w, the number of columns W_j; 0 for factors without them.
     shown : ndarray, shape (n,) of bool, optional
-        Joints whose samples count for base parameters; those of the others count for their own
-        friction alone. All count where it is None.
+        Joints whose torques count for the base parameters; the torques of the others count for
+        their own friction alone. None: all joints count.
 
     """
 
@@ -69,16 +71,16 @@ class QRFactors:
     @classmethod
     def of(cls, model: TorqueModel, motion: Motion, beside: Array | None = None) -> QRFactors:
         """
-        Return the factors of a motion's samples; the memory needed does not depend on its length.
+        Return the factors of a motion's samples, computed block by block to save memory.
 
         Parameters
         ----------
         model : TorqueModel
-            What is identified.
+            The model to identify.
         motion : Motion
             The samples.
         beside : ndarray, shape (N, n, w), optional
-            The columns W_j.
+            The columns W_j of the N samples, from `witnesses`.
 
         """
         blocks = (slice(k, k + _BLOCK) for k in range(0, len(motion), _BLOCK))
@@ -90,11 +92,12 @@ class QRFactors:
     @classmethod
     def of_windows(cls, model: TorqueModel, motion: Motion) -> QRFactors:
         """
-        Return the factors of sums over windows of a second, over the root of their length.
+        Return the factors of moving sums over windows of one second.
 
-        The squares that parameters leave of these, over those of the samples themselves, are
-        1 + 2 sum of the residual's autocorrelation with Bartlett's weights (Newey and West
-        1987): the number of samples per independent sample.
+        Every sum is divided by the square root of the number of samples in a window. The ratio of
+        the squared residuals of these sums and of the samples is 1 + 2 times the sum of the
+        residual's autocorrelation with Bartlett's weights (Newey and West 1987): the number of
+        samples per independent sample (`residual_inflation`).
         """
         length = 1 + max(1, round(_WINDOW_S * motion.options.rate))
         windows = (rows for piece in motion.pieces() for rows in _windows(model, piece, length))
@@ -149,18 +152,28 @@ class QRFactors:
         return replace(self, r_factors=r_factors)
 
     def with_shared(self, columns: Array) -> QRFactors:
-        """Return the factors with columns (n, rows, e) behind the base parameters'."""
+        """Return factors with e more columns (n, rows, e) after those of the base parameters."""
         before, after = np.split(self.r_factors, [self.base_count], axis=2)
         return replace(self, r_factors=np.concatenate([before, columns, after], axis=2))
 
     def with_terms(self, kept: Sequence[int]) -> QRFactors:
-        """Return the factors of a model that has only some of each joint's friction terms."""
+        """Return the factors with only some friction terms of each joint, by their indices."""
         b, width = self.base_count, self.r_factors.shape[-1]
         order = [*range(b), *(b + k for k in kept), *range(b + self.terms, width)]
         return replace(self, r_factors=_r_factors(self.r_factors[:, :, order]), terms=len(kept))
 
     def less_rigid(self, base_values: Array, base_scale: ArrayLike = 1.0) -> QRFactors:
-        """Return the factors of torque minus that of base parameters (b,), scaled by (n,)."""
+        """
+        Return the factors of the measured torque minus the rigid-body torque of given parameters.
+
+        Parameters
+        ----------
+        base_values : ndarray, shape (b,)
+            The base parameters.
+        base_scale : array_like, shape (n,)
+            Factor on each joint's rigid-body torque.
+
+        """
         rigid = self.r_factors[:, :, : len(base_values)] @ base_values
         r_factors = self.r_factors.copy()
         r_factors[:, :, -_EFFORTS] -= np.reshape(base_scale, (-1, 1)) * rigid
@@ -175,11 +188,11 @@ class QRFactors:
         Parameters
         ----------
         theta : array_like, shape (p,)
-            Base parameters, then friction; (b,) for the rigid part alone.
+            Base parameters, then friction parameters; shape (b,) predicts without friction.
         unfiltered : bool
-            Whether against the unfiltered torque.
+            Whether the prediction is compared with the unfiltered torque.
         base_scale : array_like, shape (n,)
-            Factor on each joint's rigid torque.
+            Factor on each joint's rigid-body torque.
 
         """
         n, b = len(self.r_factors), self.base_count
@@ -197,9 +210,10 @@ class QRFactors:
         self, model: TorqueModel, base: Array, base_scale: ArrayLike = 1.0
     ) -> Array:
         """
-        Return the squared residuals of base parameters (b,) with the samples' best friction, (n,).
+        Return each joint's sum of squared residuals after fitting friction to these samples, (n,).
 
-        The friction has no offset, which would replace part of gravity.
+        The base parameters (b,) are given, and their torques are multiplied by `base_scale` (n,).
+        The friction has no offset, because an offset would absorb errors of gravity.
         """
         b, terms = self.base_count, model.friction.symbols
         rubbing = [b + k for k, symbol in enumerate(terms) if symbol != OFFSET]
@@ -208,16 +222,16 @@ class QRFactors:
 
     @cached_property
     def _friction_first(self) -> Array:
-        """R_j of [F_j, Y_j, filtered torque], shape (n, k + b + 1, k + b + 1), of any weights."""
+        """R_j of [F_j, Y_j, filtered torque] without weights, (n, k + b + 1, k + b + 1)."""
         b = self.base_count
         order = [*range(b, b + self.terms), *range(b), -_EFFORTS]
         return _r_factors(self.r_factors[:, :, order])
 
     def weighted(self, weights: ArrayLike) -> tuple[Array, Array]:
         """
-        Return R, shape (p, p), and z, shape (p,), of the least squares with weighted joints.
+        Return R, shape (p, p), and z, shape (p,), of least squares with a weight for each joint.
 
-        The sum over joints of weights_j^2 |residual_j|^2 is |R theta - z|^2 and a constant. R is
+        The sum over joints of weights_j^2 |residual_j|^2 is |R theta - z|^2 plus a constant. R is
         not triangular: friction parameters of a joint occur only in its own rows, so these are
         factored joint by joint, and only the remaining rows for the base parameters are factored
         together.
@@ -237,21 +251,21 @@ class QRFactors:
 
 
 def total(factors: Iterable[QRFactors]) -> QRFactors:
-    """Return the factors of all samples together; there must be some."""
+    """Return the factors of all samples together, of at least one set of factors."""
     return reduce(add, factors)
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
     """
-    One bag, or a stretch of it, as factors.
+    The samples of one bag, or of a stretch of it, as factors.
 
     Attributes
     ----------
     name : str
-        Of the bag, and which stretch.
+        The bag's name, followed by the stretch's number if it is not the whole bag.
     factors : QRFactors
-        Its samples.
+        The factors of its samples.
 
     """
 
@@ -260,7 +274,7 @@ class Part:
 
     @property
     def bag(self) -> str:
-        """The bag that it belongs to."""
+        """Name of the bag that the part belongs to."""
         return self.name.partition(STRETCH)[0]
 
     def __add__(self, other: Part) -> Part:
@@ -271,14 +285,14 @@ class Part:
 @dataclass(frozen=True, eq=False)
 class Summary:
     """
-    One recording as factors; its size does not depend on the recording's.
+    One recording as factors; their size does not depend on the length of the recording.
 
     Attributes
     ----------
     stretches : tuple of Part
-        Consecutive stretches.
+        Five consecutive stretches, which cover the recording.
     windows : QRFactors
-        Of `QRFactors.of_windows`.
+        The factors of moving sums from `QRFactors.of_windows`.
     fastest, strongest : ndarray, shape (n,)
         Largest speed [rad/s] and torque [N m, or as recorded] of each joint.
 
@@ -298,18 +312,18 @@ class Summary:
         place: tuple[float, float] = (0.0, 1.0),
     ) -> Summary:
         """
-        Return the summary of one recording, or of a piece of one: those of its pieces add up.
+        Return the summary of a recording, or of a piece of it; summaries of pieces can be added.
 
         Parameters
         ----------
         model : TorqueModel
-            What is identified.
+            The model to identify.
         motion : Motion
-            The recording, prepared.
+            The prepared recording or piece.
         name : str
-            Of the bag.
+            The bag's name.
         place : tuple of float
-            Where the piece begins and ends, as parts of the recording.
+            Begin and end of the piece as fractions of the recording, between 0 and 1.
 
         """
         beside = witnesses(model, motion)
@@ -360,10 +374,11 @@ def filter_inflation(options: SignalOptions) -> float:
     """
     Return the number of filtered samples of white noise per independent sample.
 
-    White noise behind the zero-phase filter has the spectrum |H|^4. A sum over samples that
-    varies slowly has the variance of independent samples times S(0) / mean(S): the ratio of
-    sampling rate and noise bandwidth. Variances of estimates must grow by it (the sandwich
-    estimator where the regressor lies inside the pass band; a bound where it does not).
+    White noise after the zero-phase filter has the spectrum S = |H|^4. A slowly varying weighted
+    sum of such samples has the variance of a sum of independent samples times S(0) / mean(S), the
+    ratio of sampling rate and noise bandwidth. The variances of estimates are multiplied by it.
+    This is the sandwich estimator where the regressor lies inside the pass band, and an upper
+    bound where it does not.
     """
     # The bilinear transform that designs the digital filter warps frequency by the tangent.
     edge = np.tan(np.pi * options.cutoff / options.rate)
@@ -376,25 +391,26 @@ def residual_inflation(squares: Array, of_windows: Array) -> Array:
     """
     Return the number of residual samples per independent sample, joint by joint, shape (n,).
 
-    It is larger than the filter's value if errors of the model persist for longer.
+    It is larger than `filter_inflation` if errors of the model last longer than filtered noise.
 
     Parameters
     ----------
     squares, of_windows : ndarray, shape (n,)
-        Sums of squared residuals of the samples and of their windows.
+        Sums of squared residuals of the samples, and of their moving sums (`of_windows`).
 
     """
     return np.maximum(1.0, of_windows / np.where(squares > 0.0, squares, 1.0))
 
 
 def _rows(model: TorqueModel, motion: Motion, beside: Array | None = None) -> Array:
+    """Return all columns of a motion's equations, shape (N, n, b + k + w + 2)."""
     efforts = np.stack([motion.effort, motion.effort_unfiltered], axis=-1)
     columns = [*model.blocks(motion), *([] if beside is None else [beside]), efforts]
     return np.concatenate(columns, axis=-1)
 
 
 def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
-    """Yield the sums of rows over every window that meets a piece, block by block."""
+    """Yield the sums of rows over all windows that overlap a piece, block by block."""
     last = np.zeros((length, piece.q.shape[1], 0))  # the rows before the block
     for first in range(0, len(piece) + length - 1, _BLOCK):
         part = piece.part(slice(first, min(first + _BLOCK, len(piece))))
@@ -409,14 +425,14 @@ def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
 
 
 def _stretches(motion: Motion, place: tuple[float, float]) -> list[slice]:
-    """Return which samples of a piece belong to each of the whole recording's stretches."""
+    """Return the samples of a piece that lie in each stretch of the whole recording."""
     within = (np.linspace(0.0, 1.0, _STRETCHES + 1) - place[0]) / (place[1] - place[0])
     edges = (np.clip(within, 0.0, 1.0) * len(motion)).round().astype(int)
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _r_factors(rows: Array) -> Array:
-    """Return the square triangular factor R of every matrix of a stack, padded with zeros."""
+    """Return the square triangular factor R of every matrix of a stack, short ones zero-padded."""
     width = rows.shape[-1]
     if rows.shape[1] < width:
         missing = np.zeros((rows.shape[0], width - rows.shape[1], width))

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Weighted least squares under a prior: estimates, the joints' noise, errors on parts left out.
+Weighted least squares under a prior: estimates, the joints' noise, errors on left-out parts.
 
-Encoder noise shifts the estimates, which no amount of data averages away: least squares assumes an
-exact regressor, and the standard deviations do not include this error.
+Least squares assumes an exact regressor. Encoder noise biases the estimates, more data does not
+remove the bias, and the standard deviations do not include it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from .samples import QRFactors, total
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
-# Largest number of rounds, and the relative change that ends them.
+# Iterative reweighting: largest number of rounds, and the relative change that ends them.
 _REWEIGHTINGS, _SETTLED = 20, 1e-6
-# No joint counts as if its residual were less than this part of the joints' root mean square: the
-# inertias of a wrist can fit one joint's torque nearly exactly at the cost of all others.
+# For the weights, no joint's residual is taken as less than this fraction of the joints' root mean
+# square. Otherwise a wrist's inertias could fit one joint's torque nearly exactly at the cost of
+# all other joints.
 _LEAST_RESIDUAL = 0.5
-# Friction of a published set has a prior so many times wider: with inertias fitted too, these take
-# on what a narrow prior keeps friction from explaining, which a published set's cannot.
+# The prior of friction is this many times wider where inertias are fixed to a published set.
+# Fitted inertias can absorb friction that the narrow prior suppresses; fixed ones cannot, and the
+# comparison would be unfair.
 _PUBLISHED_FREEDOM = 10.0
-# Column-scaled condition number above which an estimate without a prior has no correct digit.
+# Column-scaled condition number above which no estimate without a prior is given.
 SINGULAR = 1e6
 Equations = tuple[Array, Array]  # R (r, p) and z (r,) of |R theta - z|^2
 
@@ -41,7 +43,7 @@ class Noise:
     Attributes
     ----------
     deviation : ndarray, shape (n,)
-        Standard deviation of a filtered sample [N m].
+        Standard deviation of a filtered sample's residual [N m].
     inflation : ndarray, shape (n,)
         Number of filtered samples per independent sample.
     least : float
@@ -55,7 +57,7 @@ class Noise:
 
     @property
     def weights(self) -> Array:
-        """Weight of each joint's samples [1 / (N m)], by the number of independent ones."""
+        """Weight of each joint's samples [1 / (N m)], lower where samples are correlated."""
         least = self.least * np.sqrt(np.mean(self.deviation**2))
         return 1.0 / (np.maximum(self.deviation, least) * np.sqrt(self.inflation))
 
@@ -68,11 +70,11 @@ class Estimate:
     Attributes
     ----------
     theta : ndarray, shape (p,)
-        The parameters.
+        Base parameters, then friction parameters.
     factor : ndarray, shape (p, p)
-        The triangle of the weighted equations, prior included.
+        Triangular factor of the weighted equations and the prior: covariance = (F^T F)^-1.
     misfit : PriorMisfit, optional
-        Of a starting set that is only as good as the samples show.
+        Adds the error of the starting set to the covariance.
 
     """
 
@@ -82,7 +84,7 @@ class Estimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """Of the estimate, (p, p): under a prior of the posterior, with a misfit beyond it."""
+        """Covariance of theta, (p, p): of the posterior, plus the error of the starting set."""
         inverse = np.linalg.inv(self.factor)
         found = np.asarray(inverse @ inverse.T)
         return found if self.misfit is None else found + self.misfit.excess(found)
@@ -94,7 +96,7 @@ class Estimate:
 
     @property
     def condition_number(self) -> float:
-        """Of the weighted equations (with the prior), columns scaled to unit length."""
+        """Condition number of the equations (and prior), columns scaled to unit length."""
         return float(np.linalg.cond(self.factor / np.linalg.norm(self.factor, axis=0)))
 
     def determined(self, equations: Equations) -> float:
@@ -110,12 +112,13 @@ class Estimate:
 
 def solve(equations: Sequence[Equations]) -> Estimate:
     """
-    Return the least squares of some equations, of the samples and of a prior, put together.
+    Return the least-squares solution of several sets of equations stacked on each other.
 
     Parameters
     ----------
     equations : sequence of (ndarray (r, p), ndarray (r,))
-        Together of full column rank.
+        Matrices and right-hand sides, of the samples and of the prior. Stacked, the matrices must
+        have full column rank.
 
     """
     stacked = np.concatenate([np.column_stack(one) for one in equations])
@@ -132,18 +135,19 @@ def estimate(equations: Equations, prior: Prior, regularization: float) -> Estim
     Parameters
     ----------
     equations : tuple of ndarray
-        What `QRFactors.weighted` gives.
+        The result of `QRFactors.weighted`.
     prior : Prior
-        Of inertias towards the starting set, to second order, and of friction towards zero.
+        Prior of inertias about the starting set (the divergence to second order), and of friction
+        about zero.
     regularization : float
-        Precision s of the prior on inertias, above zero: relative deviation 1 / sqrt(s).
+        Precision s of the prior on inertias, above zero: relative standard deviation 1 / sqrt(s).
 
     """
     return solve([equations, prior.rows(regularization)])
 
 
 def without_prior(equations: Equations) -> Estimate | None:
-    """Return plain weighted least squares; None if a parameter is not determined."""
+    """Return the estimate without a prior; None if the samples do not determine a parameter."""
     rows = equations[0]
     lengths = np.linalg.norm(rows, axis=0)
     singular = np.linalg.svd(rows / np.where(lengths > 0.0, lengths, 1.0), compute_uv=False)
@@ -157,17 +161,17 @@ def reweighted(
     least: float = _LEAST_RESIDUAL,
 ) -> Noise:
     """
-    Return the joints' noise by iterated reweighting.
+    Return the joints' noise by iteratively reweighted least squares.
 
     Parameters
     ----------
     fit : callable
-        Takes the joints' weights, (n,), and returns the sums of squares that a fit leaves, (n,),
-        and how many parameters it took.
+        Takes the joints' weights, (n,), fits, and returns each joint's sum of squared residuals,
+        (n,), and the number of fitted parameters.
     samples : int
         Number of samples of each joint.
     inflation : ndarray, shape (n,)
-        How many filtered samples make an independent one, joint by joint.
+        Number of filtered samples per independent sample of each joint.
     least : float
         As for `Noise`.
 
@@ -198,9 +202,9 @@ def reweighted(
 
 def find_noise(factors: QRFactors, prior: Prior, inflation: Array) -> Noise:
     """
-    Return the joints' noise in some samples, (n,) each.
+    Return the joints' noise from the residuals of a fit to some samples.
 
-    A weak prior prevents that a fit to a poor motion explains its noise.
+    The default prior keeps the fit to a poor motion from fitting the noise.
     """
 
     def fit(weights: Array) -> tuple[Array, float]:
@@ -214,15 +218,17 @@ def left_out_error(
     parts: Sequence[QRFactors], noise: Noise, prior: Prior, regularization: float
 ) -> float:
     """
-    Return the root mean square of torque vectors [N m] whose part was left out of the fit.
+    Return the root mean square residual over all parts, each predicted by a fit to the others.
+
+    The residual is the Euclidean norm of the joints' torque errors [N m].
 
     Parameters
     ----------
     parts : sequence of QRFactors
-        Two or more bags, or consecutive stretches; neighbours in time share the filter's noise, so
-        that single samples must not be left out.
+        Two or more bags or stretches. Single samples must not be left out: the filter correlates
+        their noise with that of their neighbours.
     noise : Noise
-        The joints' weights.
+        The joints' noise, which gives their weights.
     prior, regularization
         As for `estimate`.
 
@@ -242,20 +248,20 @@ def friction_alone(
     base_scale: Array | float = 1.0,
 ) -> Array:
     """
-    Return theta, (p,), of a published set whose friction is fitted alike.
+    Return theta, (p,): a published set's base parameters, with friction fitted to the samples.
 
-    Friction has the same terms and bounds as where inertias are fitted too, and a wider prior.
+    Friction has the same terms and bounds as in the consistent fit, and a wider prior.
 
     Parameters
     ----------
     factors : QRFactors
         The samples.
     noise, prior
-        The joints' weights, and friction's prior.
+        The joints' noise, which gives their weights, and the prior of friction.
     base_values : ndarray, shape (b,)
         The set's base parameters.
     base_scale : ndarray, shape (n,), optional
-        What each joint's rigid torque is multiplied by.
+        Factor on each joint's rigid-body torque.
 
     Raises
     ------

@@ -19,29 +19,28 @@ from ..recordings.preprocessing import Motion
 from ..typing import Array
 
 VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
-# One slip element for the pre-sliding of bearings and seals, one for the wind-up of the drive
-# [rad]: the first pair unless another predicts left-out parts better. An element longer than 0.3
-# rad is a spring to most motions, which is mistaken for gravity: on a real FER, 0.6 rad predicts a
-# left-out stretch with 0.5 N m instead of 0.2.
+# Pairs of reaches [rad]: one slip element for the pre-sliding of bearings and seals, one for the
+# wind-up of the drive. The first pair is used unless another predicts left-out parts better. An
+# element with a reach above 0.3 rad acts as a spring in most motions and is confused with gravity:
+# on a real FER, 0.6 rad raises the error on a left-out stretch from 0.2 to 0.5 N m.
 SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
 # Stribeck velocity: friction decreases as a joint reaches this speed [rad/s].
 STRIBECK_VELOCITY = 0.1
-# Prior standard deviations of friction relative to the joints' torque limits.
-# Coefficients of friction; drag at the velocity limit is of the same size. An offset of a torque
-# sensor is ten times less, which keeps it from taking over what gravity explains.
+# Prior standard deviations relative to the joints' torque limits: of friction torques, and of the
+# offset of a torque sensor. The offset's is ten times less, which keeps it from absorbing gravity.
 FRICTION_PART, OFFSET_PART = 0.02, 0.002
 # The same if efforts are motor currents, which also overcome the friction of the gears (a UR10e's
 # Coulomb friction is 4 to 7 %).
 DRIVE_FRICTION_PART = 0.1
 
-# What a good fit leaves of a joint's unseen torque, as a part of its limit: of joints of 50 N m
-# and more, and of smaller ones; or as a part of its friction, if that is more.
+# The usual residual of a good fit on unseen torque, relative to the torque limit: of joints with a
+# limit of 50 N m or more, and of smaller ones. Or, if that is more, relative to the friction.
 _LARGE_NM, _LARGE_LEAVES, _SMALL_LEAVES, _FRICTION_LEAVES = 50.0, 0.006, 0.018, 0.5
 
 
 def usual_residual(limit: Array, friction: Array) -> Array:
     """
-    Return what a good fit leaves of such joints' torque, (n,) [N m].
+    Return the usual residual: root mean square of a good fit's error on unseen torque, (n,) [N m].
 
     Parameters
     ----------
@@ -56,13 +55,13 @@ def usual_residual(limit: Array, friction: Array) -> Array:
 @dataclass(frozen=True)
 class FrictionTerms:
     """
-    Terms of each of n joints' friction, linear in their parameters.
+    Friction of each of n joints, linear in its parameters.
 
-    tau_f = fv dq + fc tanh(dq / width) + fo, and with `reaches` [rad] the Stribeck term
-    fs tanh(dq / width) exp(-(dq / 0.1)^2) and for each reach a Maxwell-slip element fz z,
-    z <- clip(z + step of q / reach, -1, 1) (Al-Bender, Lampaert and Swevers 2005, "The generalized
-    Maxwell-slip model", IEEE T-AC 50(11), without its memory of velocity). A sign in place of the
-    tanh would turn the noise of a resting joint into torque.
+    tau_f = fv dq + fc tanh(dq / width) + fo. With `reaches` [rad] there are also the Stribeck term
+    fs tanh(dq / width) exp(-(dq / 0.1)^2), and for each reach a Maxwell-slip element fz z, whose
+    state changes by z <- clip(z + change of q / reach, -1, 1) (Al-Bender, Lampaert and Swevers
+    2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11), without its memory of velocity).
+    A sign function in place of tanh would turn the velocity noise of a resting joint into torque.
     """
 
     n: int
@@ -91,7 +90,7 @@ class FrictionTerms:
 
     def columns(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
-        Return every term of every joint along a motion, shape (N, n, terms of a joint).
+        Return the friction columns of every joint along a motion, shape (N, n, terms of a joint).
 
         Parameters
         ----------
@@ -110,7 +109,7 @@ class FrictionTerms:
 
     def deviations(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
         """
-        Return the prior's standard deviation of every parameter, shape (n terms,).
+        Return the prior standard deviation of every friction parameter, shape (n terms,).
 
         Parameters
         ----------
@@ -135,13 +134,13 @@ class FrictionTerms:
         self, values: ArrayLike, deviations: ArrayLike
     ) -> ViscousCoulombFriction | MaxwellSlipFriction:
         """
-        Return the friction model with some parameters.
+        Return the arm's friction model with given parameters.
 
         Parameters
         ----------
         values, deviations : array_like, shape (n terms,)
-            As `names` lists them, with their standard deviations; an element without any
-            amplitude is left out.
+            The parameters in the order of `names`, and their standard deviations. Slip elements
+            whose amplitude is zero at all joints are left out.
 
         """
         table = np.asarray(values, dtype=float).reshape(self.n, -1).T
@@ -168,14 +167,14 @@ class FrictionTerms:
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
     """
-    tau = Y(q, dq, ddq) theta, theta = (base parameters, friction parameters).
+    The torque model tau = Y(q, dq, ddq) theta with theta = (base parameters, friction parameters).
 
     Attributes
     ----------
     base : BaseParameters
         The base parameters of the arm's geometry.
     friction : FrictionTerms
-        The friction columns, which come after the base parameters'.
+        The friction terms; their columns come after those of the base parameters.
 
     """
 
@@ -192,14 +191,14 @@ class TorqueModel:
         reaches: tuple[float, ...] = (),
         friction_part: float = FRICTION_PART,
     ) -> TorqueModel:
-        """Return the model of an arm's geometry; nothing depends on its inertias."""
+        """Return the model of an arm; only its geometry is used, not its inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
             FrictionTerms(arm.n, reaches=reaches, part=friction_part),
         )
 
     def with_reaches(self, reaches: tuple[float, ...]) -> TorqueModel:
-        """Return the model with only these slip elements."""
+        """Return the model with slip elements of these reaches [rad] only."""
         return replace(self, friction=replace(self.friction, reaches=reaches))
 
     @property
@@ -214,14 +213,16 @@ class TorqueModel:
 
     def blocks(self, motion: Motion) -> tuple[Array, Array]:
         """
-        Return the regressor's base columns and each joint's own friction columns.
+        Return the base parameters' columns of the regressor and each joint's friction columns.
 
-        Friction is what `prepare` filtered like the torque, with these terms as its `columns`; a
-        motion prepared without them has the terms of its filtered velocities.
+        If the motion was prepared with `columns=friction.columns`, `prepare` computed the friction
+        columns from the recorded samples and filtered them like the torque. Otherwise they are
+        computed here from the filtered velocities.
 
         Returns
         -------
         tuple of ndarray, shapes (N, n, b) and (N, n, terms of a joint)
+            Columns of the base parameters; friction columns.
 
         Raises
         ------
@@ -233,14 +234,14 @@ class TorqueModel:
         if rubbing is None:
             if self.friction.reaches:
                 raise IdentificationError(
-                    'Maxwell-slip friction is integrated over the recorded positions: prepare '
-                    'the recording with columns=model.friction.columns.'
+                    'Maxwell-slip friction needs the recorded positions: prepare the recording '
+                    'with columns=model.friction.columns.'
                 )
             rubbing = self.friction.columns(motion.q, motion.dq)
         return self.base.regressor(motion.q, motion.dq, motion.ddq), rubbing
 
     def regressor(self, rigid: Array, rubbing: Array) -> Array:
-        """Return Y, (..., n, p), of base columns (..., n, b) and joints' terms (..., n, k)."""
+        """Return Y, (..., n, p), from base and friction columns, (..., n, b) and (..., n, k)."""
         n, k = rubbing.shape[-2:]
         wide = np.zeros((*rubbing.shape[:-1], n, k))
         joints = np.arange(n)

@@ -1,13 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Errors of parameters on left-out recordings, and the decision which set is better.
+Errors of parameters on unseen parts, and the decision whether the identified arm is better.
 
-An identified arm is better if it predicts better than the best published set with friction fitted
-alike by more than the spread over the parts, and its inertias alone no worse than the starting
-set's. The latter is judged beside the best friction of the unseen part, without an offset: joints
-whose gears rub by more than gravity pulls would otherwise decide by their friction, and an offset
-would hide what inertias get wrong of gravity.
+E is the root mean square torque error over all joints. An identified arm is better if three
+conditions hold:
+
+1. Its E is lower than that of the best published set, with friction fitted to the same samples, by
+   more than the spread over the parts and by more than 5 %.
+2. The published set predicts no whole bag better.
+3. Its inertias alone predict no worse than those of the starting set. Friction without an offset
+   is here fitted to the unseen part itself. Otherwise joints whose friction is larger than gravity
+   would decide by their friction, and an offset would hide errors of gravity.
 """
 
 from __future__ import annotations
@@ -22,19 +26,20 @@ from .torque_model import TorqueModel
 from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
-# Number of standard errors of the mean difference of two sets in the spread.
+# The spread is this many standard errors of the mean difference of two sets' errors.
 SPREAD_DEVIATIONS = 2.0
-# Smallest useful gain, relative to the published set's error.
+# Smallest useful reduction of E, relative to the published set's E.
 LEAST_GAIN = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class PartScore:
     """
-    Sums of squared residuals of one part that was left out, joint by joint, (n,) [N^2 m^2].
+    Sums of squared residuals of one unseen part, joint by joint, (n,) [N^2 m^2].
 
-    `rigid` leaves friction and offset out of the prediction, `inertias` takes the part's own best
-    friction in their place.
+    `filtered` and `unfiltered` compare the whole prediction with the filtered and the unfiltered
+    torque. `rigid` is without friction and offset in the prediction; `inertias` is with friction
+    fitted to the part itself in their place.
     """
 
     name: str
@@ -47,12 +52,12 @@ class PartScore:
 
     @property
     def error(self) -> float:
-        """E."""
+        """E, the root mean square torque error over all joints, in `unit`."""
         return ResidualRms.of_squares(self.filtered, self.samples, self.unit).whole
 
     @property
     def rigid_error(self) -> float:
-        """The same without friction and offset."""
+        """E of the prediction without friction and offset."""
         return ResidualRms.of_squares(self.rigid, self.samples, self.unit).whole
 
     @classmethod
@@ -87,13 +92,13 @@ class Score:
     Attributes
     ----------
     name : str
-        Of the set.
+        Name of the set.
     theta : ndarray, shape (p,)
-        Fitted to all recordings.
+        The parameters, fitted to all recordings.
     train : ResidualRms
-        Of these on the recordings they are fitted to.
+        Errors of `theta` on all recordings.
     parts : tuple of PartScore
-        Errors on the left-out parts, by fits without the part.
+        Errors on the unseen parts, each by a fit without that part.
 
     """
 
@@ -109,17 +114,17 @@ class Score:
 
     @property
     def test_rigid(self) -> ResidualRms:
-        """The same without friction and offset: what a node commands by default."""
+        """Errors of the prediction without friction and offset, the node's default command."""
         return pooled(self.parts, lambda one: one.rigid)
 
     @property
     def test_inertias(self) -> ResidualRms:
-        """The same with the best friction of each left-out part."""
+        """Errors with friction fitted to each left-out part itself."""
         return pooled(self.parts, lambda one: one.inertias)
 
     @property
     def test_unfiltered(self) -> ResidualRms:
-        """The same as `test` on unfiltered effort."""
+        """Errors as `test`, compared with the unfiltered effort."""
         return pooled(self.parts, lambda one: one.unfiltered)
 
 
@@ -131,15 +136,15 @@ class Verdict:
     Attributes
     ----------
     best : str
-        That set; empty if there is none.
+        Name of the best published set; empty if there is none.
     gain, spread : float
-        Mean over the parts of its error minus the identified arm's, and twice that mean's
-        standard error; not a number with a single part.
+        Mean over the parts of the best published set's E minus the identified arm's, and twice
+        that mean's standard error, which is NaN with a single part.
     inertias, start_inertias : float
         Errors of the inertias of the identified arm and of the starting set, each beside the
         best friction of the unseen part.
     least : float
-        The gain must be more than this as well.
+        Smallest useful gain; a smaller one does not count as better.
     lost : tuple of str
         Whole bags on which the published set predicts better.
 
@@ -160,7 +165,7 @@ class Verdict:
 
     @property
     def better(self) -> bool:
-        """Whether the identified arm is to be preferred."""
+        """Whether the identified arm is better than the best published set."""
         gains = not self.best or self.gain > max(self.spread, self.least)
         return gains and not self.lost and self.inertias_hold
 
@@ -174,9 +179,9 @@ def judge(arm: Score, published: Sequence[Score], start: Score) -> Verdict:
     arm : Score
         Score of the identified arm.
     published : sequence of Score
-        Of the sets to compare with; may be empty.
+        Scores of the sets to compare with; may be empty.
     start : Score
-        Of the starting set.
+        Score of the starting set.
 
     """
     inertias = arm.test_inertias.whole, start.test_inertias.whole
@@ -196,7 +201,7 @@ def judge(arm: Score, published: Sequence[Score], start: Score) -> Verdict:
 
 
 def _lost(arm: Sequence[PartScore], published: Sequence[PartScore]) -> tuple[str, ...]:
-    """Return the bags of which, all stretches together, the published set predicts more."""
+    """Return the bags on which, all stretches together, the published set's E is not larger."""
     squares: dict[str, float] = {}
     for own, theirs in zip(arm, published):
         bag = own.name.partition(STRETCH)[0]

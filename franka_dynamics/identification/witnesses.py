@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Columns beside the regressor, by which `explanations` tries what may be wrong with a log."""
+"""Columns beside the regressor, with which `explanations` searches for faults of a log."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _BEHIND = 5
 
 def witnesses(model: TorqueModel, motion: Motion) -> Array:
     """
-    Return what each joint's torque may depend on if the log is at fault, shape (N, n, n + 5).
+    Return the columns of each joint for the search for faults of a log, shape (N, n, n + 5).
 
-    Of each joint: the efforts of all n joints, the first and second time derivative of its own
-    effort, its acceleration, and its torque from the starting set's weight under the two
-    accelerations of `level`.
+    For each of N samples and n joints: the efforts of all n joints, the first and second time
+    derivative of its own effort, its acceleration, and its torques from the starting set's masses
+    under the two accelerations of `level`.
     """
     arm = model.base.description
     assert isinstance(arm, ArmDescription)
@@ -44,7 +44,7 @@ def witnesses(model: TorqueModel, motion: Motion) -> Array:
 
 
 def level(model: TorqueModel) -> Array:
-    """Return two accelerations as large as gravity, at right angles to it, shape (2, 3)."""
+    """Return two accelerations perpendicular to gravity and as large, shape (2, 3) [m/s^2]."""
     gravity = model.base.gravity[0]
     size = float(np.linalg.norm(gravity))
     if size == 0.0:

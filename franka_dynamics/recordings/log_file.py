@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Log files (CSV, parquet, HDF5, MATLAB, NumPy) -> named arrays."""
+"""Reads log files (CSV, parquet, HDF5, MATLAB, NumPy) as named arrays."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class LogColumns:
     """
     The content of a log file: arrays of shape (rows,) or (rows, columns), by name.
 
-    A file without names, such as a bare matrix, has one array, whose name is ''. Columns are then
-    chosen by their numbers, counted from 1.
+    A file without column names, such as a bare matrix, has one array with the name ''. Its columns
+    are chosen by number, counted from 1.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ class LogColumns:
             `q` (an array of `count` columns), `q[1-7]` (some columns of a wider one), `q{}` (q1,
             q2, ...; `q{0}` counts from 0), `q1,q2,...` or, by number from 1, `2-8`.
         count : int
-            How many columns are needed.
+            Number of columns needed.
         what : str
-            The quantity, for error messages.
+            Name of the quantity, for error messages.
 
         Raises
         ------
         RecordingError
-            If there are no such columns, or not `count` of them.
+            If a column does not exist, or the description does not select `count` columns.
 
         """
         if count > 1 and columns in self.arrays:
@@ -116,7 +116,7 @@ class LogColumns:
         )
 
     def _matrix(self) -> Array:
-        """Return all columns side by side, in the order of their numbers."""
+        """Return all columns as one matrix, numbered from left to right, (rows, columns)."""
         arrays = [array if array.ndim == 2 else array[:, None] for array in self.arrays.values()]
         if len({len(array) for array in arrays}) > 1:
             raise RecordingError(
@@ -126,7 +126,7 @@ class LogColumns:
         return np.hstack(arrays)
 
     def in_words(self) -> str:
-        """Return the names and shapes of the arrays, in a text of bounded length."""
+        """Return the arrays' names and shapes as a string; long lists are cut at 24 names."""
         if list(self.arrays) == ['']:
             return f'{self.arrays[""].shape[1]} columns without names'
         shown = [
@@ -139,21 +139,21 @@ class LogColumns:
 
 def read_log(path: str | Path) -> LogColumns:
     """
-    Read a log's columns; the file's suffix gives its kind.
+    Return the columns of a log file, whose format follows from the file's suffix.
 
     Parameters
     ----------
     path : str or Path
-        A .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. CSV may be
-        separated by commas, semicolons, tabs or blanks, with a line of names or without.
+        A .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. Columns of a text
+        file may be separated by commas, semicolons, tabs or blanks, with or without a header line.
 
     Raises
     ------
     RecordingError
-        If the file is missing, damaged, of another kind, or has a value that is not a number; the
-        message names row and column.
+        If the file is missing, damaged, of another format, or has a value that is not a number;
+        for text files the message names row and column.
     MissingDependencyError
-        If a library for this kind of file is not installed.
+        If a library for this format is not installed.
 
     """
     file = Path(path).expanduser()
@@ -182,7 +182,7 @@ def read_log(path: str | Path) -> LogColumns:
             f'{file} cannot be read as {kind} '
             f'({type(error).__name__}: {" ".join(str(error).split())[:120]}).'
         ) from error
-    # Text, images and empty arrays are no columns.
+    # Strings, images and empty arrays are left out.
     columns = {
         name: array.astype(float)
         for name, array in arrays.items()
@@ -203,6 +203,7 @@ def library(name: str, file: Path) -> Any:
 
 
 def _expanded(columns: str, count: int) -> Iterator[str]:
+    """Yield the single column names of a description such as `2-8`, `q{}` or `a,b`."""
     for entry in columns.split(','):
         first, dash, last = entry.strip().partition('-')
         if dash and first.isdigit() and last.isdigit():
@@ -216,6 +217,7 @@ def _expanded(columns: str, count: int) -> Iterator[str]:
 
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the columns of a text file; add a remark if its last row is incomplete."""
     lines = file.read_text(encoding='utf-8-sig').splitlines(keepends=True)
     content = [line for line in lines if line.strip() and not line.lstrip().startswith(_COMMENTS)]
     if not content:
@@ -245,6 +247,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 def _rows(
     file: Path, lines: list[str], delimiter: str | None, width: int, remarks: list[str]
 ) -> Array:
+    """Return the numbers of text lines, (rows, width), without an incomplete last row."""
     if not lines:
         raise RecordingError(f'{file} holds no rows of numbers.')
     last = len(lines)
@@ -265,6 +268,7 @@ def _rows(
 
 
 def _first_fault(lines: list[str], delimiter: str | None, width: int) -> str:
+    """Return a sentence on the first row that is not `width` numbers; empty if there is none."""
     for number, line in enumerate(lines, start=1):
         cells = _cells(line, delimiter)
         if len(cells) != width:
@@ -280,7 +284,7 @@ def _first_fault(lines: list[str], delimiter: str | None, width: int) -> str:
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:
-    """Return a line's cells, blanks for None; within quotes a delimiter is a part of the name."""
+    """Return a line's cells; without a delimiter blanks separate them, except within quotes."""
     if delimiter is None:
         line, delimiter = ' '.join(line.split()), ' '
     cells = next(csv.reader([line.strip('\r\n')], delimiter=delimiter, skipinitialspace=True), [])
@@ -295,13 +299,13 @@ def _are_numbers(texts: list[str]) -> bool:
     return True
 
 
-_NUMPY_BEGINS = (b'\x93NUM', b'PK\x03\x04')  # .npy, and the zip file that an .npz is
+_NUMPY_BEGINS = (b'\x93NUM', b'PK\x03\x04')  # first bytes of .npy and of .npz, a zip file
 
 
 def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     with file.open('rb') as stream:
         if stream.read(4) not in _NUMPY_BEGINS:
-            raise ValueError('it does not begin as numpy.save and numpy.savez write it')
+            raise ValueError('its first bytes are not those of numpy.save or numpy.savez')
     loaded = np.load(file, allow_pickle=False)
     if not isinstance(loaded, np.ndarray):
         with loaded:
@@ -311,7 +315,7 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
                 except ValueError as error:
                     if 'Object arrays' not in str(error):
                         raise
-                    continue  # pickled Python objects, such as notes in a dict, are no columns
+                    continue  # pickled Python objects, such as a dict of notes, are left out
                 yield name, values
     elif loaded.dtype.names:
         yield from ((name, loaded[name]) for name in loaded.dtype.names)
@@ -326,7 +330,7 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 def _read_mat(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     try:
         content = library('scipy.io', file).loadmat(file, struct_as_record=False)
-    except NotImplementedError:  # as scipy says of v7.3 files, which are HDF5
+    except NotImplementedError:  # raised by scipy for v7.3 files, which are HDF5
         yield from _read_hdf5(file, remarks)
         return
     for name, value in content.items():
@@ -335,7 +339,7 @@ def _read_mat(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a variable, and the fields of a struct as name.field."""
+    """Yield a MATLAB variable, or each field of a struct under the name 'struct.field'."""
     if isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
         value = value.item()
     if hasattr(value, '_fieldnames'):
@@ -346,7 +350,7 @@ def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the datasets by their paths; images and scalars are not read."""
+    """Yield one- and two-dimensional datasets of numbers, named by their paths in the file."""
     h5py = library('h5py', file)
     with h5py.File(file, 'r') as opened:
         found: list[tuple[str, Any]] = []

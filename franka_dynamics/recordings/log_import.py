@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays, or a log file in any units -> a Recording, which can be written as a rosbag2."""
+"""Makes a `Recording` from arrays, or from a log file in any units."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
 VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
 STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 DERIVED = 'derived'
-_FAR_APART_S = 0.15  # rows further apart than this [s] are too few for a filter at 3 Hz
+_FAR_APART_S = 0.15  # with a longer sampling period a remark suggests that stamps are in ms
 
 
 @dataclass(frozen=True)
 class ColumnMap:
     """
-    The columns of a log for each quantity, in the form of LogColumns.choose(), and their units.
+    The columns of a log that hold each quantity, and their units.
 
-    `velocity` is a description of columns, or 'derived' for the central differences of position.
-    Exactly one of `stamp` (a column) and `rate` [Hz] says when a row was sampled.
+    Columns are described as for `LogColumns.choose`. `velocity` may also be 'derived': central
+    differences of position. Exactly one of `stamp` (a column) and `rate` [Hz] must be given.
     `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.
     """
 
@@ -58,7 +58,7 @@ class ColumnMap:
     )
 
     def __post_init__(self) -> None:
-        """Refuse unknown units and contradictory settings."""
+        """Raise RecordingError for an unknown unit, or not exactly one of stamp and rate."""
         for unit, known, what in (
             (self.position_unit, POSITION_UNITS, 'position'),
             (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
@@ -75,8 +75,8 @@ class ColumnMap:
             )
 
 
-# Columns of well-known kinds of files: DROID's trajectory.h5 (droid/franka/robot.py, measured
-# torque with gravity; read at about 15 Hz).
+# Columns of well-known log files: DROID's trajectory.h5 (droid/franka/robot.py; measured torque
+# including gravity, sampled at about 15 Hz).
 LAYOUTS = {
     'droid': ColumnMap(
         position='observation/robot_state/joint_positions',
@@ -100,13 +100,13 @@ def recording_from_arrays(
     topic: str = TOPIC,
 ) -> Recording:
     """
-    Return a recording of arrays in SI units.
+    Return a recording made from arrays in SI units.
 
     Parameters
     ----------
     q, dq, effort : array_like, shape (N, n)
-        Position [rad], velocity [rad/s] and measured torque [N m], a row per sample. Where `dq`
-        is None it is the central differences of q.
+        Position [rad], velocity [rad/s] and measured torque [N m], one row per sample. If `dq` is
+        None, velocities are central differences of q, and a remark says so.
     joint_names : sequence of str
         The arm's joints, base to tip.
     stamp : array_like, shape (N,), optional
@@ -114,7 +114,7 @@ def recording_from_arrays(
     rate : float, optional
         Samples per second [Hz], in place of stamps.
     source, topic : str
-        Origin of the arrays, and the topic of a bag written from them.
+        Origin of the arrays, for messages; topic of a bag that is written from the recording.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def import_log(
     return replace(recording, remarks=(*log.remarks, *recording.remarks))
 
 
-def _stamps(
+def _stamps(  # time stamps [ns] of `count` rows, checked, from a stamp column or a rate
     count: int,
     stamp: ArrayLike | None,
     rate: float | None,

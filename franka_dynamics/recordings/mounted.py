@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the flange carries, estimated from recorded torques: nothing, a known hand, a load."""
+"""Estimates from recorded torques what is mounted on the flange: nothing, a hand, or a load."""
 
 from __future__ import annotations
 
@@ -17,32 +17,34 @@ from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..typing import Array
 
-# Two fits whose errors differ by less than this do not decide which of them is right.
+# The arm is judged to have no hand only if its error without one is less than this fraction of the
+# error with the best hand.
 TELLING_RATIO = 0.9
-# A mass that differs from those of the known hands by more than this relative difference is called
-# a load.
+# A mass counts as a known hand if it is within this relative difference of the hands' masses, else
+# as a load.
 _HAND_PART = 0.3
-# Smallest mass [kg] that is reported. Two real bare FER, and fifths of their recordings, show 0.02
-# to 0.15 kg; with 0.5 kg added by calculation 0.52 to 0.65 kg.
+# Smallest mass [kg] that is reported. For two real FER without a hand, and fifths of their
+# recordings, 0.02 to 0.15 kg are estimated; with 0.5 kg added by calculation 0.52 to 0.65 kg.
 _LEAST_MASS = 0.3
-# With the mass the error must be at most this fraction of the error without it: 0.6 to 0.9 with
-# nothing mounted, 0.12 to 0.23 with 0.5 kg.
+# A mass is reported only if the error with it is at most this fraction of the error without it.
+# The fraction is 0.6 to 0.9 with nothing mounted, and 0.12 to 0.23 with 0.5 kg.
 _HELD_RATIO = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
     """
-    The estimated mass on the flange beyond the description, and the errors with and without it.
+    The estimated mass on the flange that an arm's description does not contain.
 
     Attributes
     ----------
     arm : ArmDescription
-        A published set, bare or with a hand.
+        A published set, without or with a hand.
     mass : float
-        [kg], negative if the flange carries less than described.
+        The mass [kg]; negative if the flange carries less than described.
     without, explained : float
-        E [N m] with viscous and Coulomb friction, without the mass and with it.
+        Root mean square torque error E [N m] without the mass and with it; viscous and Coulomb
+        friction are fitted in both cases.
 
     """
 
@@ -65,7 +67,7 @@ class Weighing:
 @dataclass(frozen=True)
 class MountedVerdict:
     """
-    What seems to be mounted, and a sentence with the reason.
+    Whether a hand or load seems to be mounted, and a sentence with the reason.
 
     Attributes
     ----------
@@ -74,11 +76,11 @@ class MountedVerdict:
     sentence : str
         The reason with its figures; empty if no hand was tried besides the bare arm.
     load : bool
-        Whether the mass fits none of the known hands.
+        Whether the mass differs from those of all known hands.
     mass : float
-        What seems to hang on the bare arm [kg]; not a number if that was not estimated.
+        The estimated mass on the flange of the arm without a hand [kg]; NaN if not estimated.
     lightest : float
-        The lightest hand that was tried [kg].
+        Mass of the lightest hand that was tried [kg]; NaN if there was none.
 
     """
 
@@ -89,7 +91,7 @@ class MountedVerdict:
     lightest: float = np.nan
 
     def allows(self, hand: str) -> bool:
-        """Whether a set with a hand, or bare, can be what was recorded, as far as was told."""
+        """Whether the verdict is compatible with a set with this hand ('none': without one)."""
         if self.mounted is None:
             too_light = self.mass < 0.5 * self.lightest
             return hand == NO_HAND or not too_light
@@ -100,8 +102,8 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     """
     Return what seems to be mounted, from the estimates for sets without and with hands.
 
-    The bare set with the smallest estimated mass counts, because a set that is too light would
-    explain part of the arm as load.
+    Of the sets without a hand, the one with the smallest estimated mass is used: with a set that
+    is too light, part of the arm itself would appear as load.
     """
     without = [one for one in weighings if one.arm.hand == NO_HAND]
     if not 0 < len(without) < len(weighings):
@@ -139,7 +141,7 @@ def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
     """
     Return a sentence if the declared hand seems to hold something, else an empty string.
 
-    Here too the set with the smallest estimated mass beyond hand and payload counts.
+    Of the sets with that hand, the one with the smallest estimated additional mass is used.
     """
     with_it = [one for one in weighings if one.arm.hand == hand != NO_HAND]
     seen = min(with_it, key=lambda one: one.size, default=None)
@@ -166,26 +168,26 @@ def weighed(
     arm: ArmDescription, loads: Array, rubbing: Array, left: Array, samples: int
 ) -> Weighing:
     """
-    Return the mass on the flange that explains torques best beside friction.
+    Return the mass on the flange that fits the residual torques best, together with friction.
 
-    Its centre of mass is fitted too, but few motions determine it: runs of one real arm with one
-    beam gave masses of 0.31 to 0.39 kg, and centres on all sides.
+    Its centre of mass is fitted too but not returned, because few motions determine it: runs of
+    one real arm with one beam gave masses of 0.31 to 0.39 kg, and centres on all sides.
 
     Parameters
     ----------
     arm : ArmDescription
-        A set, bare or with a hand.
+        A set, without or with a hand.
     loads : ndarray, shape (n, rows, 4)
-        Torque that each of `unit_loads` adds, joint by joint.
+        Torques of each of the `unit_loads`, joint by joint.
     rubbing : ndarray, shape (n, rows, k)
-        Terms of each joint's own friction.
+        Friction columns of each joint.
     left : ndarray, shape (n, rows)
-        Torque that the arm leaves unexplained [N m].
+        Measured torque minus that of the arm's rigid bodies [N m].
     samples : int
         Number of samples that the rows represent.
 
     """
-    # The part that each joint's friction can explain is projected out first.
+    # Friction is eliminated by projecting each joint's rows orthogonally to its friction columns.
     along = np.linalg.qr(rubbing)[0]
     both = np.concatenate([loads, left[..., None]], axis=-1)
     both = (both - along @ (np.swapaxes(along, 1, 2) @ both)).reshape(-1, both.shape[-1])
@@ -205,11 +207,11 @@ def judge_mounted(
     Parameters
     ----------
     fits : sequence of Fit
-        To the motion.
+        Fits of sets without and with hands to the motion.
     motion : Motion
-        Prepared with `replay.replay_columns`.
+        A motion prepared with the columns of `replay.replay_columns`.
     gravity : array_like, shape (3,)
-        In the space frame [m/s^2].
+        Gravity in the space frame [m/s^2].
 
     """
     assert motion.columns is not None
@@ -219,7 +221,8 @@ def judge_mounted(
         predicted_torque(one, motion, gravity=gravity) for one in (arm, *unit_loads(arm))
     )
     loads = np.stack([(one - alone).T for one in loaded], axis=-1)
-    own = motion.effort + motion.columns[..., 0]  # friction is contained in the fits' predictions
+    # The predictions contain friction; adding it here leaves residuals of the rigid bodies.
+    own = motion.effort + motion.columns[..., 0]
     return mounted_verdict(
         [weighed(one.arm, loads, rubbing, (own - one.predicted).T, len(motion)) for one in fits]
     )

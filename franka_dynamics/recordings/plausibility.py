@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Signs of a wrong recording: units, driver faults, saturation."""
+"""Checks of a recording for wrong units, driver faults, saturation and jumps."""
 
 from __future__ import annotations
 
@@ -18,27 +18,33 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import RecordingError
 from ..typing import Array
 
-# A driver clips efforts at the limit or just below it; a joint that stays there is saturated.
+# A joint is saturated if its effort is above this fraction of its limit in more than this share of
+# the messages. Some drivers clip efforts just below the limit.
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
-_DEGREES_FACTOR = 2.0  # times the joint's range: no calibration error is as large
-# Allowed ratio of a velocity to the rate of change of its position; velocities in deg/s have 57.3.
-# Over these windows, with at least this displacement, noise and delay stay far within these
-# bounds.
+_DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
+# Smallest and largest allowed ratio of a velocity to the rate of change of its position;
+# velocities in deg/s have 57.3. The ratio is computed over windows of this length, for joints with
+# at least this displacement; noise and delay then stay far within the bounds.
 _VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
-# Displacement by the measured velocity in a window while the position does not change.
+# A velocity is wrong if its integral over a window exceeds this while the position stays the same.
 _STUCK_RAD = 0.02
-_GRAVITY_SHARE = 0.5  # relative error below which another interpretation of the effort is reported
-# Relative to the joint with the largest gravity torque: there a set's gravity is nearly right.
+# Another interpretation of the effort (unit, no gravity) is reported if it has less than this
+# fraction of the error.
+_GRAVITY_SHARE = 0.5
+# Only joints with at least this fraction of the largest gravity torque are judged: their gravity
+# torques are nearly right in every published set.
 _HEAVY_PART = 0.25
-# Part of the error, and of that of any other exchange, that is left if two joints were exchanged.
+# Exchanged joints are reported if exchanging them back leaves less than this fraction of the
+# error, and of the error with any other exchange.
 _EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # factor on gravity torques beyond any load or error of a set
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # factors on the limits of torque and speed
-_JUMP_S = 0.02  # shorter intervals between stamps do not show when a position was measured
-_STATES_LOOKED_AT = 500
-_RATE_WINDOW_S = 0.1  # over which velocities give accelerations
-# By how much velocities exceed the rate of positions if stamps or they are in another unit.
+_JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
+_STATES_LOOKED_AT = 500  # number of messages at which gravity torques are computed
+_RATE_WINDOW_S = 0.1  # window of the differences of velocities that give accelerations
+# Ratio of velocities to the rate of change of positions if velocities or stamps have another unit,
+# within the factor _NEAR.
 _NEAR = 1.3
 _OTHER_UNITS = (
     (57.3, 'velocities look like deg/s', '--velocity-unit deg/s'),
@@ -52,14 +58,14 @@ def suspicions(
     recording: Recording, arm: ArmDescription, *, gravity: ArrayLike = GRAVITY
 ) -> tuple[str, ...]:
     """
-    Return one sentence for each thing about a recording that looks wrong.
+    Return one sentence for each sign that a recording is wrong.
 
-    Checks `faults`, torques at the joints' limits or far beyond, and jumps in positions.
+    These are `faults`, torques at the joints' limits or far beyond, and jumps in positions.
 
     Raises
     ------
     RecordingError
-        If effort is zero throughout: there is nothing to compare with.
+        If the effort is zero in every message.
 
     """
     return (
@@ -78,17 +84,17 @@ def faults(
     torque: bool = True,
 ) -> tuple[str, ...]:
     """
-    Return one sentence for each fault that makes all figures about a recording meaningless.
+    Return one sentence for each fault that makes all results from a recording meaningless.
 
-    Checks for joints without effort, positions in degrees, velocities that contradict the
-    positions, effort without gravity (as some drivers report it), and effort in another unit or
-    with a flipped sign. Efforts that are not torques in N m, such as currents, are only checked
-    for presence.
+    The faults are: joints without effort, positions in degrees, velocities that contradict the
+    positions, effort without gravity (as some drivers report it), effort in another unit or with a
+    flipped sign, and effort that gravity does not explain. With `torque` false efforts are
+    currents, for example, and are not compared with gravity torques.
 
     Raises
     ------
     RecordingError
-        If effort is zero throughout: there is nothing to compare with.
+        If the effort is zero in every message.
 
     """
     require_effort(recording)
@@ -101,7 +107,7 @@ def faults(
 
 
 def _dead(recording: Recording) -> Iterator[str]:
-    """Yield a sentence where some joints' effort never changes while others' does."""
+    """Yield a sentence if the effort of some joints, but not of all, never changes."""
     dead = np.ptp(recording.effort, axis=0) == 0.0
     if dead.any() and not dead.all():
         joint = int(np.flatnonzero(dead)[0])
@@ -113,12 +119,13 @@ def _dead(recording: Recording) -> Iterator[str]:
 
 
 def require_radians(recording: Recording, arm: ArmDescription) -> None:
-    """Raise RecordingError if positions are in degrees: no figure would then mean anything."""
+    """Raise RecordingError if positions seem to be in degrees."""
     for sentence in _degrees(recording, arm):
         raise RecordingError(f'{recording.source}: {sentence}.')
 
 
 def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+    """Yield a sentence if positions are so far beyond the limits that they must be degrees."""
     reach = np.abs(recording.q).max(axis=0)
     bound = _DEGREES_FACTOR * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
     beyond = np.flatnonzero((reach > bound) & (bound > 0.0))  # some files have 0 for no limits
@@ -165,25 +172,26 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
                 )
                 return
         yield (
-            'velocities look like deg/s, the speed of motors, the other sign or none at all: that '
-            f'of {recording.joint_names[joint]} is {ratio[joint]:.2g} times the rate at which its '
-            f'position changes ({len(odd)} of {len(moves)} joints are off), and friction and '
-            'Coriolis torques are meaningless if it is'
+            'velocities do not match positions: they may be in deg/s, those of the motors, '
+            f'sign-flipped or not measured. The velocity of {recording.joint_names[joint]} is '
+            f'{ratio[joint]:.2g} times the rate at which its position changes ({len(odd)} of '
+            f'{len(moves)} joints are wrong); friction and Coriolis torques would be meaningless'
         )
 
 
 def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+    """Yield a sentence for each joint whose torque is often at its limit."""
     share = np.mean(_effort_part(recording.effort, arm) >= _SATURATION_FRACTION, axis=0)
     for joint in np.flatnonzero(share > _SATURATED_SHARE):
         yield (
             f'the torque of {recording.joint_names[joint]} is at its limit of '
-            f'{arm.limit("effort")[joint]:g} N m in {share[joint]:.0%} of the messages; where '
-            'it was clipped the model cannot fit'
+            f'{arm.limit("effort")[joint]:g} N m in {share[joint]:.0%} of the messages; no model '
+            'can predict a clipped torque'
         )
 
 
 def _effort_part(effort: Array, arm: ArmDescription) -> Array:
-    """Return efforts relative to their limits; some files have 0 for no limit."""
+    """Return absolute efforts relative to their limits; zero where the limit is 0 (unknown)."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
 
@@ -202,12 +210,12 @@ def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _most(every: NDArray[np.bool_], sound: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the sound joints if they are the majority, otherwise all joints."""
+    """Return the sound rows if they are the majority, otherwise every row."""
     return sound if 2 * np.count_nonzero(sound) > np.count_nonzero(every) else every
 
 
 def _speed(recording: Recording, arm: ArmDescription) -> Array:
-    """Return the speeds of the positions' changes relative to the limits, (messages - 1, n)."""
+    """Return rates of change of positions relative to velocity limits, (messages - 1, n)."""
     step = np.maximum(np.diff(recording.time), _JUMP_S)
     limit = arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
@@ -233,7 +241,12 @@ def _about_gravity(
     arm: ArmDescription,
     gravity: ArrayLike,
 ) -> Iterator[str]:
-    """Yield a sentence if effort lacks gravity, has another unit or a flipped sign."""
+    """
+    Yield at most one sentence if efforts do not fit the gravity torques of the arm.
+
+    Causes that are recognised: another unit or sign, no gravity in the effort, two joints
+    exchanged. Any other large difference is reported without a cause.
+    """
     chosen = slice(None, None, max(1, len(recording) // _STATES_LOOKED_AT))
     g = NewtonEulerModel(arm, gravity).gravity(recording.q[chosen])
     effort = recording.effort[chosen]
@@ -271,8 +284,8 @@ def _about_gravity(
         yield (
             f'effort looks like another {kind}: that of '
             f'{recording.joint_names[joint]} is {factor[joint]:.3g} times the gravity torque of '
-            f'{arm.inertial_set} ({len(odd)} of {np.count_nonzero(heavy)} joints that carry much '
-            f'are off){fix}'
+            f'{arm.inertial_set} ({len(odd)} of {np.count_nonzero(heavy)} joints with large '
+            f'gravity torques are wrong){fix}'
         )
     elif size < _GRAVITY_SHARE * away:
         yield (
@@ -323,7 +336,11 @@ def _acceleration(recording: Recording) -> Array:
 
 
 def _without_motion(torque: Array, moving: Array) -> Array:
-    """Return what friction and inertia leave of torques; velocity and acceleration last."""
+    """
+    Return torques (N, n) minus the best fit of each joint's friction and rotor inertia.
+
+    `moving` (N, n, 2) holds velocities and accelerations.
+    """
     left = torque.copy()
     columns = np.concatenate([sliding_terms(moving[..., 0]), moving[..., 1:]], axis=-1)
     for joint, terms in enumerate(np.swapaxes(columns, 0, 1)):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Predicted and measured torques of a recorded motion, for each inertial set."""
+"""Comparison of predicted and measured torques of a recorded motion, for each inertial set."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def predicted_torque(
 @dataclass(frozen=True)
 class Unit:
     """
-    In what E over the whole vector is.
+    Unit of the error E over all joints.
 
     Attributes
     ----------
     name : str
-        'N m', or '% of the limits' where joints of newtons and of newton metres come together.
+        'N m', or '% of the limits' for arms with prismatic joints, whose efforts are in N.
     per_joint : tuple of float
-        What each joint's effort is multiplied by.
+        Factor from each joint's effort [N m or N] to the unit.
 
     """
 
@@ -56,7 +56,15 @@ class Unit:
 
     @classmethod
     def of(cls, arm: ArmDescription) -> Unit:
-        """Return an arm's: efforts count as parts of their limits if some joint is prismatic."""
+        """
+        Return the unit for an arm.
+
+        Raises
+        ------
+        RecordingError
+            If the arm has a prismatic joint, and some joint has no effort limit.
+
+        """
         if all(joint.kind is JointKind.REVOLUTE for joint in arm.joints):
             return cls('N m', (1.0,) * arm.n)
         limit = arm.limit('effort')
@@ -64,7 +72,7 @@ class Unit:
         if not known.all():
             raise RecordingError(
                 f'{arm.name} has prismatic joints, so that its efforts [N and N m] can only be '
-                f'compared as parts of their limits, and {arm.joint_names[int(np.argmin(known))]} '
+                f'compared relative to their limits, and {arm.joint_names[int(np.argmin(known))]} '
                 'has none: state its effort limit in the arm file.'
             )
         return cls('% of the limits', tuple((100.0 / limit).tolist()))
@@ -72,19 +80,24 @@ class Unit:
 
 @dataclass(frozen=True, eq=False)
 class ResidualRms:
-    """Metric E of one prediction: over the whole vector in its `Unit`, and per joint [N m]."""
+    """
+    Root mean square errors of predicted torques, Metric E.
+
+    `whole` is that of the error vector over all joints, in its `Unit`; `joints` are those of the
+    single joints, shape (n,) [N m, of a prismatic joint N].
+    """
 
     whole: float
     joints: Array
 
     @classmethod
     def of(cls, residual: Array, unit: Unit) -> ResidualRms:
-        """Return the errors of measured minus predicted torque, shape (N, n)."""
+        """Return the errors from residuals (measured minus predicted torque), shape (N, n)."""
         return cls.of_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
     def of_squares(cls, squares: Array, samples: int, unit: Unit) -> ResidualRms:
-        """Return the errors that sums of squares over samples amount to, joint by joint, (n,)."""
+        """Return the errors from the joints' sums of squared residuals over the samples, (n,)."""
         mean = squares / samples
         return cls(float(np.sqrt(mean @ np.square(unit.per_joint))), np.sqrt(mean))
 
@@ -116,12 +129,12 @@ class Fit:
 
 def replay_columns(friction: FrictionModel | None) -> Columns:
     """
-    Return the columns that `prepare` must compute for a comparison with an arm.
+    Return the function that `prepare` needs as `columns` for a comparison with an arm.
 
-    The torque of the arm's friction (zero without friction), then `sliding_terms`, which are
-    fitted together with a load. They are computed from the recorded states and then filtered like
-    the measured torque: a filtered velocity would blur reversals, and a friction model with a
-    state needs every position.
+    Its first column is the torque of the arm's friction (zero if `friction` is None); the others
+    are `sliding_terms`, which are fitted together with a load. `prepare` computes the columns from
+    the recorded states and filters them like the measured torque. Filtered velocities would blur
+    reversals, and a friction model with a state needs every recorded position.
     """
 
     def columns(q: Array, dq: Array) -> Array:
@@ -140,8 +153,8 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
     arm : ArmDescription
         The arm with its hand and friction.
     motion : Motion
-        Prepared from a recording, with the `replay_columns` of the arm's friction; without it
-        friction is taken at the filtered velocities.
+        A motion prepared with the `replay_columns` of the arm's friction. If it was prepared
+        without columns, friction is computed from the filtered velocities.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
 
@@ -176,9 +189,9 @@ def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
     """
     Return the best fit and those that the motion does not distinguish from it, best first.
 
-    Two predictions are alike if their E differ by less than 1 %, or by less than two standard
-    errors of the difference of their mean squares over stretches of one second, which count as
-    independent samples.
+    A fit is not distinguished if its E is less than 1 % above the best, or if the difference of
+    the mean squared errors is less than two standard errors. For the standard error, stretches of
+    one second count as independent samples.
     """
     block = np.floor((motion.time - motion.time[0]) / _BLOCK_S).astype(int) + 10**6 * motion.piece
     _, block = np.unique(block, return_inverse=True)
@@ -195,7 +208,7 @@ def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
 
 
 def hand_name(hand: str) -> str:
-    """Return a hand's name; of a file, its stem."""
+    """Return a hand's name; for the path of a hand file, the file's name without its suffix."""
     return Path(hand).stem if '/' in hand else hand
 
 

@@ -91,7 +91,7 @@ def test_incomplete_options_get_one_sentence(log, options, sentence, refused):
     ('columns', 'sentence'),
     [
         ((*COLUMNS, '--position-unit', 'rad'), ''),
-        ((*COLUMNS[:4], '--velocity', 'tau{}', '--effort', 'tau{}'), 'look like deg/s'),
+        ((*COLUMNS[:4], '--velocity', 'tau{}', '--effort', 'tau{}'), 'may be in deg/s'),
         ((*COLUMNS[:2], '--position', 'tau{}', *COLUMNS[4:]), 'look like degrees'),
     ],
 )

@@ -120,5 +120,5 @@ def test_scales_of_both_signs_are_refused(tmp_path, monkeypatch, answered):
     command = 'identify arm log --arm six.yaml --effort-unit A --output found.yaml'
     status, said = answered(*command.split())
     assert status == 1
-    assert 'the scales of axis3 have the other sign' in ' '.join(said.split())
+    assert 'the scales of axis3 have the opposite sign' in ' '.join(said.split())
     assert not (tmp_path / 'found.yaml').exists()

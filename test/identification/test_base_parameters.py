@@ -141,7 +141,7 @@ def test_parameters_for_any_gravity_give_each_gravitys_torque():
             found.regressor(*states, gravity) @ found.values(),
             NewtonEulerModel(arm, gravity).inverse_dynamics(*states),
         )
-    with pytest.raises(BaseParameterError, match='say which one'):
+    with pytest.raises(BaseParameterError, match='give the gravity vector'):
         found.regressor(*states)
 
 

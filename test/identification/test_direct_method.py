@@ -169,5 +169,5 @@ def test_a_single_joint_has_the_parameters_of_theorems_3_and_4(kind, gravity, ke
 
 
 def test_an_arm_in_standard_rows_is_refused_with_the_way_out():
-    with pytest.raises(BaseParameterError, match=r'rpr has standard rows.*in_modified_convention'):
+    with pytest.raises(BaseParameterError, match=r'rpr has standard DH rows.*modified_convention'):
         direct_base_parameters(load('rpr'))

@@ -102,7 +102,7 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
     result = identify(both, FER, [FER], SIMPLE)
     assert len(result.contradictions) == 1
     assert result.contradictions[0].startswith(
-        'recording 1 and recording 2 contradict each other: fitted together they leave 0.5'
+        'recording 1 and recording 2 contradict each other: the residual of one fit to both is 0.5'
     )
     # The one cause that was found is told, not a second one with an advice of its own.
     worse = replace(
@@ -146,7 +146,7 @@ def test_a_joint_that_hardly_moves_gets_no_friction_of_its_own():
     assert result.arm.friction.viscous[4] < 0.3
     assert result.base.deviations[fv_5] > 0.5 * result.fit.prior.deviations[fv_5]
     assert 'fr3_joint5 (at most 0.00' in result.remarks[-1]
-    assert result.remarks[-1].endswith('turn every joint, to and fro')
+    assert result.remarks[-1].endswith('turns every joint to and fro')
     # At 1 rad/s no joint has more than a part of its limit: 12.5 N m s/rad were once found.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
 
@@ -201,7 +201,7 @@ def test_rotors_come_back_when_asked_for(simulate):
 def test_an_unknown_friction_is_answered_with_those_there_are():
     with pytest.raises(
         IdentificationError,
-        match="no friction 'sigmoid' to identify; choose maxwell_slip or viscous_coulomb",
+        match="no friction model 'sigmoid'; choose maxwell_slip or viscous_coulomb",
     ):
         IdentificationOptions(friction='sigmoid')
 
@@ -213,7 +213,7 @@ def test_a_still_arm_is_told_what_would_help(simulate):
     )
     with pytest.raises(
         IdentificationError,
-        match=r'depends on mX_2, .* alone\. The other 31 base '
+        match=r'depends only on mX_2, .* \.\.\.: the other 31 base '
         r'parameters \(ZZR_1, .* turns every joint to and fro',
     ):
         identify([still], FER)
@@ -227,7 +227,7 @@ def test_nothing_or_unlike_preparations_are_refused(simulate):
         identify([prepared(recording), prepared(recording, cutoff=5.0)], FER)
     with pytest.raises(
         IdentificationError,
-        match='Maxwell-slip friction is integrated over the recorded positions: prepare',
+        match='Maxwell-slip friction needs the recorded positions: prepare',
     ):
         identify([prepare(recording)], FER)
 

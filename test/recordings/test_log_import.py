@@ -226,7 +226,7 @@ def test_bad_tables_get_one_sentence(content, columns, sentence, tmp_path):
     ('name', 'content', 'sentence'),
     [
         ('a.npy', b'nonsense', 'a.npy cannot be read as numpy arrays'),
-        ('a.npz', b'nonsense', '(ValueError: it does not begin as'),
+        ('a.npz', b'nonsense', '(ValueError: its first bytes are not'),
         ('a.mat', b'nonsense' * 40, 'a.mat cannot be read as a MATLAB file'),
         ('a.xlsx', b'', "end in '.xlsx' cannot be imported; export .csv"),
     ],

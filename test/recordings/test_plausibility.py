@@ -64,13 +64,13 @@ ODD = {
     ),
     'a stuck position': (
         lambda r: {'q': of_joint(2, r.q[0], r.q)},
-        'velocities look like',
-        'that of fer_joint3 is 0 times',
+        'velocities do not match positions',
+        'The velocity of fer_joint3 is 0 times',
     ),
     'a turned velocity': (
         lambda r: {'dq': of_joint(4, -r.dq, r.dq)},
-        'velocities look like',
-        'that of fer_joint5 is -1 times the rate at which its position changes (1 of 7',
+        'velocities do not match positions',
+        'The velocity of fer_joint5 is -1 times the rate at which its position changes (1 of 7',
     ),
     'clipped torque': (
         lambda r: {'effort': with_entry(r.effort, slice(100), 5, 12.0)},
@@ -143,7 +143,7 @@ def test_velocities_that_are_not_the_positions_are_suspected(simulate, factor):
     (found,) = faults(replace(recording, dq=factor * recording.dq), FER)
     told = float(found.partition(' is ')[2].partition(' times')[0])
     assert told == pytest.approx(factor, rel=0.02)
-    assert '(7 of 7 joints are off)' in found
+    assert '(7 of 7 joints are wrong)' in found
 
 
 @pytest.mark.parametrize(
