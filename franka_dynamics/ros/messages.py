@@ -24,7 +24,7 @@ _NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
 
 class JointReading(NamedTuple):
     """
-    The arm's joints in one message; arrays of shape (n,), SI units.
+    The arm's joints in one joint state message; arrays of shape (n,), SI units.
 
     `effort` is None if the message has none, or only zeros.
     """
@@ -42,7 +42,7 @@ class JointReading(NamedTuple):
 
     @property
     def stamp_message(self) -> Time:
-        """The message's stamp, for results computed from it."""
+        """The message's stamp as a ROS message, for results computed from it."""
         return Time(sec=self.sec, nanosec=self.nanosec)
 
 
@@ -61,11 +61,11 @@ def with_number(
     callback: Callable[[Any, int | None], None],
 ) -> Callable[..., None]:
     """
-    Return a subscription callback that passes on each message and its publisher's number for it.
+    Return a subscription callback that calls `callback` with each message and its number.
 
-    Publishers count their messages from 1; the number is None if the middleware has none. rclpy's
-    EventsExecutor hands message and information over as one tuple, other executors as two
-    arguments; which of them a callback is for rclpy reads from its signature.
+    Publishers number their messages from 1; the number is None if the middleware has none. rclpy's
+    EventsExecutor passes message and information as one tuple, other executors as two arguments.
+    rclpy decides by the callback's signature whether to pass the information.
     """
 
     def on_message(*arguments: Any) -> None:
@@ -80,7 +80,7 @@ def with_number(
 
 
 def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
-    """Take a waiting message without an executor; return it and its number, or None."""
+    """Take a waiting message without an executor; return it and its information, or None."""
     with subscription.handle:
         waiting = subscription.handle.take_message(subscription.msg_type, subscription.raw)
     return None if waiting is None else (waiting[0], waiting[1])
@@ -168,7 +168,7 @@ def trajectory_message(
 
 
 def request_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
-    """Return the message that asks for a trajectory `lead_in` seconds after its arrival."""
+    """Return a trajectory message that begins `lead_in` seconds after its arrival."""
     return trajectory_message(
         list(request.joint_names),
         lead_in + request.times,

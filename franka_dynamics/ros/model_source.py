@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Make a controller with agreeing models from parameters.
+Makes a controller from parameters, with the arm's two models cross-checked.
 
 The arm comes from an arm file, a URDF file or the running system.
 """
@@ -39,7 +39,7 @@ from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck, TOLERANCE
 from ..validation.urdf_check import model_from_urdf
 
-_SLICE_S = 1.0  # [s] between two checks whether to go on waiting
+_SLICE_S = 1.0  # time between two checks whether to stop waiting [s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +62,12 @@ def resolve_model(
     Raises
     ------
     SettingsError
-        If parameters contradict each other.
+        If parameters are inconsistent.
     DescriptionError
         If an arm file, a URDF file or robot_description is missing or cannot be read.
     UrdfError, UrdfMismatchError
-        If the URDF is not this arm; the message names link or joint, both numbers and the
-        likeliest cause.
+        If the URDF does not describe this arm; the message names link or joint, both numbers and
+        the likeliest cause.
 
     """
     source = values['model_source']
@@ -95,14 +95,15 @@ def make_controller(
     node: Any, parameters: dict[str, Any], model: ResolvedModel
 ) -> FeedforwardController:
     """
-    Return a controller for an arm, with its two models compared; log the arm and its settings.
+    Return a controller for an arm after the cross-check; log the arm and its settings.
 
-    kp and kd of node and parameters are set if `default_gains` is true.
+    If `default_gains` is true and all gains are zero, sets kp and kd of the node and in
+    `parameters`.
 
     Raises
     ------
     InertiaError
-        If no real body can have the arm's inertias.
+        If the arm's inertias are physically impossible.
     SettingsError
         If the parameters cannot be used on this arm.
     CrosscheckError
@@ -143,7 +144,7 @@ def make_controller(
 
 
 def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDescription) -> None:
-    """Set kp and kd if they are zero and default_gains is true."""
+    """Set kp and kd, and log them, if all are zero and default_gains is true."""
     if not parameters['default_gains'] or any(parameters['kp']) or any(parameters['kd']):
         return
     payload = settings_from(parameters).payload_inertia()
@@ -186,7 +187,7 @@ def _wait_for_description(
     seconds: float,
     should_stop: Callable[[], bool],
 ) -> tuple[str, str]:
-    """Return the topic's resolved name and its text."""
+    """Wait at most `seconds` for robot_description; return its topic's full name and its text."""
     topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0.0:

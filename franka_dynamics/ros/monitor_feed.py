@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics and torques of all running nodes, sampled at the rate of the screen."""
+"""Diagnostics and torques of all running nodes, read at the display's update rate."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .node_process import guest_node
 from .qos import STATE_QOS
 from .statuses import read_statuses, SIMULATED_ARM, Status
 
-# In the order in which they are shown; the names of the feedforward node's topics.
+# The feedforward node's torque topics, in the order in which they are displayed.
 TORQUE_TERMS = ('feedforward', 'gravity', 'coriolis', 'inertia_torque', 'external_torque')
-SILENT_AFTER_S = 3.0  # without diagnostics, which come once per second
+SILENT_AFTER_S = 3.0  # time without diagnostics, which come once per second
 _LIMIT = 'torque limit, '
 _DIAGNOSTICS_DEPTH = 50
 
@@ -32,8 +32,9 @@ class NodeView:
     """
     The latest messages of one node.
 
-    `name` is its full name without the leading slash, `statuses` go by subject, `torques` (in
-    the messages' effort) by term. `heard` is the steady-clock time of its latest diagnostics [s].
+    `name` is the node's full name without the leading slash. `statuses` maps a subject to its
+    diagnostic status, `torques` a term to its message. `heard` is the steady-clock time of the
+    latest diagnostics [s], `command_rate` the rate of published commands [Hz].
     """
 
     name: str
@@ -55,7 +56,7 @@ class NodeView:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this is a node of this package: others publish on /diagnostics too."""
+        """Whether this is a node of this package; other nodes publish on /diagnostics too."""
         return self.is_arm or self.is_simulated
 
     @property
@@ -78,23 +79,23 @@ class NodeView:
         )
 
     def silent(self, now: float) -> bool:
-        """Return whether its diagnostics have ceased."""
+        """Return whether no diagnostics came for SILENT_AFTER_S."""
         return now - self.heard > SILENT_AFTER_S
 
     def take(self, status: Status, now: float) -> None:
-        """Take one diagnostic status."""
+        """Store one diagnostic status, and update the command rate."""
         self.statuses[status.subject] = status
         self.heard = now
         if status.subject == 'Command' and 'published' in status.values:
             published = int(status.values['published'])
             if self._published is not None and now > self._published[0]:
                 before, count = self._published
-                # A smaller count means that the node was activated again.
+                # The count restarts at an activation, so it may be smaller than before.
                 self.command_rate = max(0, published - count) / (now - before)
             self._published = (now, published)
 
     def number(self, subject: str, key: str) -> float:
-        """Return one diagnostic value as a number; NaN where there is none."""
+        """Return one diagnostic value as a number; NaN if there is none."""
         status = self.statuses.get(subject)
         value = parsed(status.values.get(key, '')) if status is not None else None
         return float(value) if isinstance(value, int | float) else float('nan')
@@ -137,7 +138,7 @@ def parsed(text: str) -> Any:
 
 
 def finite(value: float) -> float | None:
-    """Return a number, or None where JSON has none for it."""
+    """Return a number, or None for NaN and infinity, which JSON cannot express."""
     return value if math.isfinite(value) else None
 
 
@@ -159,11 +160,11 @@ class MonitorFeed:
     """
     Keeps a NodeView of every node of this package that publishes diagnostics.
 
-    Topics are read when `poll` is called, without an executor and with depth 1: messages between
-    two polls are overwritten in the middleware and never reach Python, so topics at 1 kHz cost no
-    more than the screen's rate.
+    Torque topics are read by `poll`, without an executor and with depth 1. The middleware
+    overwrites the messages between two polls, so topics at 1 kHz cost no more than the display's
+    update rate.
 
-    Only nodes of `namespaces`, without slashes at their ends; all if empty.
+    Only nodes in `namespaces`, given without slashes at their ends, are kept; if empty, all nodes.
     """
 
     def __init__(self, namespaces: Collection[str] = ()) -> None:
@@ -189,21 +190,21 @@ class MonitorFeed:
 
     @property
     def complete(self) -> bool:
-        """Whether every arm heard has reported twice, and sent all that is listened to."""
+        """Whether every arm heard has reported twice and has published every torque term."""
         return bool(self.arms) and all(
             math.isfinite(node.command_rate) and set(TORQUE_TERMS) <= node.torques.keys()
             for node in self.arms
         )
 
     def poll(self) -> None:
-        """Take what has come: all diagnostics, and the latest message of each torque topic."""
+        """Read all waiting diagnostics and the latest message of each torque topic."""
         while _take(self._diagnostics):
             pass
         for topic in self._torque_topics:
             _take(topic)
 
     def close(self) -> None:
-        """Leave the graph."""
+        """Destroy the monitor's node."""
         self._guest.__exit__(None, None, None)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
@@ -231,7 +232,7 @@ class MonitorFeed:
 
 
 def _take(subscription: Subscription) -> bool:
-    """Hand one waiting message to its callback; return whether there was one."""
+    """Call a subscription's callback with one waiting message; return whether there was one."""
     waiting = taken(subscription)
     if waiting is None:
         return False

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A running node's parameters, lifecycle and reference: the one client of this package."""
+"""Client of a running node: its parameters, lifecycle and reference trajectory."""
 
 from __future__ import annotations
 
@@ -32,24 +32,25 @@ from .statuses import read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
-# A simulated arm on a busy machine may be slower than its own clock by this much.
+# A motion on a simulated arm may take this many times its length on a busy machine, and this long
+# to begin [s].
 _SLOWER, _BEGIN_S = 20.0, 10.0
-# A server that has not found a new client yet throws its answer away.
+# Wait before a request [s]: a server that has not discovered the client yet discards its answer.
 _DISCOVERY_S = 0.3
 _REPORT_S = 2.0  # diagnostics come once per second
-# What ends a motion, as ~/reference_state tells it.
+# States of ~/reference_state that end a motion.
 _FINISHED = 'finished'
 _ENDED = (_FINISHED, 'refused', 'interrupted')
 
 
 class NodeClientError(FrankaDynamicsError):
-    """A node does not answer, or does not do what it was asked."""
+    """A node does not answer, or refuses a request."""
 
     status = 1
 
 
 class Loaded(NamedTuple):
-    """The parameters of a file: those that were set, and those that were so already."""
+    """Names of a file's parameters: those that were set, and those that had the value already."""
 
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -57,9 +58,9 @@ class Loaded(NamedTuple):
 
 def decimal(descriptor: ParameterDescriptor, value: Any) -> Any:
     """
-    Return a value read from YAML as the parameter's type asks for it.
+    Return a value read from YAML, converted to the parameter's type if that is lossless.
 
-    A whole number stands for a decimal one, and one number for a list of one.
+    An integer is accepted for a float, and a single number for a list of one.
     """
     if descriptor.type == ParameterType.PARAMETER_DOUBLE_ARRAY:
         values = [value] if type(value) in (int, float) else value
@@ -72,16 +73,16 @@ def decimal(descriptor: ParameterDescriptor, value: Any) -> Any:
 
 class NodeClient:
     """
-    Asks one node; use as a context manager.
+    Sends requests to one node; use as a context manager.
 
     Parameters
     ----------
     name : str
         The node, such as feedforward or /left/feedforward.
     patience : float
-        How long to look for it [s].
+        How long to wait for its services and topics to appear [s].
     meanwhile : callable
-        Called many times a second while an answer is waited for; what it raises ends that.
+        Called many times a second during waits; an exception that it raises ends the wait.
 
     """
 
@@ -103,11 +104,11 @@ class NodeClient:
         self._guest.__exit__(None, None, None)
 
     def listen(self, kind: Any, topic: str, take: Callable[[Any], None], qos: Any = 10) -> None:
-        """Have messages of a topic handed to a function while something is waited for."""
+        """Subscribe to a topic; `take` is called with its messages during later waits."""
         self._node.create_subscription(kind, topic, take, qos)
 
     def until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something is so; return whether it came to be within some seconds."""
+        """Wait at most `seconds` until `done` returns True; return whether it did."""
         give_up = time.monotonic() + seconds
         while not done():
             self._executor.spin_once(timeout_sec=0.02)
@@ -121,7 +122,7 @@ class NodeClient:
         return self.values([parameter])[0]
 
     def set(self, parameter: str, text: str) -> Any:
-        """Set a parameter to what YAML reads from a text, by the parameter's type; return it."""
+        """Set a parameter to a value given as YAML, converted to its type; return the value."""
         try:
             value = yaml.safe_load(text)
         except yaml.YAMLError as error:
@@ -185,13 +186,14 @@ class NodeClient:
         """
         Set the parameters that a file gives this node, all of them or none.
 
-        Those that have the file's value already are left out, so that a whole dump can be loaded.
+        Parameters that already have the file's value are left out, so that a complete dump with
+        read-only parameters can be loaded.
 
         Raises
         ------
         SettingsError
-            If the file cannot be used for this node: it names a parameter that does not exist,
-            has another value for one that is read-only, or one that the node refuses.
+            If the file names a parameter that does not exist, changes a read-only parameter, or
+            has a value that the node refuses.
 
         """
         given: dict[str, Any] = {}
@@ -226,7 +228,7 @@ class NodeClient:
         return label
 
     def report(self) -> str:
-        """Return what the node says of its command, why, and what would change it; or ''."""
+        """Wait at most 2 s for the node's status sentence and return it; '' without one."""
         told = ''
 
         def take(message: DiagnosticArray) -> None:
@@ -240,7 +242,7 @@ class NodeClient:
         return told
 
     def change_state(self, transition: str) -> str:
-        """Ask for a transition by its name; return the state that it led to."""
+        """Trigger a lifecycle transition by its name; return the new state."""
         offered = self.ask(
             GetAvailableTransitions, 'get_available_transitions', GetAvailableTransitions.Request()
         ).available_transitions
@@ -258,16 +260,16 @@ class NodeClient:
 
     def play(self, message: JointTrajectory) -> str:
         """
-        Send a reference trajectory, wait until it has ended, and return how.
+        Send a reference trajectory, wait until it has finished, and return its last state.
 
-        The message's frame id is set to a mark that the node's reports repeat. Whatever ends the
-        waiting before, Ctrl-C too, ends the motion: the arm is brought to rest where it is.
+        The message's frame id is set to an identifier that the node's reports repeat. The wait
+        lasts at most 20 times the motion's length plus 10 s. If it ends early, also by Ctrl-C, the
+        motion is ended: the arm is brought to rest where it is.
 
         Raises
         ------
         NodeClientError
-            If nobody listens, the motion is refused or interrupted, or does not end in many
-            times its length.
+            If no node subscribes, the motion is refused or interrupted, or the wait times out.
 
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
@@ -275,7 +277,7 @@ class NodeClient:
         def take(message: DiagnosticArray) -> None:
             nonlocal state, reason
             for one in read_statuses(message):
-                # Reports of motions before this one come too, and of others' beside it.
+                # Reports on earlier motions and on other senders' motions arrive too.
                 if one.values.get('frame_id') == mark:
                     state, reason = one.values.get('state', ''), one.values.get('reason', '')
 
@@ -291,8 +293,8 @@ class NodeClient:
                 raise NodeClientError(
                     f'nobody listens to {topic}; is the node running, and active?'
                 )
-            # Without reports nobody could tell a motion that is followed from one that was not
-            # heard, and it would be sent again.
+            # Without reports, a motion that is followed could not be distinguished from one that
+            # was lost, and would be sent again.
             if not self.until(lambda: self._node.count_publishers(told) > 0, self._patience):
                 raise NodeClientError(
                     f'nobody publishes {told}, which tells what becomes of a motion; nothing was '
@@ -300,7 +302,7 @@ class NodeClient:
                 )
             self.until(lambda: False, _DISCOVERY_S)
             for _ in range(_ATTEMPTS):
-                # A listener that has not found this publisher yet hears nothing of it.
+                # A subscriber that has not discovered this publisher yet receives nothing.
                 sent = True
                 publisher.publish(message)
                 if self.until(lambda: bool(state), _ATTEMPT_S):
@@ -323,7 +325,7 @@ class NodeClient:
         return state
 
     def ask(self, kind: Any, service: str, request: Any) -> Any:
-        """Return the answer of one of the node's services; raise NodeClientError without one."""
+        """Call one of the node's services and return its answer; NodeClientError without one."""
         client = self._node.create_client(kind, f'{self._name}/{service}')
         try:
             if not self.until(client.service_is_ready, self._patience):

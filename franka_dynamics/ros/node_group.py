@@ -21,7 +21,7 @@ from ..errors import FrankaDynamicsError
 from ..resources import share_directory
 
 _END_TIMEOUT_S = 10.0
-_LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')  # in front of a logged sentence
+_LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')  # prefix of a log line
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _LIBC = ctypes.CDLL(None)
 
@@ -34,12 +34,12 @@ class NodeEndedError(FrankaDynamicsError):
 
 class NodeGroup:
     """
-    Child processes with default signals; use as a context manager, which ends them all.
+    Nodes as child processes with default signals; the context manager ends them all at exit.
 
-    They have sessions of their own, so that Ctrl-C in a terminal reaches them once, from here:
-    the node that holds the arm ends first, while the arm still listens.
+    Each child has its own session, so that Ctrl-C in a terminal does not reach it. Only `end_all`
+    interrupts it: the node that commands the arm ends first, while the arm still receives torques.
 
-    The output of each goes to NAME.log in the folder.
+    The output of each child goes to MODULE.log in the folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,7 +52,7 @@ class NodeGroup:
         parameters: Mapping[str, Any],
         remappings: Mapping[str, str] | None = None,
     ) -> None:
-        """Start a module of `franka_dynamics.ros` with parameters and names of topics."""
+        """Start a module of `franka_dynamics.ros` with parameters and topic remappings."""
         arguments = [f'{name}:={ros_value(value)}' for name, value in parameters.items()]
         renamed = [f'{name}:={topic}' for name, topic in (remappings or {}).items()]
         command = [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args']
@@ -79,12 +79,12 @@ class NodeGroup:
 
     def require_all(self) -> None:
         """
-        Raise if one has ended.
+        Raise an error if a node has ended.
 
         Raises
         ------
         NodeEndedError
-            Quoting the last line of its log.
+            If a node has ended; the message quotes the last line of its log.
 
         """
         for module, process in self._running.items():
@@ -92,17 +92,17 @@ class NodeGroup:
                 raise NodeEndedError(self._end_of(module, process))
 
     def has_said(self, module: str, text: str) -> bool:
-        """Return whether a node has logged a text."""
+        """Return whether a node's log contains a string."""
         return text in (self._folder / f'{module}.log').read_text(errors='replace')
 
     def end_all(self) -> list[str]:
         """
-        End the nodes in the reverse order of their start, by SIGINT, then by SIGKILL.
+        End the nodes in reverse order of their start: SIGINT, and after 10 s SIGKILL.
 
         Returns
         -------
         list of str
-            A sentence for each that did not end in order.
+            A sentence for each node whose exit status was not 0.
 
         """
         disorder = []
@@ -150,10 +150,10 @@ def _processor_seconds(pid: int) -> float:
 
 def default_signals() -> None:
     """
-    Let a child begin with default signals, and interrupt it if its parent dies.
+    Set up a child process: default SIGINT, normal scheduling, SIGINT if its parent dies.
 
-    Background jobs of a shell ignore SIGINT, hence the defaults. If the parent is killed, its
-    nodes still get SIGINT, publish their stop sequence and end.
+    Background jobs of a shell ignore SIGINT, so the default is restored. If the parent is killed,
+    its nodes still get SIGINT, publish their stop sequence and end.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
@@ -183,19 +183,19 @@ _DOMAINS = range(1, 102)
 
 def use_isolated_network(domain: int | None = None) -> None:
     """
-    Set the environment so that torques reach nobody else: UDP on 127.0.0.1, a domain apart.
+    Set the environment so that torques reach no other node: UDP on 127.0.0.1, own domain.
 
-    Before rclpy is initialised. The discovery range LOCALHOST would keep off the network as
-    well, but rmw_fastrtps then insists on shared memory, whatever FASTDDS_BUILTIN_TRANSPORTS
-    says, and asks a few unicast ports for other nodes: they were seen to find each other after
-    up to three seconds, and processes to crash as they left. With multicast on the loopback
-    interface they do after 0.12 s.
+    To be called before rclpy.init. The discovery range LOCALHOST would stay off the network as
+    well, but rmw_fastrtps then uses shared memory, whatever FASTDDS_BUILTIN_TRANSPORTS says, and
+    searches for nodes on a few unicast ports. With it, discovery was seen to take up to three
+    seconds and processes to crash at exit. With multicast on the loopback interface, discovery
+    takes 0.12 s.
 
     Parameters
     ----------
     domain : int, optional
-        The ROS domain; if not given one by chance that no other process has claimed in this way
-        and in which no node listens. It is kept until this process ends.
+        The ROS domain; default: a random one that no other process has claimed by this function
+        and in which no node runs. The claim lasts until this process ends.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node as a process: scheduling, start, signals, transitions, exit code."""
+"""Runs a node as a process: scheduling, start, signals, lifecycle transitions, exit code."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from .realtime import ON, request_realtime
 from .two_threads import ServiceThread
 from ..errors import FrankaDynamicsError, SettingsError
 
-_NO_NODE = 'error creating node'  # rcl's words
-# rcl appends the line of its own source code to its messages.
+_NO_NODE = 'error creating node'  # prefix of rcl's message
+# rcl appends its own source file and line to its messages.
 _SOURCES = re.compile(r', at \S+:\d+')
 
 
@@ -59,7 +59,7 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
     try:
         node = make()
     except RuntimeError as error:
-        # The middleware is asked for security only when a node is made.
+        # The middleware sets security up only when a node is created.
         if not (_security_requested() and _NO_NODE in str(error)):
             raise
         raise SettingsError(
@@ -94,12 +94,12 @@ def _plain(error: RuntimeError) -> str:
 REFUSED, INPUT_AT_FAULT = 1, 2
 
 
-# A closed terminal (SIGHUP) and Ctrl-\ must not leave a torque either.
+# A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT) must not leave a torque on the arm either.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class StopRequest:
-    """Notes the signals that ask a process to end, which then ends in order."""
+    """Sets `requested` at SIGINT, SIGTERM, SIGHUP or SIGQUIT instead of ending the process."""
 
     def __init__(self) -> None:
         self.requested = False
@@ -111,10 +111,10 @@ class StopRequest:
 
     def ignore_from_now_on(self) -> None:
         """
-        Ignore further signals during the end.
+        Ignore further signals while the process shuts down.
 
-        Ctrl-C in a terminal reaches every process, and launch sends a SIGINT of its own to each:
-        the second one would find Python's own handler while the process is being taken down.
+        Ctrl-C in a terminal reaches every process, and launch sends its own SIGINT to each. The
+        second signal would otherwise reach Python's handler during shutdown.
         """
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
@@ -128,29 +128,29 @@ def run_node(
     refusals: tuple[type[FrankaDynamicsError], ...] = (),
 ) -> int:
     """
-    Make a node and run it until SIGINT or SIGTERM.
+    Create a node and run it until SIGINT, SIGTERM, SIGHUP or SIGQUIT.
 
-    rclpy's own signal handler ends the context before anything can be published, so it is
-    replaced: a signal sets the StopRequest that `run` gets.
+    rclpy's own signal handler shuts the context down before anything can be published. So it is
+    replaced: a signal sets the StopRequest that `run` receives.
 
     Parameters
     ----------
     make : callable
-        Makes the node.
+        Creates the node.
     run : callable
-        Runs it until the request is set; returns the exit code.
+        Runs the node until the request is set; returns the exit code.
     args : sequence of str or None
         The command line; None for the process's own.
     realtime : str
         ON or OFF: whether to ask for SCHED_FIFO if the environment variable is not set.
     refusals : tuple of types
-        Errors during the start that are not due to a parameter.
+        Errors during the start that give exit status 1 instead of 2.
 
     Returns
     -------
     int
-        What `run` returns, 0 if the context is shut down from outside; during the start 1 after a
-        refusal and 2 if a parameter is wrong.
+        The exit code: what `run` returns, or 0 if the context was shut down from outside. If the
+        node cannot start: 1 for one of `refusals`, 2 for a wrong parameter.
 
     """
     no_realtime = request_realtime(realtime)
@@ -176,11 +176,11 @@ def run_node(
 
 def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
     """
-    Run a lifecycle node until SIGINT or SIGTERM, then have it shut down.
+    Run a lifecycle node until a signal asks it to end, then shut it down.
 
-    It has a parameter `autostart`, a text `refusal`, a callable `should_stop`, and methods
-    `run_due` and `run_beside` for its two threads and `shut_down`, which publishes its stop
-    sequence.
+    The node must have a parameter `autostart`, a string `refusal`, a callable `should_stop`, and
+    methods `run_due` and `run_beside` for its two threads and `shut_down`, which publishes its
+    stop sequence.
 
     Returns
     -------
@@ -206,7 +206,8 @@ def _run(node: Any, stop: StopRequest) -> int:
                     return REFUSED  # and the log says why
         services = ServiceThread(node.service_part, node.run_beside)
         node.calls.attach(cycles.wake)
-        # While a service stops the node, its thread waits for this one's cycles.
+        # While a service call stops the node, the service thread waits; this thread runs the
+        # cycles.
         node.serve_states = time.sleep
         due = 0.0
         while not stop.requested and rclpy.ok():
@@ -241,9 +242,9 @@ def guest_node(
     args: Sequence[str] | None = None,
 ) -> Iterator[tuple[Node, Any]]:
     """
-    Yield a node in a context of its own, and its executor, for as long as a command needs them.
+    Yield a node in a separate context, and its executor; destroy both at exit.
 
-    Signals are left to the command. The node has neither a log topic nor parameter services.
+    No signal handlers are installed. The node has neither a log topic nor parameter services.
     """
     context = Context()
     rclpy.init(

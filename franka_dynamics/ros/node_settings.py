@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter values -> an arm, settings, limits."""
+"""Makes the arm, its settings and limits from parameter values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..arm import ArmDescription, load
 from ..control.settings import Settings, StateSource, Terms
 from ..errors import SettingsError
 
-# Where a model comes from.
+# Values of the parameter model_source.
 DESCRIPTION, URDF_FILE, ROBOT_DESCRIPTION = 'description', 'urdf_file', 'robot_description'
 
 Made = TypeVar('Made')
@@ -25,9 +25,9 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
     Raises
     ------
     DescriptionError
-        If there is no such arm, set or hand, or its file is at fault.
+        If there is no such arm, inertial set or hand, or its file is wrong.
     InertiaError
-        If the repair asked for is impossible.
+        If the requested repair of inertias is impossible.
     SettingsError
         If joint_names does not fit the arm.
 
@@ -61,7 +61,7 @@ def settings_from(values: dict[str, Any]) -> Settings:
 
 
 def made_of(kind: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
-    """Return a dataclass made of the parameters of its fields' names; the rest are defaults."""
+    """Return a dataclass filled from the parameters named like its fields; else defaults."""
     given = {field.name: name.format(field.name) for field in fields(kind)}  # type: ignore[arg-type]
     found = {field: values[parameter] for field, parameter in given.items() if parameter in values}
     return kind(

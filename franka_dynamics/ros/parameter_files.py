@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Parameter files, read here before ROS reads them.
+Checks parameter files before ROS reads them.
 
 ROS ignores a section whose name matches no node, uses the last of two equal keys, and reports a
 typing error as a traceback into its C sources. A file for a node that commands torques is used
@@ -83,12 +83,12 @@ def given_file(argument: str, name: str) -> list[str]:
 
 def require_file(argument: str, name: str) -> None:
     """
-    Refuse a file that a launch argument names if it does not exist or is empty.
+    Raise an error if the file that a launch argument names does not exist or is empty.
 
     Raises
     ------
     SettingsError
-        Naming the argument and the file.
+        If so; the message names the argument and the file.
 
     """
     if not Path(name).is_file():
@@ -99,12 +99,12 @@ def require_file(argument: str, name: str) -> None:
 
 def require_section(path: Path, node_name: str) -> None:
     """
-    Refuse a file without a section for this node.
+    Raise an error if a file has no section for this node.
 
     Raises
     ------
     SettingsError
-        Naming the sections there are.
+        If so; the message names the file's sections.
 
     """
     sections = read_sections(path)
@@ -117,7 +117,7 @@ def require_section(path: Path, node_name: str) -> None:
 
 
 def matches(pattern: str, node_name: str) -> bool:
-    """Return whether a section is for a node; * stands for one part of a name, ** for any."""
+    """Return whether a section applies to a node; * is one part of a name, ** any number."""
     parts = {'*': '/[^/]+', '**': '(?:/[^/]+)*'}
     tokens = pattern.strip('/').split('/')
     expression = ''.join(parts.get(token, '/' + re.escape(token)) for token in tokens)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of each node, and the generated files and page about them; without ROS."""
+"""The parameters of each node, and the files and the page generated from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table(node: str) -> tuple[ParameterSpec, ...]:
 
 @functools.cache
 def live_table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return the parameters of its Settings, which may change while it commands."""
+    """Return the node's live parameters, which may change while it commands."""
     return tuple(spec for name in _FILES[node] if name in LIVE for spec in specs(name))
 
 
@@ -105,7 +105,7 @@ def _head(text: str) -> list[str]:
 
 def _row(spec: ParameterSpec, changes: str) -> str:
     other = '' if _changes(spec) == changes else _changes(spec) or 'fixed'
-    kind = spec.kind if spec.default == [] else ''  # of others the default's
+    kind = spec.kind if spec.default == [] else ''  # otherwise the default shows the type
     allowed = ', '.join(part for part in (kind, constraints(spec), other) if part)
     cells = (f'`{spec.name}`', f'`{as_yaml(spec.default)}`', allowed, spec.sentence)
     return '| ' + ' | '.join(cell.replace('|', '\\|') for cell in cells) + ' |\n'

@@ -28,15 +28,15 @@ from ..parameter_schema import check, ParameterSpec
 
 def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
-    Declare a table's parameters on a node, with descriptors, and refuse all others.
+    Declare a table's parameters on a node, with descriptors; refuse unknown parameters.
 
     Return their values by name.
 
     Raises
     ------
     SettingsError
-        If a value given at the start has another type, lies outside its range or is of no
-        parameter.
+        If a value given at the start has the wrong type, is outside its range, or belongs to no
+        declared parameter.
 
     """
     for spec in table:
@@ -70,9 +70,9 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 
 def ranges(spec: ParameterSpec) -> dict[str, list[Any]]:
     """
-    Return a number's range as descriptors hold it, by which tools such as rqt show a slider.
+    Return a number's range in the form of a descriptor, for which tools such as rqt show a slider.
 
-    A number bounded on one side has no range, which a descriptor cannot express.
+    A range bounded on one side only is left out, because a descriptor cannot express it.
     """
     if spec.minimum is None or spec.maximum is None:
         return {}
@@ -90,8 +90,8 @@ def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 
 def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     known = [spec.name for spec in table]
-    # rclpy has declared its own by now, but for those that come with a publisher. It has no public
-    # way to ask for values that were given to parameters which nobody declares.
+    # rclpy has declared its own parameters by now, except QoS overrides, which are declared with a
+    # publisher. It has no public way to list values given for undeclared parameters.
     unknown = sorted(
         name
         for name in node._parameter_overrides
@@ -125,22 +125,24 @@ _SERVICES = (  # rclpy's services, which raise exceptions for some requests
 
 class LiveParameters:
     """
-    Judges changes of a node's parameters as rclpy makes them, and applies them when asked.
+    Checks each change of a node's parameters at once, and applies changes when `apply` is called.
 
-    Applying values takes longer than a cycle, so a request with many parameters is applied once.
+    Applying values takes longer than a control cycle, so all changes since the last call are
+    applied together.
 
     Parameters
     ----------
     node : Node
-        Which has declared all of `table`.
+        The node, which has declared all of `table`.
     table : sequence of ParameterSpec
         All its parameters.
     live : sequence of ParameterSpec
-        Those of them that may change.
+        The parameters that may change while the node commands.
     judge : callable
-        Given all live values as they would be; raises FrankaDynamicsError to refuse them.
+        Called with all live values after the change; raises FrankaDynamicsError to refuse the
+        change.
     active : callable
-        Whether the node is active, and parameters that are only read before are fixed.
+        Returns whether the node is active; `while_inactive` parameters are then fixed.
 
     """
 
@@ -162,7 +164,7 @@ class LiveParameters:
                 service.callback = _answered(service.callback, node.get_logger())
 
     def apply(self, use: Callable[[dict[str, Any]], None]) -> None:
-        """Hand all live values to a function if one has changed since the last call, and tell."""
+        """If a live value changed since the last call, call `use` with all, and log changes."""
         if not self._changed:
             return
         changed = self._changed
@@ -215,7 +217,7 @@ def _answered(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any
                 raise ValueError(
                     f'at most {_MOST_PER_REQUEST} parameters are taken in one request'
                 )
-            if isinstance(request, ChangeState.Request):  # which rcl logs
+            if isinstance(request, ChangeState.Request):  # rcl logs the label in full
                 request.transition.label = shortened(request.transition.label)
             callback(request, response)
         except (ValueError, TypeError, AttributeError, OverflowError, RCLError) as error:

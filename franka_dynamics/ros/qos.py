@@ -29,6 +29,7 @@ def qos_overriding_options() -> QoSOverridingOptions:
     """
     Return options by which a parameter file may override depth and reliability.
 
-    Of joint states and commands, which others send and receive. rclpy makes each a parameter.
+    They apply to joint states and commands, which other nodes send and receive. rclpy declares a
+    parameter for each.
     """
     return QoSOverridingOptions((QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY))

@@ -15,17 +15,17 @@ SWITCH = 'FRANKA_DYNAMICS_REALTIME'
 ON, OFF = 'on', 'off'
 # Fast DDS's variables for the choice of transports.
 _TRANSPORTS, _UDP = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
-# Of mlockall, from <sys/mman.h>: what there is, what will be, and only what is really touched.
+# Flags of mlockall from <sys/mman.h>: present pages, future pages, and only when first used.
 _CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4
 _PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 
 def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
     """
-    Put this process under SCHED_FIFO; return an empty string, or why that failed.
+    Request SCHED_FIFO for this process and lock its memory; return '' or why that failed.
 
-    To be called before rclpy.init, so that the middleware's threads inherit it. Without SCHED_FIFO
-    everything works, but a busy machine delays cycles. The environment variable
+    To be called before rclpy.init, so that the middleware's threads inherit the scheduling.
+    Without SCHED_FIFO everything works, but a busy machine delays cycles. The environment variable
     FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`: it is off for a simulated arm, which
     can wait.
 
@@ -55,24 +55,25 @@ def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
 
 def _lock_memory() -> None:
     """
-    Keep the pages in use from being swapped out, where that cannot fail later.
+    Lock this process's memory so that it is not swapped out, if there is no memory-lock limit.
 
-    Under a limit, an allocation beyond it would fail in the middle of a cycle: worse than a
-    page that has to be fetched.
+    With a limit, an allocation beyond it would fail in the middle of a control cycle, which is
+    worse than a page fault.
     """
     unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
     if unlimited or os.geteuid() == 0:
         ctypes.CDLL(None).mlockall(_CURRENT | _FUTURE | _ON_FAULT)
 
 
-_BELOW_CYCLE = 10  # priorities, under SCHED_FIFO
+_BELOW_CYCLE = 10  # how many SCHED_FIFO priorities the service thread is below the control thread
 
 
 def lower_priority() -> None:
     """
-    Put this thread below the cycle's, where that is under SCHED_FIFO.
+    Under SCHED_FIFO, give this thread a lower priority than the control thread.
 
-    The cycle's own may be the highest there is: libfranka raises the thread that connects.
+    This thread's own priority may be the highest one, because libfranka raises the thread that
+    connects.
     """
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         priority = min(PRIORITY, os.sched_getparam(0).sched_priority)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages read from serialized bytes, or refused with one sentence."""
+"""Reads messages from serialized bytes, or refuses them with one sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class UnreadableMessageError(FrankaDynamicsError, ValueError):
 
 
 class OtherJointsError(JointStateError):
-    """A joint state that names none of the arm's joints, as that of a gripper alone."""
+    """A joint state names none of the arm's joints, for instance one of a gripper."""
 
 
 def received(kind: type, data: bytes, most_bytes: int) -> Any:
@@ -38,7 +38,7 @@ def received(kind: type, data: bytes, most_bytes: int) -> Any:
     Raises
     ------
     UnreadableMessageError
-        If they are no such message, or longer than is read.
+        If they are no such message, or more than `most_bytes`.
 
     """
     if len(data) > most_bytes:
@@ -53,7 +53,7 @@ def received(kind: type, data: bytes, most_bytes: int) -> Any:
 
 class JointStateReader:
     """
-    Reads serialized joint states by name, joints in any order and among others.
+    Reads the arm's joints from serialized joint states, in any order and among other joints.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class JointStateReader:
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._expected = tuple(joint_names)
-        self._names: list[str] | None = None  # of the latest message
+        self._names: list[str] | None = None  # joint names of the latest message
         self._order: NDArray[np.int_] = np.zeros(0, dtype=int)
 
     def read(self, data: bytes) -> JointReading:
@@ -76,8 +76,8 @@ class JointStateReader:
         OtherJointsError
             If it has none of the arm's joints.
         JointStateError
-            If the bytes are no such message, if one of the arm's joints is missing or doubled,
-            or an array has another length than the names. Values are not judged here.
+            If the bytes are no such message, one of the arm's joints is missing or doubled, or an
+            array's length differs from that of the names. Values are not checked here.
 
         """
         try:
@@ -136,8 +136,8 @@ def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
     Return efforts, or None if all are exactly zero or all are NaN, which means not measured.
 
     Drivers without torque sensors fill the field with zeros, Gazebo's among them, and
-    joint_state_broadcaster with NaN where the hardware has no effort interface. An arm that is at
-    rest under gravity never measures nothing at every joint.
+    joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm at rest
+    under gravity never measures exactly zero at every joint.
     """
     # Plain Python numbers, because numpy warns about some NaN patterns that a message may hold.
     values = effort.tolist()
@@ -146,5 +146,5 @@ def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 def command_bytes(torque: NDArray[np.float64]) -> bytes:
     """Return the serialized std_msgs/Float64MultiArray that carries a torque, shape (n,)."""
-    # As bytes, to recognise the node's own messages on the topic.
+    # Serialized here, so that the node recognises its own messages on the topic by their bytes.
     return bytes(serialize_message(Float64MultiArray(data=doubles(torque))))

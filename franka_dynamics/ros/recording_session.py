@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Record a running system to a bag, and check during recording whether it is usable.
+Records a running system to a bag, and checks during recording whether the bag is usable.
 
-The bag is MCAP; messages are kept as the bytes they came in.
+The bag is MCAP; messages are stored as the bytes received.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class BagRecorder:
         return record
 
 
-# Slower joint states do not carry an identification's motion; franka_ros2 merges at 30 Hz.
+# Slower joint states are too coarse for identification; franka_ros2's merged topic has 30 Hz.
 _SLOW_HZ = 100.0
 _SILENT_S = 2.0
 _MOVING = 0.02  # [rad/s]; a joint that was never faster shows neither friction nor inertia
@@ -100,12 +100,12 @@ class Progress:
     seconds: float = 0.0
     span: float = 0.0  # between the first and the newest stamp [s]
     states: int = 0
-    of_arm: bool = False  # whether one of them had the arm's joints
+    of_arm: bool = False  # whether a message with the arm's joints came
     rate: float = 0.0
     problems: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """Return one line."""
+        """Return one line about the progress and the problems."""
         said = '; '.join(self.problems) if self.problems else 'usable so far'
         return f'{self.seconds:.0f} s, {self.states} states at {self.rate:.0f} Hz: {said}'
 
@@ -178,7 +178,7 @@ def record(
     go_on: Callable[[Progress], bool],
 ) -> Progress:
     """
-    Record joint states, commands, references and diagnostics until told not to go on.
+    Record joint states, commands, references and diagnostics until `go_on` returns False.
 
     `go_on` is called with the progress ten times a second.
     """
@@ -192,7 +192,7 @@ def record(
         f'{node}/reference': JointTrajectory,
     }
     with (
-        # It takes a fifth of the usual executor's time per message.
+        # EventsExecutor takes a fifth of the default executor's time per message.
         guest_node('recorder', EventsExecutor) as (own, executor),
         BagRecorder(own, bag, topics) as recorder,
     ):

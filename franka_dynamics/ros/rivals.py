@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Detection of other senders of commands by their messages; DDS lists dead ones too."""
+"""Detects other senders of commands by their messages, because DDS also lists dead publishers."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ class CommandWatch:
     """
     Finds other publishers on the command topic.
 
-    Messages received on the topic must be the node's own, in the order sent; any other message,
-    also a repeated old command, is another sender's. While DDS lists only one publisher there is
-    no subscription and no cost.
+    Messages received on the topic must be the node's own, in the order sent. Any other message,
+    even a repeated old command, comes from another sender. While DDS lists only one publisher
+    there is no subscription and no cost.
 
-    `topic` is the command topic's full name, `group` a callback group without executor: messages
-    are taken here.
+    `topic` is the command topic's full name. `group` is a callback group that no executor serves,
+    because this class takes the messages itself.
     """
 
     def __init__(self, node: Any, group: CallbackGroup, topic: str) -> None:
         self._node, self._group, self.topic = node, group, topic
         self._subscription: Any = None
         self._own = OwnMessages()
-        self._foreign = 0  # since listening began
+        self._foreign = 0  # foreign messages since the subscription was created
         self.rivals_seen = 0
 
     @property
     def heard_publishers(self) -> int:
-        """How many publishers are heard; 1 while no second was found."""
+        """Number of publishers on the topic; 1 while DDS lists no second one."""
         subscription = self._subscription
         return 1 if subscription is None else int(subscription.get_publisher_count())
 
@@ -53,7 +53,7 @@ class CommandWatch:
         self._own.note(data)
 
     def check(self) -> str:
-        """Return the other senders, or an empty string; to be called many times per second."""
+        """Return a sentence if another node sends commands, else ''; call it every 20 ms."""
         if self._node.count_publishers(self.topic) <= 1:
             self.close()
             return ''
@@ -71,7 +71,7 @@ class CommandWatch:
         )
 
     def listen(self, seconds: float) -> str:
-        """Return the senders heard within a time before activation, or an empty string."""
+        """Listen for at most `seconds`; return a sentence if a node sends commands, else ''."""
         began = time.monotonic()
         self._listen()
         heard = False
@@ -89,7 +89,7 @@ class CommandWatch:
         )
 
     def close(self) -> None:
-        """Stop listening."""
+        """Destroy the subscription."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None

@@ -47,7 +47,7 @@ class SimulatorNode(Node):
     """
     Publishes joint states at the simulation's rate and follows the torques of one sender.
 
-    When the torques cease it brakes the arm, and holds it unless it carries itself.
+    When torques cease it brakes the arm, then holds it unless the arm compensates gravity itself.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -79,7 +79,8 @@ class SimulatorNode(Node):
                 'publish_clock and use_sim_time are both set: this arm would wait for its own '
                 '/clock. Leave use_sim_time false here.'
             )
-        # Stamps advance with the physics and fall behind the clock with it.
+        # Stamps advance with simulated time; if that is slower than real time, they fall behind
+        # the clock.
         now = self.get_clock().now().nanoseconds * 1e-9
         self._epoch = 0.0 if parameters['publish_clock'] else now
         self._states = self.create_publisher(
@@ -111,7 +112,7 @@ class SimulatorNode(Node):
         """Simulate until asked to stop; return the exit code."""
         executor = EventsExecutor()
         executor.add_node(self)
-        # As in the feedforward node: no walks through what set-up left behind.
+        # Otherwise the garbage collector would walk through the objects of set-up during a step.
         gc.collect()
         gc.freeze()
         self._began = deadline = time.perf_counter()
@@ -136,13 +137,13 @@ class SimulatorNode(Node):
         return 0
 
     def destroy_node(self) -> None:
-        """Close the log of steps too."""
+        """Close the step log and destroy the node."""
         if self._log is not None:
             self._log.close()
         super().destroy_node()
 
     def _announce_brakes(self) -> None:
-        """Say that the brakes opened or closed, and why."""
+        """Log that the brakes opened, or why they closed for good."""
         self._braked = self._simulation.braked
         self._diagnostics_times.note_change()
         if self._simulation.ran_away:
@@ -154,7 +155,7 @@ class SimulatorNode(Node):
             )
 
     def _wait(self, executor: Any, deadline: float, stop: StopRequest) -> float:
-        """Handle callbacks until the next step is due; return when that one was."""
+        """Handle callbacks until the next step is due; return the time at which it was due."""
         waits = self._receiver.state is not ReceiverState.WAITING
         if self._lockstep and waits and self._unanswered < _MOST_WAITS:
             give_up = time.perf_counter() + self._lockstep_timeout

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Matching of messages on several topics that belong to the same joint state."""
+"""Matches messages of several topics by the stamp of the joint state they belong to."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from .qos import STATE_QOS
 
-_REMEMBERED = 10  # stamps whose messages may still come
+_REMEMBERED = 10  # largest number of incomplete stamps that are kept
 
 
 class StampMatcher:
     """
-    Calls back once per stamp that all topics carried.
+    Calls a function once per stamp for which all topics delivered a message.
 
     The node's terms have the stamp of the joint state they were computed from, so that they match
     exactly. This class replaces message_filters.TimeSynchronizer where that is not installed.
@@ -27,8 +27,8 @@ class StampMatcher:
     topics : mapping
         Names of your choice to (message type, topic).
     callback : callable
-        Gets the stamp [s] and the messages by name. A stamp that stays incomplete is forgotten,
-        and none is handed over after a later one.
+        Receives the stamp [s] and the messages by name. Stamps that stay incomplete are dropped,
+        and stamps are passed on in increasing order.
 
     """
 

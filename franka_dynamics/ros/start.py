@@ -3,8 +3,8 @@
 """
 Entry points of the nodes, also for `python -m franka_dynamics.ros.NAME`.
 
-What a node needs takes a second to import. A signal that comes meanwhile ends the process at
-once, with exit status 0: nothing has been commanded yet.
+A node's imports take about a second. A signal during that time ends the process at once with exit
+status 0, because nothing has been commanded yet.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import import_module
 import os
 import signal
 
-# As of node_process, which is one of those that take long to import.
+# The same signals as in node_process, which is not imported here because its import is slow.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 

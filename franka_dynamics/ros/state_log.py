@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reports on changes of state, and on missing states: the log, and ~/reference_state."""
+"""Logs changes of the controller's state and missing joint states; publishes ~/reference_state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ReferenceReports(StatusPublisher):
         self._logger, self._controller = node.get_logger(), controller
 
     def note(self) -> None:
-        """Tell what has happened; cheap while nothing has."""
+        """Publish and log all events since the last call; cheap if there are none."""
         events = self._controller.reference.events
         while events:
             self._tell(events.popleft())
@@ -73,7 +73,7 @@ CLOCK_STANDS_AFTER_S = 1.0
 
 
 class StateLog:
-    """Compares the controller's state with the one that was told last."""
+    """Logs changes of the controller's mode and fault."""
 
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         self._logger, self._controller = node.get_logger(), controller
@@ -82,12 +82,12 @@ class StateLog:
         self._commanded = self._told_refusal = False
 
     def activated(self, topic: str) -> None:
-        """Say that the node listens from now on."""
+        """Log that the node was activated, and on which topic it expects joint states."""
         self._commanded = self._told_refusal = False
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
     def note(self) -> bool:
-        """Say what has changed since the last call, and return whether; cheap, for every cycle."""
+        """Log changes since the last call; return whether there were any. Cheap if not."""
         controller = self._controller
         seen = (
             controller.mode,
@@ -110,7 +110,7 @@ class StateLog:
             else:
                 self._logger.info('the fault was cleared')
         if controller.waits_for and not self._told_refusal:
-            # Once: the residual may cross its bound with every state.
+            # Logged once, because the residual may cross its bound with every state.
             self._told_refusal = True
             self._logger.warning(f'no torque yet: {controller.waits_for}')
         return True
@@ -130,7 +130,7 @@ class StateLog:
 
 
 class ClockLog:
-    """Tells a simulated clock that stands still, as while Gazebo is paused, from one that runs."""
+    """Detects and logs that a simulated clock stands still, as while Gazebo is paused."""
 
     def __init__(self, node: Any) -> None:
         self._logger = node.get_logger()
@@ -139,7 +139,7 @@ class ClockLog:
 
     def note(self, clock: float, now: float) -> None:
         """
-        Look at the clock.
+        Compare the clock with the last call; log if it stopped or continued.
 
         Parameters
         ----------
@@ -167,18 +167,18 @@ _FIRST_WARNING_S, _NEXT_WARNINGS_S = 2.0, 10.0
 
 
 class MissingStates:
-    """Says why nothing happens while no joint state has come: after 2 s, then every 10 s."""
+    """Makes a warning while no joint state has come: after 2 s, then every 10 s."""
 
     def __init__(self, node: Any) -> None:
         self._node = node
         self._topic, self._next, self._began = 'joint_states', 0.0, 0.0
 
     def begin(self, topic: str, now: float) -> None:
-        """Wait anew, on a topic by its full name, from a time of the steady clock [s] on."""
+        """Restart the wait on a topic, given by its full name, at a steady-clock time [s]."""
         self._topic, self._began, self._next = topic, now, now + _FIRST_WARNING_S
 
     def check(self, waiting: bool, now: float) -> str:
-        """Return a sentence if one is due while `waiting`, or an empty text."""
+        """Return the warning if it is due and `waiting` is True, else ''."""
         if not waiting or now < self._next:
             return ''
         self._next = now + _NEXT_WARNINGS_S

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
 
-# By the number that diagnostic_msgs has for it.
+# Indexed by the level numbers of diagnostic_msgs.
 LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
 SIMULATED_ARM = 'Simulated arm'
 
@@ -19,7 +19,8 @@ class Status(NamedTuple):
     One diagnostic status.
 
     `node` is the full name without the leading slash, `subject` what the status is about, and
-    `level` one of LEVELS. A status that is named in another way than this package's has no node.
+    `level` one of LEVELS. If a status is not named "node: subject", as this package does, `node`
+    is empty.
     """
 
     node: str

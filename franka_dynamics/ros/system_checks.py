@@ -22,7 +22,7 @@ SIMULATED = 'simulated arm'
 Line = tuple[str, str, str]  # subject, level, sentence
 
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
-_LEAST_RATE_HZ = 200.0  # below it the feedforward node commands nothing
+_LEAST_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
 _OLD_S = 0.1
 _PATIENCE_S = 10.0
 # Deep, so that a slow reader still counts every message.
@@ -65,7 +65,7 @@ class _Heard:
 
     @property
     def stamped_rate(self) -> float:
-        """By the stamps' own time, which may go slower or faster than the clock [Hz]."""
+        """Rate by the stamps, whose time may run slower or faster than the clock [Hz]."""
         span = self.stamps[-1] - self.stamps[0] if self.stamps else 0.0
         return (self.count - 1) / span if span > 0.0 else 0.0
 
@@ -88,8 +88,9 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         node.create_subscription(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
         end = time.monotonic() + listen
         while time.monotonic() < end or (
-            # A simulated arm is known by its diagnostics, which a busy machine sends late, and a
-            # publisher may be known before its first message has come.
+            # Wait longer if needed: a simulated arm is recognised by its diagnostics, which are
+            # late on a busy machine, and a publisher may be discovered before its first message
+            # arrives.
             (heard.off_the_clock or (not heard.count and node.count_publishers(topic)))
             and not simulators(statuses)
             and time.monotonic() < end + _PATIENCE_S
@@ -113,7 +114,7 @@ def _publishers(node: Any, topic: str) -> list[str]:
 
 
 def simulators(statuses: dict[str, Status]) -> list[str]:
-    """Return the simulated arms of this package that diagnostics tell of."""
+    """Return the names of this package's simulated arms that publish diagnostics."""
     return sorted(one.node for one in statuses.values() if one.subject == SIMULATED_ARM)
 
 

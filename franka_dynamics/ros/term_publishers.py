@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Topics of the terms; a term without subscribers is neither computed nor published."""
+"""Publishes the model terms; a term without subscribers is neither computed nor published."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 
 class TermPublishers:
     """
-    Publishers of every term but the command.
+    Publishes every model term except the command.
 
-    `frame` is that of Jacobian and pose.
+    `frame` is the frame whose Jacobian and pose are published.
 
     Raises
     ------
     FrameError
-        If there is no such frame.
+        If the arm has no such frame.
 
     """
 
@@ -53,7 +53,7 @@ class TermPublishers:
         self._frame = frame
         self._frame_index = frame_index(frame, description.n)
         self._reference_frame = reference_frame
-        self.base_frame = base_frame_id(self._names[0])  # which all torques carry
+        self.base_frame = base_frame_id(self._names[0])  # frame id of all torque messages
         self._square = [f'{row}/{column}' for row in self._names for column in self._names]
         self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         self._wrench_names = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
@@ -88,10 +88,10 @@ class TermPublishers:
         ]
         self._node = node
         self._subscribed: list[tuple[Any, Callable[[CycleResult, Time], Any]]] = []
-        self._given_up: set[str] = set()  # topics whose terms could not be computed
+        self._given_up: set[str] = set()  # topics whose terms raised an error
 
     def refresh(self) -> None:
-        """Update which topics have subscribers; called a few times per second, not per cycle."""
+        """Update which topics have subscribers; called every 20 ms, not in every cycle."""
         self._subscribed = [
             entry
             for entry in self._publishers
@@ -125,7 +125,7 @@ class TermPublishers:
                 publisher.publish(term)
 
     def destroy(self) -> None:
-        """Take the topics down."""
+        """Destroy the publishers."""
         for publisher, _ in self._publishers:
             self._node.destroy_lifecycle_publisher(publisher)
         self._publishers, self._subscribed = [], []

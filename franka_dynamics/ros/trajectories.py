@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectory requests from messages and files."""
+"""Reads trajectory requests from messages and files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
 from ..resources import share_directory
 from ..typing import Array
 
-# MOST_POINTS of nine joints with positions, velocities, accelerations and efforts.
+# Enough for MOST_POINTS points of nine joints with positions, velocities, accelerations, efforts.
 MOST_TRAJECTORY_BYTES = 1 << 20
 
 
@@ -28,7 +28,7 @@ _FORM = (
     '`franka-dynamics identify plan` writes them'
 )
 _FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
-_Rows = dict[str, list[Array]]  # of each field, one a point
+_Rows = dict[str, list[Array]]  # one array per point for each field
 
 
 def read_trajectory(data: bytes) -> JointTrajectory:
@@ -51,7 +51,7 @@ def read_trajectory(data: bytes) -> JointTrajectory:
 
 
 def reference_of(message: JointTrajectory) -> TrajectoryRequest:
-    """Return a reference's request; without points a request to stop. Raises as `request_of`."""
+    """Return a reference's request, without points a request to stop; raises as `request_of`."""
     if message.points:
         return request_of(message)
     names = tuple(message.joint_names)
@@ -65,7 +65,7 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     Raises
     ------
     ReferenceRefusedError
-        If it has no points or too many, or they are not alike.
+        If it has no points or too many, or the points have different fields or lengths.
 
     """
     points = message.points
@@ -76,16 +76,16 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
 
 
 def ready_excitation(arm: str) -> Path | None:
-    """Return the file of the excitation that is shipped for an arm of this name, if one is."""
+    """Return the file of the excitation shipped for an arm of this name, or None."""
     folder = share_directory() / 'config' / 'excitations'
     return next((path for path in folder.glob('*.yaml') if path.stem == arm), None)
 
 
 def read_trajectory_file(path: Path) -> JointTrajectory:
     """
-    Return the message that a file such as `identify plan` writes stands for.
+    Return the trajectory message in a file as `identify plan` writes it.
 
-    The name of a Franka arm stands for the excitation that is shipped for it.
+    The name of a Franka arm, if no file has that name, means the excitation shipped for it.
 
     Raises
     ------

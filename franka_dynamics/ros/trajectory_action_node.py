@@ -3,9 +3,9 @@
 """
 An action server in front of joint_trajectory_controller that fills in feedforward torques.
 
-A client such as MoveIt sends its FollowJointTrajectory goal here; the goal goes on to the
-controller's own action with `effort` at every point, and the controller's feedback, result and
-error codes come back. A goal that cannot be followed is aborted with a sentence.
+A client such as MoveIt sends its FollowJointTrajectory goal here. The node sends the goal, with
+`effort` at every point, to the controller's own action, and returns the controller's feedback,
+result and error codes to the client. A goal that cannot be followed is aborted with a sentence.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from ..typing import Array
 
 NODE_NAME = 'trajectory_action'
 ACTION = '~/follow_joint_trajectory'
-# One goal that is followed and some that replace it; each has a thread.
+# One goal that is followed and some that replace it; each goal has a thread.
 _MOST_GOALS = 4
 _THREADS = _MOST_GOALS + 3  # further threads: states, the controller's answers, cancelling
 _LOOK_S, _SPIN_S = 0.1, 0.1
-_LAST_WORDS_S = 0.5  # [s] to send the results of goals before the process ends
+_LAST_WORDS_S = 0.5  # time to send the results of goals before the process ends [s]
 
 
 class _RefusedError(Exception):
@@ -115,12 +115,12 @@ class TrajectoryActionNode(Node):
         return bool(self._relays)
 
     def cancel_all(self) -> None:
-        """Have the controller cancel every goal, as if its client had asked."""
+        """Ask the controller to cancel every goal, as if the clients had asked."""
         for relay in list(self._relays.values()):
             relay.events.put(('cancel', None))
 
     def destroy_node(self) -> None:
-        """Take the action down first."""
+        """Destroy action server and client, then the node."""
         self._server.destroy()
         self._client.destroy()
         super().destroy_node()
@@ -163,7 +163,7 @@ class TrajectoryActionNode(Node):
                 del self._relays[key]
 
     def _pass_on(self, handle: Any, relay: _Relay) -> None:
-        """Send a goal with torques to the controller; its answer comes as an event."""
+        """Send a goal with torques to the controller; its answer comes as a relay event."""
         goal = handle.request
         if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
             raise _RefusedError(
@@ -185,7 +185,7 @@ class TrajectoryActionNode(Node):
         sent.add_done_callback(lambda future: relay.events.put(('answer', future.result())))
 
     def _follow(self, handle: Any, relay: _Relay) -> Any:
-        """Wait for the controller's result, and tell it of a wish to cancel."""
+        """Wait for the controller's result and return ours; forward requests to cancel."""
         theirs, cancelled, seen = None, False, time.monotonic()
         while True:
             try:
@@ -217,12 +217,12 @@ class TrajectoryActionNode(Node):
                 cancelled = False
 
     def _ended(self, handle: Any, answer: Any) -> Any:
-        """Pass on the controller's result, under the status that it has here."""
+        """Return the controller's result, and set the status of the client's goal."""
         if answer.status == GoalStatus.STATUS_SUCCEEDED:
             handle.succeed()
         elif answer.status == GoalStatus.STATUS_CANCELED and handle.is_cancel_requested:
             handle.canceled()
-        else:  # also one whose place another goal took: nobody asked us to cancel it
+        else:  # also if another goal replaced this one, because its client did not cancel it
             handle.abort()
         return answer.result
 
@@ -253,16 +253,17 @@ class TrajectoryActionNode(Node):
         )
 
     def _desired(self, stamp: float) -> ReferencePoint | None:
-        """Return what the motion under way desires at a stamp, or None where there is none."""
+        """Return the desired state of the present motion at a stamp, or None without a motion."""
         with self._lock:
             motion = None if self._followed is None else self._followed.motion
         return motion.sample(stamp) if motion is not None and stamp >= motion.times[0] else None
 
     def _state(self) -> tuple[float, Array]:
         """
-        Return stamp [s] and position of a joint state that comes now.
+        Wait for a new joint state; return its stamp [s] and positions.
 
-        Listened to only while a goal waits for it: at 1 kHz that is work for nothing otherwise.
+        It waits at most the parameter `wait`. The subscription exists only during this wait,
+        because reading 1 kHz states without a goal would be wasted work.
         """
         reader, states = JointStateReader(self._description.joint_names), SimpleQueue[bytes]()
         subscription = self.create_subscription(

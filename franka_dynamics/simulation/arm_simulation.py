@@ -19,10 +19,10 @@ from ..errors import SettingsError
 from ..typing import Array
 
 _ELASTIC_SUBSTEPS = 2  # substeps of a time step, for resonances of up to 200 Hz
-_CHORD = 1e-6  # [rad/s] below which the chord of friction is its slope at rest
+_CHORD = 1e-6  # [rad/s] smallest speed at which the friction chord is taken
 # Frequency bands in which recordings of a real FER show vibration [Hz].
 VIBRATION_BANDS = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
-# [s] Commands that come later than this after one another are no stream that opens the brakes.
+# Largest gap between two commands of a stream that opens the brakes [s].
 _COMMAND_GAP_S = 0.02
 
 
@@ -52,17 +52,17 @@ class SimulationSettings:
     """
     Properties of the simulated arm: friction, gears, sensors, load, surroundings.
 
-    `friction` adds the arm file's friction, or else its `simulated_friction`. `elasticity` puts
-    elastic gears between motors and links; the measured velocity is then the motors', as in
-    recordings of a real FER. `start` is the first position, by default the arm's home; `gravity`
-    is in the space frame [m/s^2]. `sensor_delay` is the delay of positions, velocities and efforts
-    [s]. `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s,
-    N m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is a torque between drives
-    and links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the strongest joints,
-    less on others in proportion to their torque limits; the effort sensors see it. With
-    `gravity_compensation` the arm itself adds g(q) without `payload`, as a real one does under
-    FCI. The brakes open when commands have come without a gap for `brake_release_after` [s]; 0
-    opens them with the first command.
+    `friction` switches on the arm file's friction, or its `simulated_friction` if it has no other.
+    `elasticity` puts elastic gears between motors and links; the measured velocity is then the
+    motors', as in recordings of a real FER. `start` is the first position, by default the arm's
+    home; `gravity` is in the space frame [m/s^2]. `sensor_delay` is the delay of positions,
+    velocities and efforts [s]. `position_noise`, `velocity_noise` and `effort_noise` are standard
+    deviations [rad, rad/s, N m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is
+    a torque between drives and links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on
+    the strongest joints, less on others in proportion to their torque limits; the effort sensors
+    measure it. With `gravity_compensation` the arm itself adds g(q) without `payload`, as a real
+    arm does under FCI. The brakes open when commands have come without a gap for
+    `brake_release_after` [s]; 0 opens them with the first command.
     """
 
     start: Array | None = None
@@ -83,7 +83,7 @@ class SimulationSettings:
 
 @dataclass(frozen=True, eq=False)
 class SensorReading:
-    """What the arm's sensors say: arrays of shape (n,), time in seconds of simulation."""
+    """One reading of the arm's sensors: arrays of shape (n,), simulated time [s]."""
 
     time: float
     position: Array
@@ -97,19 +97,19 @@ class ArmSimulation:
 
     The measured effort is the torque at the joint torque sensors: command plus the arm's own
     gravity compensation. The arm file's friction acts on the link side of the sensors, so the
-    effort contains it, because it was identified from such measurements (Gaz et al. 2019, section
-    V). The brakes of an arm that compensates gravity itself sit at the motors, as a Franka arm's
-    do, so that its sensors measure the links' weight while it is braked. Other brakes clamp the
-    links, and the effort sensors of a braked arm measure the drives' torque alone. Joints end at
-    stops at the arm's position limits, as the real arm's do; the sensors do not see the stops'
-    torque.
+    measured effort contains it; that friction was identified from such measurements (Gaz et al.
+    2019, section V). The brakes of an arm that compensates gravity itself sit at the motors, as a
+    Franka arm's do, so that its sensors measure the links' weight while it is braked. Other brakes
+    clamp the links, and the effort sensors of a braked arm measure the drives' torque alone.
+    Joints end at stops at the arm's position limits, as the real arm's do; the sensors do not
+    measure the stops' torque.
 
     `description` is the arm without the payload.
 
     Raises
     ------
     SettingsError
-        If the start pose does not fit, or friction is asked for and the arm file has none.
+        If the start pose is outside the limits, or friction is on and the arm file has none.
     InertiaError
         If the inertial set is not physical.
 
@@ -158,7 +158,7 @@ class ArmSimulation:
             maxlen=1 + round(settings.sensor_delay / TIMESTEP_S)
         )
         self.braked = True
-        self.ran_away = ''  # why the brakes closed for ever; empty if they did not
+        self.ran_away = ''  # why the brakes closed for good; empty if they did not
         self._drive = self._effort = np.zeros(description.n)
         if settings.gravity_compensation:
             self._effort = self._weight()
@@ -208,10 +208,10 @@ class ArmSimulation:
         Parameters
         ----------
         command : ndarray, shape (n,), or None
-            The torque that the receiver holds [N m]; None before the first command.
+            The torque that the receiver applies [N m]; None before the first command.
         fresh : bool
-            Whether it has arrived since the last step. An old one still acts, as ros2_control's
-            forward controllers hold it, but does not count towards opening the brakes.
+            Whether the command arrived since the last step. An old command still acts, as with
+            ros2_control's forward controllers, but does not count towards opening the brakes.
 
         """
         if command is not None and fresh:
@@ -247,7 +247,7 @@ class ArmSimulation:
             self._brake_for_good(before, speed)
 
     def _weight(self) -> Array:
-        """Return g(q) of what the arm really is and carries, shape (n,) [N m]; the arm rests."""
+        """Return the true gravity torque with payload, (n,) [N m]; the arm must be at rest."""
         self._mujoco.mj_forward(self.model, self.data)
         return np.array(self.data.qfrc_bias)
 
@@ -258,7 +258,7 @@ class ArmSimulation:
         Raises
         ------
         InertiaError
-            If the last link is not physical with it.
+            If the last link is not physical with the payload.
 
         """
         loaded = self.description.with_payload(payload)
@@ -270,7 +270,7 @@ class ArmSimulation:
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
     def read(self) -> SensorReading:
-        """Return what the sensors say now, noise included."""
+        """Return the delayed sensor readings, noise included."""
         settings, n = self.settings, self.description.n
 
         def noise(deviation: float) -> Array | float:
@@ -292,7 +292,7 @@ class ArmSimulation:
         """Return angular frequency [rad/s], phase and amplitude of each band's tone, (5, n)."""
         n, limit = self.description.n, self.description.limit('effort')
         bands = np.array(VIBRATION_BANDS)
-        # A generator of its own, so that the sensors' noise is the same without vibration.
+        # A separate generator, so that the sensor noise is the same with and without vibration.
         rng = np.random.default_rng([self.settings.seed, 1])
         frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
         largest = max(limit[np.isfinite(limit)], default=1.0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulation steps of a demonstration -> drift, tracking errors, torques and rates."""
+"""Computes drift, tracking errors, torques and rates from the steps of a demonstration."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DemoFigures:
 
     @property
     def drift(self) -> float:
-        """Largest deviation of any joint from where it was when the hold began [rad]."""
+        """Largest deviation of any joint from its position at the start of the hold [rad]."""
         return float(np.abs(self.hold_drift).max())
 
 

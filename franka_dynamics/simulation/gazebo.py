@@ -3,9 +3,9 @@
 """
 An arm for Gazebo: start pose, holding torques, topics, and the model itself.
 
-Gazebo's own joint systems have no start position, so the model driven by them is written with its
-start pose as position zero. `ros.gazebo_direct_node`, the receiver of torques for an arm without
-gz_ros2_control, adds the start pose to the positions.
+Gazebo's own joint systems have no start position, so the model for them is written with joint
+positions relative to the start pose. `ros.gazebo_direct_node`, the receiver of torques for an arm
+without gz_ros2_control, adds the start pose to the positions.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def direct_urdf(
     Parameters
     ----------
     description : ArmDescription
-        The arm with all that it carries.
+        The arm with hand and payload.
     position : array_like, shape (n,)
         The start pose [rad, m], which is position zero of the model.
     shapes : mapping of int to Shapes, optional

@@ -18,7 +18,7 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# Of a Franka arm's joints; see franka_elasticity().
+# Values for a Franka arm's joints; see franka_elasticity().
 MOTOR_INERTIA = np.array([0.6057, 0.6057, 0.4625, 0.4625, 0.2055, 0.2055, 0.2055])
 TORQUE_FEEDBACK = 3.0
 RIPPLE = np.array(
@@ -127,9 +127,9 @@ class ElasticDrive:
         """
         Advance the motors, and return K (th - q) + D th' for the links, shape (n,) [N m].
 
-        The remaining part of the gear torque, -D q', is for the caller, whose integration of the
-        links treats it implicitly. Velocity is advanced first, then position with the new
-        velocity.
+        The caller must add the remaining part of the gear torque, -D q', as joint damping, which
+        the integration of the links treats implicitly. Velocity is advanced first, then position
+        with the new velocity.
         """
         joints = self._joints
         ripple = np.add.reduce(joints.ripple * np.sin(self._waves * self.position))

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Three controllers on one simulated arm that differs from the published model.
+Compares three controllers on one simulated arm that differs from the published model.
 
 The same weak joint PD follows the same motion with the gravity torque of a published set, with all
 terms of that set, and with a model identified from a recording of the simulated arm (the plant).
@@ -55,7 +55,7 @@ _POSITION_NOISE, _VELOCITY_NOISE, _EFFORT_NOISE = 1e-5, 1e-3, 0.2
 @dataclass(frozen=True, eq=False)
 class Plant:
     """
-    An arm in simulation that no published set describes.
+    A simulated arm whose true parameters no published set contains.
 
     `arm` is the arm that MuJoCo simulates, its friction included; `settings` hold the load unknown
     to the model, elastic joints, vibration and sensor noise.
@@ -72,8 +72,8 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
     Every link's pseudo-inertia P becomes L exp(S) L^T with P = L L^T and a symmetric Gaussian S
     whose standard deviation is `deviation` on the diagonal and `deviation` / sqrt(2) off it: the
     distribution for which the log-determinant divergence of the identification is the prior (Lee,
-    Wensing and Park 2020, "Geometric robot dynamic identification", IEEE T-RO 36(2)), every member
-    of which a real body can have. An arm of seven joints gets a Franka arm's elastic gears;
+    Wensing and Park 2020, "Geometric robot dynamic identification", IEEE T-RO 36(2)), every draw
+    from which is physically consistent. An arm of seven joints gets a Franka arm's elastic gears;
     sensors on the link side of the gears do not measure the torque that accelerates the motors.
 
     Parameters

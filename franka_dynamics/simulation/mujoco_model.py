@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm description -> a MuJoCo model, whose dynamics MuJoCo computes itself."""
+"""Builds a MuJoCo model from an arm description; MuJoCo computes its dynamics itself."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def build_mujoco(
     gravity : array_like, shape (3,)
         In the space frame, MuJoCo's world [m/s^2].
     timestep : float
-        Of the engine [s].
+        Time step of the engine [s].
     stops : bool
         Whether the position limits are stops.
 

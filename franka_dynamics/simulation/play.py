@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A trajectory played on the simulated arm and recorded, without ROS and faster than real time."""
+"""Plays a trajectory on the simulated arm and records it, without ROS, faster than real time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ..errors import SettingsError
 from ..recordings.recording import Recording
 from ..typing import Array
 
-_STIFFNESS, _DAMPING = 900.0, 60.0  # gains of computed torque [1/s^2, 1/s], critically damped
+# gains of the computed-torque controller [1/s^2, 1/s], critically damped
+_STIFFNESS, _DAMPING = 900.0, 60.0
 _EVERY = 5  # steps between two recorded states
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
@@ -41,14 +42,14 @@ def play(
     motion : callable
         Desired position, velocity and acceleration, each of shape (n,), at a time [s].
     duration : float
-        How long [s].
+        Duration of the motion [s].
     settings : SimulationSettings, optional
         Properties of the simulated arm; it starts at the motion's first position with open brakes.
 
     Raises
     ------
     SettingsError
-        If the arm left its motion by half a radian.
+        If a joint deviates from the motion by more than half a radian.
 
     """
     chosen = SimulationSettings() if settings is None else settings
@@ -67,7 +68,8 @@ def play(
         acceleration = desired[2] + _STIFFNESS * away + _DAMPING * slower
         simulated.step(model.inverse_dynamics(reading.position, reading.velocity, acceleration))
         if step % _EVERY == 0:
-            # Read after the step: the torque that acted during the step that begins at this state.
+            # The effort is read after the step, because it is the torque that acted during that
+            # step.
             after = simulated.read()
             rows.append((reading.position, reading.velocity, after.effort))
     return recorded('simulated', arm, rows, _EVERY * TIMESTEP_S)

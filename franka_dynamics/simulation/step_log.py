@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A file of every step of a simulated arm, written by the simulating process.
+A file with every step of a simulated arm, written by the simulator's own process.
 
-A recorder over DDS would take as much processor time as the simulation itself.
+A separate recorder over DDS would take as much processor time as the simulation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:
     Raises
     ------
     RecordingError
-        If there are none.
+        If the file holds no complete step.
 
     """
     width = 1 + 3 * len(joint_names)
