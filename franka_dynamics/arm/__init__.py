@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm is: facts and rigid-body data; no ROS and no Pinocchio in here."""
+"""Descriptions of arms: kinematics, inertias, limits and friction, without ROS or Pinocchio."""
 
 from .arm_file import available_arms, available_sets, load
 from .denavit_hartenberg import Convention, DHRow

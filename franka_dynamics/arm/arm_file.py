@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""YAML files in `config/arms` -> descriptions, with every field checked."""
+"""Reads arm descriptions from YAML files such as those in `config/arms`; checks every field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from .typed_file import FieldError, nested_in, Positive, read_typed
 from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
 
-# Other names of shipped arms, which their joints carry: Franka's first arm was sold as Panda.
+# Other names of shipped arms, which also prefix their joint names. Franka's first arm was sold as
+# Panda.
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
 _URDF_ENDINGS = ('.urdf', '.xml', '.xacro')
@@ -39,7 +40,7 @@ class InertialSet:
     base_link: Body | None = None
 
     def __post_init__(self) -> None:
-        """Refuse unknown hands and contradictory bodies."""
+        """Raise FieldError for unknown hands and inconsistent bodies."""
         if self.hand != NO_HAND and not hand_file(self.hand).is_file():
             raise FieldError(
                 ('hand',),
@@ -188,7 +189,7 @@ def load(
     description = with_hand(description, hand)
     if repair is None or not description.inconsistencies():
         return description
-    # Hands shift the rounding box, no more.
+    # A hand only adds a constant to the last link's numbers, so the rounding stays the same.
     if inertial.rounding and any(body.center_of_mass is not None for body in inertial.links):
         raise InertiaError(
             f'{path}: {chosen} states centres of mass; a repair moves the numbers of a table of '

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm description -> an arm file, which `load` reads back number for number."""
+"""Writes an arm description to an arm file, from which `load` reads the same numbers."""
 
 from __future__ import annotations
 

@@ -72,8 +72,8 @@ class Cylinder(Homogeneous):
         """
         Return its inertia about the frame's origin.
 
-        m r^2/2 along the axis and m (3 r^2 + l^2)/12 across it, moved by Steiner (Busellato 2023,
-        section 2.1, corrected).
+        The inertia is m r^2/2 about the axis and m (3 r^2 + l^2)/12 across it, moved by Steiner's
+        theorem (Busellato 2023, section 2.1, corrected).
         """
         across = (3.0 * self.radius**2 + self.length**2) / 12.0
         along = [one == self.axis for one in Axis]
@@ -91,7 +91,8 @@ class Box(Homogeneous):
         """
         Return its inertia about the frame's origin.
 
-        m (y^2 + z^2)/12 and so on, moved by Steiner (Busellato 2023, section 2.1).
+        The inertia is m (y^2 + z^2)/12 and so on, moved by Steiner's theorem (Busellato 2023,
+        section 2.1).
         """
         squares = np.square(self.size)
         return self._link(float(np.prod(self.size)), (squares.sum() - squares) / 12.0)
@@ -117,7 +118,7 @@ class Body:
     published: ClassVar[tuple[str, ...]] = ('mass', 'center_of_mass', 'first_moment', 'inertia')
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are missing, or that contradict each other."""
+        """Raise FieldError if numbers are missing or inconsistent."""
         given = [name for name in self.published if getattr(self, name) is not None]
         if self.primitive is not None:
             if given:
@@ -177,7 +178,7 @@ class HandBody(Body, Pose):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HandFile:
-    """A hand file; `hand` is all its bodies about the flange's origin, in the flange frame."""
+    """A hand file; `hand` is the sum of its bodies, in the flange frame about its origin."""
 
     name: str
     source: str
@@ -186,7 +187,7 @@ class HandFile:
     hand: LinkInertia = field(init=False)
 
     def __post_init__(self) -> None:
-        """Add the bodies up, and refuse a sum that no real body can have."""
+        """Add the bodies up; raise FieldError if the sum is physically impossible."""
         total = LinkInertia.zero()
         for i, body in enumerate(self.bodies):
             with nested_in('bodies', i):

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The nearest parameters to a link's that a real body can have.
+Finds the physically consistent inertial parameters nearest to a link's published ones.
 
-Each number of a printed table may be off by half a unit of its last decimal. If no real body has
-the printed numbers, the nearest physical ones within that rounding are the solution of a small
-convex problem, because the pseudo-inertia is linear in the ten parameters about the frame origin
-(Wensing, Kim, Slotine 2018, section III).
+Each number of a printed table may be off by half a unit of its last decimal. If the printed
+numbers are physically impossible, the nearest physical ones within that rounding are the solution
+of a small convex problem, because the pseudo-inertia is linear in the ten parameters about the
+frame origin (Wensing, Kim, Slotine 2018, section III).
 """
 
 from __future__ import annotations

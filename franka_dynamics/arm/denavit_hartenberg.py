@@ -112,7 +112,7 @@ class DHRow:
 
 def modified_rows(rows: Sequence[DHRow]) -> list[DHRow]:
     """
-    Return the modified rows of standard ones, one fewer: the first one's theta and d are left out.
+    Return n - 1 modified rows for n standard rows; the first row's theta and d are left out.
 
     Both conventions describe the same sequence of screw motions along z and x but divide it
     differently: a standard row's a and alpha belong to the next modified row.

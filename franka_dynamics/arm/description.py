@@ -30,8 +30,8 @@ class JointLimits:
     `lower` and `upper` [rad], `velocity` [rad/s], `acceleration` [rad/s^2], `jerk` [rad/s^3],
     `effort` [N m], `effort_rate` [N m/s]. A prismatic joint has metres and newtons in their place.
     `velocity_offset` and `velocity_deceleration` make the velocity limit depend on the position
-    (FR3); without them it is constant. A limit that is not known is infinite. Limits that
-    contradict each other raise a DescriptionError.
+    (FR3); without them it is constant. A limit that is not known is infinite. Inconsistent limits
+    raise a DescriptionError.
     """
 
     lower: Bound = field(default=-math.inf, metadata={'key': 'position'})
@@ -45,7 +45,7 @@ class JointLimits:
     velocity_deceleration: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse limits that contradict each other."""
+        """Raise DescriptionError for inconsistent limits."""
         if not self.lower <= self.upper:
             raise DescriptionError(
                 f'The lower position limit {self.lower} of a joint is not '
@@ -147,7 +147,8 @@ class ArmDescription(ArmFields):
     Raises
     ------
     DescriptionError
-        If joints, links, base or home do not belong together, or a joint is named twice.
+        If the numbers of joints, links and home positions differ, the base is no rigid motion, or
+        a joint is named twice.
 
     """
 
@@ -164,7 +165,7 @@ class ArmDescription(ArmFields):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that joints, links, base and home belong together; freeze the arrays."""
+        """Check the sizes of joints, links and home, and the base; freeze the arrays."""
         if len(self.links) != len(self.joints) or not self.joints:
             raise DescriptionError(
                 f'{self.name} has {len(self.joints)} joints and {len(self.links)} links; an arm '
@@ -318,7 +319,7 @@ class ArmDescription(ArmFields):
         Raises
         ------
         InertiaError
-            Naming each such link, its margins and the fix.
+            If so; the message names each such link, its margins and the fix.
 
         """
         sentences = self.inconsistencies()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm's rows written otherwise: a joint counted the other way, the other convention."""
+"""Converts an arm's DH rows: the sign of a joint reversed, or the modified convention."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .description import ArmDescription, Joint
 from .friction import reversed_friction
 from ..typing import Array
 
-# Turning a frame by half a turn about its x commutes with slides along and turns about x.
+# A half turn of a frame about its x axis commutes with translations along and rotations about x.
 _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
 
 
@@ -79,9 +79,9 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     Return the same arm in modified (Craig) rows.
 
-    Frame i moves from behind its row's a and alpha to the joint axis in front of them, and link
-    i's inertia with it (`modified_rows`). The flange's own a and alpha, which no modified row
-    takes behind its d and theta, are left out.
+    In a standard row frame i comes after a and alpha; in a modified row it lies on the joint axis
+    before them. Link i's inertia is expressed in the new frame (`modified_rows`). The flange's own
+    a and alpha are left out, because a modified row ends with d and theta.
     """
     if description.convention is Convention.MODIFIED:
         return description

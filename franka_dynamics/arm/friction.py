@@ -32,10 +32,10 @@ class SigmoidFriction:
     """
     Gaz's friction: tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)).
 
-    Zero at rest by construction, and smooth through it. Source: Gaz et al. 2019, "Dynamic
-    Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters",
-    section V. Arrays of shape (n,): amplitude A [N m], slope s [s/rad], offset d [rad/s];
-    `at_rest`, the term that is taken off, follows from them.
+    It is zero at rest by construction, and smooth there. Source: Gaz et al. 2019, "Dynamic
+    Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters", section
+    V. Arrays of shape (n,): amplitude A [N m], slope s [s/rad], offset d [rad/s]; `at_rest` is the
+    second term, which is subtracted.
     """
 
     amplitude: Array
@@ -46,7 +46,7 @@ class SigmoidFriction:
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
         _freeze(self, ('amplitude', 'slope', 'offset'), np.size(self.amplitude))
-        # Constant, and this is evaluated in control loops.
+        # Computed once, because the friction is evaluated in control loops.
         object.__setattr__(self, 'at_rest', _logistic(self.slope * self.offset))
 
     def torque(self, dq: ArrayLike) -> Array:
@@ -55,7 +55,7 @@ class SigmoidFriction:
         return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self.at_rest)
 
 
-# Speed [rad/s] over which Coulomb friction turns over, wherever it is fitted to recordings.
+# Speed at which tanh replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
 COULOMB_WIDTH = 0.01
 
 
@@ -65,7 +65,7 @@ def sliding_terms(dq: Array, width: float = COULOMB_WIDTH) -> Array:
 
 
 class LinearFriction(ABC):
-    """tau_f = sum of coefficient times term; `deviations` are the coefficients', where known."""
+    """Friction linear in its coefficients; `deviations`: their standard deviations."""
 
     deviations: Array | None
 
@@ -77,10 +77,10 @@ class LinearFriction(ABC):
     @abstractmethod
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """
-        Return what the coefficients multiply at dq, shape (..., n), as shape (..., terms, n).
+        Return the terms that the coefficients multiply at dq (..., n), shape (..., terms, n).
 
         `slip_state`, shape (..., k, n), is the z of Maxwell-slip elements; by default that of
-        steady sliding, where every element has long begun to slip.
+        steady sliding, in which every element slips.
         """
 
     def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
@@ -120,7 +120,7 @@ class ViscousCoulombFriction(LinearFriction):
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """Return dq, tanh(dq / width) and 1, shape (..., 3, n)."""
         velocity = _velocity(dq, self.viscous)
-        # Filled row by row: this is evaluated in control loops, where stacking costs more.
+        # Filled row by row, because np.stack would take longer in control loops.
         found = np.ones((*velocity.shape[:-1], 3, velocity.shape[-1]))
         found[..., 0, :], found[..., 1, :] = velocity, np.tanh(velocity / self.width)
         return found
@@ -129,18 +129,18 @@ class ViscousCoulombFriction(LinearFriction):
 @dataclass(frozen=True, eq=False)
 class MaxwellSlipFriction(LinearFriction):
     """
-    Sliding friction with a Stribeck term, and Maxwell-slip elements for what comes before it.
+    Sliding friction with a Stribeck term, and Maxwell-slip elements for presliding.
 
     tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + sum_i a_i z_i + f_o, where
     element i is a spring that slips: z_i <- clip(z_i + dq_step / reach_i, -1, 1), integrated
-    over position. Its force depends on the path and not on speed, so that a turn of direction
-    shows the hysteresis that real gears have. Sources: Lampaert, Swevers, Al-Bender 2002,
-    "Modification of the Leuven integrated friction model structure", IEEE Trans. Automatic
-    Control 47(4) (the Maxwell-slip elements); Al-Bender, Lampaert, Swevers 2005, "The
-    generalized Maxwell-slip model", IEEE Trans. Automatic Control 50(11).
+    over position. Its force depends on the path and not on speed, so that a reversal shows the
+    hysteresis of real gears. Sources: Lampaert, Swevers, Al-Bender 2002, "Modification of the
+    Leuven integrated friction model structure", IEEE Trans. Automatic Control 47(4) (the
+    Maxwell-slip elements); Al-Bender, Lampaert, Swevers 2005, "The generalized Maxwell-slip
+    model", IEEE Trans. Automatic Control 50(11).
 
-    The parameters are immutable; the elements' state belongs to whoever follows the motion (a
-    `FrictionState`, or `slip_bounds` for a whole recording).
+    The parameters are immutable; a `FrictionState`, or `slip_bounds` for a whole recording, holds
+    the elements' state.
 
     Attributes
     ----------
@@ -149,9 +149,9 @@ class MaxwellSlipFriction(LinearFriction):
     slip : ndarray, shape (k, n)
         The elements' amplitudes a_i [N m].
     reach : ndarray, shape (k,)
-        How far an element is strained before it slips [rad].
+        Displacement at which an element begins to slip [rad].
     width, stribeck_velocity : float
-        Where the Coulomb term has turned over, and v_s [rad/s].
+        Width of the tanh of the Coulomb term, and v_s [rad/s].
     deviations : ndarray, shape (4 + k, n), optional
         Standard deviations in the order of `coefficients`, where they are known.
 
@@ -208,7 +208,7 @@ class MaxwellSlipFriction(LinearFriction):
         return found
 
 
-# By the names that arm files have for them.
+# The friction models, by their names in arm files.
 FRICTION_MODELS: dict[str, type] = {
     'sigmoid': SigmoidFriction,
     'viscous_coulomb': ViscousCoulombFriction,

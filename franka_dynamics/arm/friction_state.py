@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an arm's friction remembers of the motion, followed cycle by cycle."""
+"""The state of Maxwell-slip friction elements, updated cycle by cycle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_STEP_S = 0.05
 
 class FrictionState:
     """
-    Follows one arm's friction cycle by cycle.
+    The state of one arm's friction, updated with each joint state.
 
     At the start, and after a gap in the states, the elements' state is unknown. Both extremes are
     then followed until the motion has brought them together, which takes a displacement of twice
@@ -48,7 +48,7 @@ class FrictionState:
 
     def follow(self, stamp: float, q: Array) -> None:
         """
-        Take a position, shape (n,) [rad], at a stamp [s].
+        Update the state with a position, shape (n,) [rad], at a stamp [s].
 
         A step back in time, or one of more than LONGEST_STEP_S, makes the state unknown.
         """

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Hands, by the name of a shipped hand or from a file."""
+"""Loads hands by the name of a shipped hand or from a file."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def load_hand(name: str) -> LinkInertia:
     UnknownArmError
         If there is no such hand.
     DescriptionError
-        If the file cannot be read or contradicts itself; the message names file and field. Or if
-        it is of more than MOST_CARRIED_KG.
+        If the file cannot be read or is inconsistent (the message names file and field), or the
+        hand is heavier than MOST_CARRIED_KG.
     InertiaError
-        If no real body has the numbers of a Desk file.
+        If the numbers of a Desk file are physically impossible.
 
     """
     path = hand_file(name)

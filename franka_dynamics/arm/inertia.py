@@ -139,7 +139,7 @@ class LinkInertia:
         rotation, origin = matrix[:3, :3], matrix[:3, 3]
         h = rotation @ self.first_moment
         inertia = rotation @ self.inertia @ rotation.T
-        # Parallel axes between two points of which neither is the centre of mass.
+        # The parallel-axis theorem between two points, neither of which is the centre of mass.
         cross = (
             2.0 * (h @ origin) * np.eye(3)
             - np.outer(h, origin)

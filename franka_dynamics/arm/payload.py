@@ -20,7 +20,7 @@ from ..typing import Array
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MOST_CARRIED_KG = 100.0  # more than any supported arm can lift
-_MOST_LEVER_M = 1.0  # from the flange to the centre of mass of what it carries
+_MOST_LEVER_M = 1.0  # largest distance of the payload's centre of mass from the flange
 _ROUNDING = 1e-12
 _HEADER = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
@@ -39,7 +39,7 @@ class _Section:
     payload: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take the payload out."""
+        """Read the parameter payload from the section."""
         at = ('ros__parameters', 'payload')
         ten = decode(Annotated[Array, of_length(10)], self.ros__parameters.get('payload'), at)
         object.__setattr__(self, 'payload', ten)
@@ -85,12 +85,13 @@ def payload_body(numbers: Array) -> LinkInertia:
     Parameters
     ----------
     numbers : ndarray, shape (10,)
-        As of `payload_array`, all finite; ten zeros are no payload.
+        In the order of `payload_array`, all finite; ten zeros mean no payload.
 
     Raises
     ------
     InertiaError
-        If no real body has them, or the body is too heavy or too far from the flange.
+        If the numbers are physically impossible, or the body is too heavy or too far from the
+        flange.
 
     """
     mass, center, inertia = float(numbers[0]), numbers[1:4], numbers[4:]

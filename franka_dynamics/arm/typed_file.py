@@ -45,7 +45,7 @@ class FieldError(ValueError):
 
 @contextmanager
 def nested_in(*keys: str | int) -> Iterator[None]:
-    """Put keys in front of those of a FieldError, which a part of an entry has raised."""
+    """Prepend keys to those of a FieldError that is raised inside the block."""
     try:
         yield
     except FieldError as error:
@@ -54,7 +54,7 @@ def nested_in(*keys: str | int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """A mapping whose `tag` names one of some classes, which the other fields fill."""
+    """A mapping whose entry `tag` names a class, whose fields the other entries fill."""
 
     tag: str
     classes: Mapping[str, type]
@@ -122,7 +122,7 @@ def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     Raises
     ------
     DescriptionError
-        Naming file, line, field and value.
+        If the content is wrong; the message names file, line, field and value.
 
     """
     try:

@@ -51,19 +51,19 @@ class Action(ABC):
 
     def refuse(self, why: str, *names: str) -> None:
         """
-        Refuse options that have no effect here.
+        Raise an error if options were given that have no effect here.
 
         Parameters
         ----------
         why : str
             The option with which they have no effect, and the reason.
         names : str
-            Of the fields.
+            Names of the options' fields.
 
         Raises
         ------
         SettingsError
-            Naming the first of them that was given.
+            If one was given; the message names the first one.
 
         """
         for name in names:
@@ -78,7 +78,7 @@ class Action(ABC):
         return f'{declared.metavar}' if declared.positional else _flags(name, declared)[0]
 
     def part(self, kind: type[T]) -> T:
-        """Return a library's dataclass, from the options of the same names."""
+        """Return a dataclass of the library, filled from the options of the same names."""
         names = {one.name for one in fields(self)} & {one.name for one in _fields(kind)}
         return kind(**{name: getattr(self, name) for name in names})
 
@@ -92,7 +92,7 @@ class ActionParser(argparse.ArgumentParser):
             (file or sys.stderr).write(message)
 
     def format_help(self, *, whole: bool = False) -> str:
-        """Return the help; the whole of it shows rarely used options too."""
+        """Return the help; with `whole`, including rarely used options."""
         shown = [one for one in self._action_groups if whole or one.title != RARE]
         every, self._action_groups = self._action_groups, shown
         try:

@@ -72,7 +72,7 @@ class NamedArm(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ArmOptions(NamedArm):
-    """One arm: of one set, with one hand, repaired or as published."""
+    """One arm with an inertial set and a hand, repaired or as published."""
 
     heading: ClassVar[str] = 'the arm'
     hand: str = option(

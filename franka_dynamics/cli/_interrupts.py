@@ -3,8 +3,8 @@
 """
 Ctrl-C as a flag that loops check, instead of a KeyboardInterrupt anywhere.
 
-An extension module that calls Python, as rclpy does to make a message, turns a KeyboardInterrupt
-that is raised there into an error of its own.
+The flag is needed because an extension module that calls Python, as rclpy does to create a
+message, turns a KeyboardInterrupt raised there into another error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @contextmanager
 def until_interrupted() -> Iterator[Callable[[], bool]]:
     """
-    Yield a function that is true until SIGINT, SIGTERM or SIGHUP has come.
+    Yield a function that returns True until SIGINT, SIGTERM or SIGHUP arrives.
 
     This works even if a background shell ignores SIGINT. Outside the main thread, where Python
     handles no signals, the function is always true.
@@ -33,7 +33,7 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
 
 
 def or_interrupted(run: Callable[[], int]) -> int:
-    """Return what a function returns; Ctrl-C in it becomes a sentence and exit status 130."""
+    """Call a function and return its result; Ctrl-C becomes a sentence and exit status 130."""
     with interrupts_noted() as interrupted:
         try:
             return run()

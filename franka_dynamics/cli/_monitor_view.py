@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The monitor's picture of the nodes it hears."""
+"""Draws the monitor's picture of the nodes it hears."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia',
 _SHORT_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
-# Stamps this far from the clock are simulated time, whose age means nothing.
+# Stamps this far from the clock are simulated time, for which an age is meaningless.
 _MEANINGLESS_AGE_MS = 3.6e6
 _LATE_MS = 100.0  # of a simulated arm that fell behind, not of a message
 

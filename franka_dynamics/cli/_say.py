@@ -25,7 +25,7 @@ class _Terminal(Console):
     """A console that prints brackets as they are, and colours only tables."""
 
     def on_broken_pipe(self) -> None:
-        """Let the caller set the exit status: rich would exit with 1, which means no."""
+        """Let the caller set the exit status; rich would exit with 1, a failed check."""
         raise BrokenPipeError
 
 
@@ -60,7 +60,7 @@ def say_each(sentences: Iterable[object], label: str = '') -> None:
 
 def write_json(path: Path, data: Any) -> None:
     """
-    Write data as JSON and say where, or print it where the path is PRINTED.
+    Write data to a JSON file and print its name; if the path is PRINTED, print the data.
 
     Arrays become lists, NaN and infinities null; `report.table.plain` lists the other types.
     """

@@ -13,8 +13,9 @@ from ._say import say, say_each
 from ..arm.denavit_hartenberg import Convention
 from ..options import option
 
-# Of poses (m, 1) and torques (N m). Angles with 11 digits, which the rows take as multiples of
-# pi/2, change torques of 1000 N m by 3e-9; what more is off is nearly parallel axes, or wrong.
+# Tolerance for poses (m, 1) and torques (N m). Angles with 11 digits, which the rows round to
+# multiples of pi/2, change torques of 1000 N m by 3e-9. A larger difference comes from nearly
+# parallel axes or an error.
 TOLERANCE = 1e-6
 
 

@@ -102,7 +102,7 @@ class Replay(MeasuredTorques):
         return 0
 
     def _guarded(self, arm: ArmDescription, recording: Recording, bar: ProgressBar) -> GuardReplay:
-        """Return what the guard makes of the recording, by the arm that fits best."""
+        """Run the guard over the recording with the arm that fits best."""
         from ..control.guard_replay import replay_guard
 
         return replay_guard(

@@ -198,7 +198,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
                 [bag],
                 start,
                 published_sets(simulated, start),
-                # It is to find the hand that was not declared.
+                # The identification must find the hand that was not declared.
                 IdentificationOptions(gravity=self.gravity, anyway=True),
                 progress=bar.follow('identifying'),
             )

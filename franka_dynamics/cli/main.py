@@ -5,7 +5,7 @@
 The command `franka-dynamics`: ten words, some of them with actions.
 
 Each action is an `Action` in a module of this folder, listed in WORDS. Optional libraries are
-imported inside `run`, so that `--help` does not need them. Exit status: 0 done, 1 the answer is no
+imported inside `run`, so that `--help` does not need them. Exit status: 0 done, 1 a check failed
 (a mismatch, a missed bound), 2 wrong input, 3 the machine is too busy (demo).
 """
 
@@ -99,7 +99,7 @@ class _OneSentence(ActionParser):
         self._negative_number_matcher = re.compile(r'-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$')
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong, without the usage."""
+        """Raise SettingsError with the message, without the usage."""
         chosen = re.search(r"invalid choice: '(.*?)' .choose from (.*).$", message, re.S)
         near = chosen and nearest(chosen[1], re.findall(r'[\w-]+', chosen[2]))
         meant = f'; did you mean {near}?' if near else ''
@@ -110,7 +110,7 @@ class _Parser(_OneSentence):
     """The parser of the first word, whose help is one screen."""
 
     def format_help(self, *, whole: bool = False) -> str:
-        """Return the words with what they are for, and the actions of those that have any."""
+        """Return each word with its purpose, and the actions of words that have any."""
         lines = [self.format_usage(), f'{self.description}\n']
         for word, target in WORDS.items():
             lines.append(f'  {word:<{_COLUMN - 2}}{ABOUT[word]}')
@@ -184,7 +184,7 @@ def _main(argv: list[str]) -> int:
         _tell(f'{error}')
         return error.status
     except BrokenPipeError:
-        # The reader, such as head, has seen enough.
+        # The reader of the pipe, such as head, has closed it.
         _write_nowhere()
         return READER_GONE
     except OSError as error:
@@ -202,7 +202,7 @@ def _tell(sentence: str) -> None:
 
 
 def _write_nowhere() -> None:
-    """Send what standard output still holds nowhere, or Python complains when it exits."""
+    """Discard unwritten standard output, because Python would report an error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

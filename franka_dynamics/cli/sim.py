@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
-_HELD = 'the brakes are open'  # as the simulator says it
-_GIVEN_UP = 'fault: '  # as the node says it
+_HELD = 'the brakes are open'  # the simulator's log line
+_GIVEN_UP = 'fault: '  # prefix of the node's log line
 _WEAK_RATE = 300.0  # of the PD [1/s]; in lockstep torques are a millisecond late
 _STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if no factor is given
 
@@ -52,7 +52,7 @@ class Sim(ArmOptions):
         'noise, and 0.2 kg on the flange that the model does not know',
         default=False,
     )
-    # Below a twentieth the node would take the arm's pauses for silence.
+    # With a factor below 0.05 the node would take the pauses between states for silence.
     real_time_factor: float = option(
         'simulated time relative to real time, at most, 0.05 to 100; it is slower if torques '
         'are late. 0.25 shows details and saves processor time',
@@ -75,14 +75,14 @@ class Sim(ArmOptions):
         import rclpy  # noqa: F401  (without ROS one sentence says so before anything starts)
 
         arm = self.load_arm()
-        # Torques are for the simulated arm alone; a real one may listen on the same network.
+        # Isolates the network, because a real arm may listen on the same one.
         os.environ.setdefault(_RANGE, 'LOCALHOST')
         from ..ros.node_group import NodeEndedError, NodeGroup
 
         with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
             folder = Path(scratch) if self.output is None else self.output
             folder.mkdir(parents=True, exist_ok=True)
-            # Whatever ends this ends the nodes: none is left behind holding a torque.
+            # Any end of this command ends the nodes, so that none is left holding a torque.
             with until_interrupted() as unasked, NodeGroup(folder) as nodes:
                 try:
                     self._start(arm, nodes, folder)
@@ -123,7 +123,7 @@ class Sim(ArmOptions):
         say(f'{self.arm}, target {self.target}, {_RANGE}={os.environ[_RANGE]}; Ctrl-C ends it.')
 
     def _hold(self, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> None:
-        """Watch the nodes until it is to end."""
+        """Watch the nodes until Ctrl-C, --duration or the end of a node."""
         end = None if self.duration is None else time.monotonic() + self.duration
         told = False
 
@@ -174,7 +174,7 @@ class Sim(ArmOptions):
 
 
 def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
-    """Write an arm that the model is not, and return the simulator's parameters for it."""
+    """Write an arm that differs from the model; return the simulator's parameters for it."""
     from ..arm.arm_file_writer import save
     from ..arm.payload import payload_array
     from ..simulation.model_trial import draw_plant

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Denavit-Hartenberg rows from the axes of the joints.
+Computes Denavit-Hartenberg rows from joint axes.
 
 Between two joint axes lies their common normal, with a length a and a twist alpha; on each axis
 the normals before and after it are a distance d and an angle theta apart. This alternating
@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
     direction: Array
     point: Array
-    free: bool = False  # as for a prismatic joint, which has only a direction
+    free: bool = False  # True for a prismatic joint, whose axis has no defined position
 
 
 def lines_of(chain: SerialChain) -> list[Line]:
@@ -69,11 +69,11 @@ def follow_axes(
     start: Array, lines: Sequence[Line], hint: Sequence[DHRow] | None = None
 ) -> tuple[list[DHRow], Array]:
     """
-    Return the rows that lead from a frame along joint axes, and the pose behind the last normal.
+    Return the DH rows from a frame along joint axes, and the pose after the last normal.
 
-    Row k is a standard one: theta and d on line k, a and alpha from it to the next; line 0 is the
-    frame's z. On the last line, where no further normal defines them, theta and d are those of the
-    hint.
+    Rows are in the standard convention: row k has theta and d on line k, a and alpha from line k
+    to the next; line 0 is the frame's z. No normal follows the last line, so its theta and d are
+    those of the hint.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def recover_rows(
     The link `tip` is the flange, by default the last joint's link. The origin of frame {0} is the
     point of axis 1 nearest to the base frame's origin; its x axis is as close to the base frame's
     as possible. Of the two directions of a normal the one is taken for which theta lies within 90
-    degrees of zero, which gives Franka's own table back.
+    degrees of zero, which reproduces Franka's own table.
 
     Raises
     ------

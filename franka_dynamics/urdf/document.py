@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What a URDF holds, checked before Pinocchio reads it.
+Reads the links, joints and limits of a URDF, and checks them before Pinocchio reads it.
 
-Pinocchio reads poses, axes and inertias (`serial_chain`). Faults that Pinocchio's reader ignores,
-or only prints, are refused here: two elements of one name, links that form no tree, words in place
-of numbers, an axis without direction, an inertia without mass element, missing limits.
+Pinocchio reads poses, axes and inertias (`serial_chain`). Its reader ignores some errors, or only
+prints them, so they are refused here: duplicate names, links that form no tree, words instead of
+numbers, a zero axis, an inertia without mass element, missing limits.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class UrdfJoint:
     """
     A joint as written in the file.
 
-    `limits` is None where the URDF states none; a lower and upper bound that are absent beside
-    other limits are zero, as the URDF format has it, but for a continuous joint.
+    `limits` is None where the URDF states none; A missing lower or upper bound beside other limits
+    is zero, as in the URDF format, except for a continuous joint.
     """
 
     name: str
@@ -107,7 +107,7 @@ def read_urdf(path: Path) -> str:
     Raises
     ------
     UrdfError
-        Naming the file, and why it cannot be read.
+        If the file cannot be read or expanded; the message names the file and the reason.
 
     """
     try:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A serial arm in a URDF as an arm description, with notes on what the description leaves out."""
+"""Imports a serial arm from a URDF, with notes on what the arm description leaves out."""
 
 from __future__ import annotations
 
@@ -58,16 +58,15 @@ def import_urdf(
     source : str
         Its name in error messages.
     name : str, optional
-        Of the arm; the URDF's robot name if not given.
+        Name of the arm; default: the URDF's robot name.
     joint_names : sequence of str, optional
-        The arm's joints from base to tip; the only chain there is, without a gripper's joints,
-        if not given.
+        The arm's joints from base to tip; default: the URDF's only chain, without gripper joints.
     tip : str, optional
         The link that is the flange; found by name (link8, flange, tool0), else the last link.
     prefix : str
         Only joints with this prefix are used; the description's names lack it.
     convention : Convention
-        Of the rows.
+        Convention of the DH rows.
 
     Returns
     -------
@@ -77,7 +76,7 @@ def import_urdf(
     Raises
     ------
     UrdfError
-        If the text cannot be read, or which joints are meant is not clear.
+        If the text cannot be read, or it is not clear which joints are the arm.
 
     """
     document = parse_urdf(text, source)
@@ -130,7 +129,7 @@ def _choose_joints(
 
 def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[str, ...]:
     """
-    Return the joints before the first that is a gripper's by its own or its link's name.
+    Return the joints before the first one whose name, or whose link's name, is that of a gripper.
 
     The name of a gripper's link counts only for prismatic joints: a revolute joint before it is
     the wrist.

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The serial arm inside a URDF, read by Pinocchio.
+Reads the serial arm in a URDF with Pinocchio.
 
-Every body that is fixed to a moving link is added to it. Moving joints that do not belong to the
-arm (a finger, a camera's pan) are held at zero, or at their limit nearest to zero, and their
-bodies are added too; notes say so.
+The inertia of every body fixed to a moving link is added to that link. Moving joints that do not
+belong to the arm (a finger, a camera's pan) are held at zero, or at their limit nearest to zero,
+and their bodies are added too; notes say so.
 """
 
 from __future__ import annotations
@@ -97,9 +97,10 @@ def read_chain(
     urdf: str | UrdfDocument, joint_names: Sequence[str], source: str = 'the URDF'
 ) -> SerialChain:
     """
-    Read the arm with these joints, in order from base to tip, out of a URDF.
+    Read the arm with these joints, in order from base to tip, from a URDF.
 
-    `urdf` is the text, or what `parse_urdf` made of it; `source` is its name in error messages.
+    `urdf` is the text or the document that `parse_urdf` returned; `source` is its name in error
+    messages.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm by whatever describes it: a shipped name, an arm file, a URDF or a xacro file."""
+"""Loads an arm by its shipped name, or from an arm file, a URDF or a xacro file."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ def load(
         expanded with its default arguments. A URDF must hold one serial arm, or one whose joints
         have the prefix; `import_urdf` has more choices.
     inertial_set : str, optional
-        Which of the file's inertial sets to use; its `default_set` if not given. Not of a URDF,
-        which has one set.
+        Which of the file's inertial sets to use; its `default_set` if not given. Not allowed for a
+        URDF, which has one set.
     hand : str
         'as_listed' keeps the hand that the set was published with (if any), 'none' takes it off,
-        and a hand's name, or the path of a hand file, puts that hand on in its place. What a URDF
-        has behind its last joint stays.
+        and a hand's name, or the path of a hand file, puts that hand on in its place. Bodies after
+        the last joint of a URDF stay.
     prefix : str
-        What stands in front of every joint name, verbatim: put there for a shipped arm or an arm
-        file, found there in a URDF.
+        Prefix of every joint name, verbatim. It is added to the names of a shipped arm or an arm
+        file; the joints of a URDF must already have it.
     repair : str, optional
-        'nearest_within_rounding' replaces links that no real body could be by the nearest ones
-        that are, within the rounding that the set states. Not of a URDF, which states none.
+        'nearest_within_rounding' replaces physically impossible links by the nearest physical ones
+        within the rounding that the set states. Not allowed for a URDF, which states none.
 
     Returns
     -------
     ArmDescription
-        Of a URDF, its `notes` say what was read leniently.
+        The arm. For a URDF, its `notes` name tolerated deviations from the format.
 
     Raises
     ------
     UnknownArmError
-        If there is no such arm, set or hand; the message lists those there are.
+        If there is no such arm, set or hand; the message lists the available ones.
     DescriptionError
-        If the file cannot be read or contradicts itself; the message names file and field.
+        If the file cannot be read or is inconsistent; the message names file and field.
     InertiaError
-        If the repair asked for is impossible.
+        If the requested repair is impossible.
     MissingDependencyError
         If a repair is asked for and cvxpy is not installed.
 
@@ -70,7 +70,8 @@ def load(
                 f'{arm} is a URDF, which has one inertial set and states no rounding; leave '
                 f'{name} out, or write it as an arm file (franka-dynamics arm import).'
             )
-    # Here, so that models in DH rows, which take names as well, never import Pinocchio.
+    # Imported here, so that models in DH rows, which also load arms by name, never import
+    # Pinocchio.
     from .document import read_urdf
     from .importer import import_urdf
 
@@ -87,7 +88,7 @@ def described(arm: ArmDescription | str | Path) -> ArmDescription:
     Raises
     ------
     DescriptionError
-        If it is something else, or `load` refuses it.
+        If `arm` has another type, or `load` refuses it.
 
     """
     if isinstance(arm, ArmDescription):

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm description -> URDF or MJCF.
+Writes an arm description as URDF or MJCF.
 
 In the modified convention a link's frame is its DH frame, as in Franka's own URDFs. A standard DH
 frame is at the far end of its link, where a URDF has no frame: there the link's frame is the
@@ -34,8 +34,8 @@ from ..typing import Array
 
 # Decimals of metres, radians, kilograms and kg m^2; further digits are rounding errors.
 _DECIMALS = 15
-# The inertia of the fixed base has no effect on the joints; without it Gazebo ignores the whole
-# arm.
+# The inertia of the fixed base has no effect on the joints, but without it Gazebo ignores the
+# whole arm.
 _STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
 _NUMBERED = re.compile(r'^(.*)joint(\d+)$')
 Element = ElementTree.Element
@@ -238,13 +238,13 @@ def write_mjcf(
     Parameters
     ----------
     description : ArmDescription
-        The arm with all that it carries.
+        The arm with hand and payload.
     shapes : mapping of int to Shapes, optional
         Visual shapes, by DH frame (0 is the base) and in that frame.
     tool_shapes : sequence of Shape
         Visual shapes of the tool, in the flange frame.
     friction : bool
-        Whether joints have the arm's friction, or the one it has for simulation alone.
+        Whether joints have the arm's `friction`, or its `simulated_friction`.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def write_mjcf(
     InertiaError
         If a link is not physical: MuJoCo would refuse it.
     DescriptionError
-        If there is no friction to write, or none of the kind that MuJoCo has.
+        If the arm has no friction, or none that MJCF can express.
 
     """
     description.require_physical('an MJCF')

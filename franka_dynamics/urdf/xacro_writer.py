@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms and hands -> xacro macros, which `urdf/franka.urdf.xacro` puts together."""
+"""Writes arms and hands as xacro macros, which `urdf/franka.urdf.xacro` combines."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _macro(name: str, parameters: str) -> Element:
 
 
 def _property(parent: Element, name: str, value: str) -> None:
-    # Evaluated where it stands: a refusal must not wait until somebody asks for it.
+    # Evaluated at once, because a refusal must not depend on the property being used.
     ElementTree.SubElement(
         parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false'
     )

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm rewritten in another arm's DH rows, by the positions of its joint axes.
+Rewrites an arm in another arm's DH convention, by the positions of its joint axes.
 
 Two arms are paired joint by joint, from base to tip, by their screws at position zero. Rows are
 not unique: between parallel axes d is arbitrary, the last frame may lie anywhere on its axis, and
-a rotation can belong to the base or to the first row. Each choice is one reading.
+a rotation can belong to the base or to the first row. Each choice of rows is called a reading.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..urdf.serial_chain import ChainJoint, SerialChain
 # rounded numbers.
 _ALONG_AXIS = 1e-9
 _AS_A_ROW = 1e-5  # m or rad, tolerance for writing the flange's pose as a DH row
-# The limits that URDF has.
+# The limits that URDF can express.
 STATED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 
@@ -96,7 +96,7 @@ def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
 
 
 def row_of(pose: Array, convention: Convention) -> DHRow:
-    """Return the row of a pose; of one that no row has, the nearest, its a longer by the rest."""
+    """Return the DH row of a pose; if none is exact, the nearest, with the residual added to a."""
     row = DHRow.of_pose(pose, convention)
     apart = float(np.abs(row.transform(convention) - pose).max())
     return row if apart <= _AS_A_ROW else replace(row, a=row.a + math.copysign(apart, row.a))

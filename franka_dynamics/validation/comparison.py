@@ -39,7 +39,7 @@ from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import DescriptionError
 from ..urdf.serial_chain import SerialChain
 
-# Rounding error between two ways to write the same number (m, rad, kg, kg m, kg m^2).
+# Largest rounding error between two ways to write the same number (m, rad, kg, kg m, kg m^2).
 _SAME = 1e-9
 # A URDF's text is rounded; pi/2 written as 1.570796 is 3e-7 off.
 TEXT = 1e-6
@@ -168,10 +168,10 @@ def nearest_reading(
     first: ArmDescription, second: ArmDescription | SerialChain, tolerance: float
 ) -> tuple[ArmDescription, ArmDescription, list[int]]:
     """
-    Return the reading of the second with the fewest differences.
+    Return the reading of the second arm with the fewest differences.
 
-    The reading unchanged; the same with joints reversed to match the first arm; and the reversed
-    joints.
+    Returns the reading unchanged, the same reading with joints reversed to match the first arm,
+    and the reversed joints.
     """
     best: tuple[int, ArmDescription, ArmDescription, list[int]] | None = None
     for reading in readings(first, second):
@@ -187,7 +187,7 @@ def nearest_reading(
 def _align_signs(
     first: ArmDescription, second: ArmDescription, tolerance: float
 ) -> tuple[ArmDescription, list[int], int]:
-    """Reverse the second arm's joints where that reduces the differences, and count the rest."""
+    """Reverse joints of the second arm if that reduces the differences; count the rest."""
     found: list[int] = []
     count = _count(first, second, tolerance)
     for i in range(first.n):

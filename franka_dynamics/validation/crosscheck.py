@@ -27,7 +27,7 @@ from ..errors import CrosscheckError
 from ..typing import Array
 from ..urdf.source import described
 
-# The first formulation is the one that runs; the others are compared with it.
+# The node uses the first formulation; the others are compared with it.
 FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = {
     'Pinocchio': PinocchioModel,
     'Newton-Euler': NewtonEulerModel,
@@ -39,7 +39,7 @@ TOLERANCE = 1e-12
 
 class ComparedQuantity(NamedTuple):
     """
-    A method of DynamicsModel: how many of (q, dq, ddq) it takes, and its unit.
+    A method of DynamicsModel, the number of its arguments of (q, dq, ddq), and its unit.
 
     For forward_dynamics a torque takes the place of ddq.
     """

@@ -39,7 +39,7 @@ _UNIDENTIFIABLE, _ALIKE = 1e-9, 1e-7
 _ALIKE_LEFT = 1e-5  # and the differences that remain are equal within this tolerance
 _STEP = 1e-4  # step of the central differences, in the parameter's unit
 _MOST_STEPS = 15
-_CONVERGED = 1e-6  # relative to max(1, |value|): the fit ends after a step shorter than this
+_CONVERGED = 1e-6  # the fit ends after a step shorter than this, relative to max(1, |value|)
 # An angle may be far off: the fit starts from the best of these offsets.
 _ANGLE_STARTS = (0.0, 0.5 * math.pi, -0.5 * math.pi, math.pi)
 # Torques of the arm as a function of one parameter's value.
@@ -49,11 +49,11 @@ _Answer = Callable[[float], Array]
 @dataclass(frozen=True)
 class FaultCandidate:
     """
-    One parameter, the value that explains the torques best, and the remaining difference.
+    One parameter, the value with which it explains the torques best, and the remaining difference.
 
     `left` is the remaining root mean square torque difference relative to the original one: 0 if
-    the parameter explains everything, 1 if nothing. `alike` names the parameters that torques do
-    not distinguish from this one.
+    the parameter explains everything, 1 if nothing. `alike` names the parameters that torques
+    cannot distinguish from this one.
     """
 
     place: str

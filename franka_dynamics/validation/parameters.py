@@ -59,8 +59,8 @@ class InertiaForm:
     The two forms of a link's ten parameters in published tables.
 
     Mass, centre of mass and the tensor about it, or `about_origin` mass, first moment and the
-    tensor about the frame's origin. One wrong number in a table is one wrong number only in the
-    table's own form.
+    tensor about the frame's origin. A single wrong number in a table changes a single parameter
+    only in the table's own form.
     """
 
     about_origin: bool
@@ -154,7 +154,8 @@ def friction_parameters(description: ArmDescription) -> list[Parameter]:
     """Return every number of the friction model except the standard deviations."""
     friction, found = description.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
-        # Reaches belong to the form: changed one by one they would not ascend.
+        # Reaches are not parameters: changed one by one they would no longer be in ascending
+        # order.
         if not part.init or part.name in ('deviations', 'reach'):
             continue
         for at in np.ndindex(np.shape(getattr(friction, part.name))):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Find the published set of some inertias, or the error pattern that explains them."""
+"""Finds the published set that given inertias come from, or the error that explains them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NearestSet:
     """
     The known set nearest to some links, with one Match per link.
 
-    `known` is the arm with that set and its hand; as text, their names.
+    `known` is the arm with that set and its hand; str() gives their names.
     """
 
     known: ArmDescription
@@ -112,7 +112,7 @@ def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDe
 def identify(
     found: Sequence[LinkInertia], known: Sequence[ArmDescription], arm: str
 ) -> NearestSet:
-    """Return the set with the fewest differing links; among these `arm`'s; then the nearest."""
+    """Return the set with the fewest differing links; ties go to `arm`'s own, then the nearest."""
 
     def judged(candidate: ArmDescription) -> NearestSet:
         pairs = list(zip(found, candidate.links))

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm's model against the one that a robot serves over the Franka Control Interface (FCI).
+Compares an arm's model with the one that a robot serves over the Franka Control Interface (FCI).
 
 Nothing is commanded: one state is read, the robot's model is loaded by libfranka, and both models
 are evaluated at the same random states.
@@ -33,8 +33,8 @@ MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
 MOST_BASE_GRAVITY = 0.5  # [m/s^2]
 STATES = 300
 POSE = 'pose of the end effector'
-# libfranka waits without end for a robot that another client holds, so a child process connects
-# first. A busy machine may miss the first state, for which libfranka waits a second.
+# libfranka waits for ever for a robot that another client is connected to, so a child process
+# connects first. A busy machine may miss the first state, for which libfranka waits a second.
 _PROBE = """
 import sys, pylibfranka
 while True:
@@ -102,8 +102,8 @@ def compare_with_robot(
     Yield the differences of M, C dq, g, Jacobian, pose, load and base gravity.
 
     `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
-    overwritten. `arm` has its hand and the payload that the robot was given, `bare` neither. The
-    models are compared at so many random `states` within the joint limits.
+    overwritten. `arm` has its hand and the payload that the robot was given, `bare` neither.
+    `states` is the number of random states within the joint limits at which models are compared.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two arms to compare, of whatever files: arm files, shipped arms, URDFs, xacro files."""
+"""Loads two arms and compares them: shipped arms, arm files, URDFs or xacro files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def compare(
     second_gravity: ArrayLike | None = None,
 ) -> Comparison:
     """
-    Name every number that differs between two arms, and what it does to joint torques.
+    Find every parameter in which two arms differ, and its effect on joint torques.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def compare(
         A shipped arm's name, the path of an arm file, URDF or xacro file, or a description. Both
         need equally many joints, which are paired from base to tip.
     gravity, second_gravity : array_like, shape (3,)
-        Gravity that each is used with [m/s^2]; the second's is the first's if not given.
+        Gravity for each arm [m/s^2]; the second's default is the first's.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def read_pair(
         if first is None:
             raise UnknownArmError('An arm file says of no other arm that it should be; name both.')
         if is_urdf(first):
-            # What no URDF holds (friction, rotors) is the arm's.
+            # Data that no URDF contains (friction, rotors) come from the arm.
             return read_pair(second, first, prefix=prefix)
         return described(first), described(second)
     if first is not None:

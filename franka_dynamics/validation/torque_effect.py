@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A difference between two descriptions of an arm, and what it does to joint torques."""
+"""A difference between two descriptions of an arm, and its effect on joint torques."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# What rounding leaves of a torque, of max(1, |tau|).
+# Rounding error of a torque, relative to max(1, |tau|).
 NO_EFFECT = 1e-11
 _STATES = 200
 _PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
-_ALL_DIGITS = 17  # tell any two numbers of double precision apart
+_ALL_DIGITS = 17  # digits that distinguish any two numbers of double precision
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,9 @@ class Difference:
     and `second` are the two values of `parameter`, in `unit`.
     `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
     parameter brings about over random states within the limits; 0.0 if no torque shows it.
-    `tilted` says that this was found on a base tilted about two axes, because upright there is
-    none. `cause` is the likeliest one, where one is known, `certain` where it must be a mistake.
+    `tilted` says that the effect was found with a base tilted about two axes, because with an
+    upright base there is none. `cause` is the likeliest cause, if known; `certain` says that the
+    difference must be a mistake.
     """
 
     place: str
