@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms mounted on a base, or on a torso that moves, as one tree of bodies."""
+"""Assembles several arms, mounted on a fixed base or a moving torso, to one tree of bodies."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class Mount:
     """
-    An arm and the place where it is mounted.
+    An arm and the pose at which it is mounted.
 
     Parameters
     ----------
     arm : ArmDescription
         Its `base` is the pose of its own frame {0} in the mount's frame.
     pose : array_like, shape (4, 4)
-        Of the mount's frame in the carrier's.
+        Pose of the mount's frame in the carrier's frame.
     carrier : int
-        Number of the torso's body that carries it; BASE (-1), the space frame, if not given.
+        Number of the torso's body that carries the arm; by default BASE (-1), the space frame.
     prefix : str
-        Put before the names of its joints, verbatim.
+        Prefix of the names of the arm's joints, used verbatim.
 
     """
 
@@ -53,14 +53,14 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     Parameters
     ----------
     mounts : sequence of Mount
-        At least one.
+        The arms, at least one.
     torso : BodyTree, optional
         The bodies on which some of the arms are mounted.
 
     Raises
     ------
     TreeError
-        If there is no arm, a carrier is no body of the torso, or two joints have one name.
+        If there is no arm, a carrier is no body of the torso, or two joints have the same name.
 
     """
     if not mounts:
@@ -74,7 +74,7 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     for mount in mounts:
         if not BASE <= mount.carrier < carriers:
             raise TreeError(
-                f'{mount.arm.name} is to stand on body {mount.carrier}; it must be '
+                f'{mount.arm.name} is mounted on body {mount.carrier}; it must be '
                 f'{BASE} (the base)..{carriers - 1}, a body of the torso.'
             )
         arm = BodyTree.from_description(mount.arm)

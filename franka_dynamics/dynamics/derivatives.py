@@ -3,11 +3,11 @@
 """
 Differential dynamics of a tree of bodies: Kwon, (1) to (10) and Algorithm 1, corrected.
 
-Quantities are differentiated by lambda = [eta, q, dq, ddq] in R^(9n+6): six numbers eta_i for
-each joint's twist, A_i <- Ad(exp([eta_i])) A_i (6), six for the tool's pose, T <- exp([eta]) T,
-and the joints' positions, velocities and accelerations. Everything about body i is in body i's
-frame; twists and eta are (v, omega), wrenches (force, moment), where Kwon has (omega, v) and
-(moment, force).
+Quantities are differentiated with respect to lambda = [eta, q, dq, ddq] in R^(9n+6). eta_i are six
+corrections of each joint's twist, A_i <- Ad(exp([eta_i])) A_i (6), and six of the tool's pose,
+T <- exp([eta]) T; q, dq, ddq are the joints' positions, velocities and accelerations. Quantities
+of body i are in body i's frame. Twists and eta are (v, omega), wrenches (force, moment), where
+Kwon has (omega, v) and (moment, force).
 
 Corrections of the printed text: line 30's second term is -(ad_V^T G + ad*_{GV}) P; Ad_i is the
 joint's own Ad(exp([A_i] q_i)), not the product from the base; lines 3 and 4 are left out, since
@@ -33,10 +33,9 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class Derivative:
     """
-    A quantity's derivative by lambda = [eta, q, dq, ddq]; the last axis has 9n + 6 columns.
+    The derivative `full` of a quantity with respect to lambda = [eta, q, dq, ddq].
 
-    `by_eta` has its columns split into (n + 1, 6), joints first and the tool last; `by_q`,
-    `by_dq` and `by_ddq` have n columns each.
+    The last axis of `full` has 9n + 6 columns. The properties are views of its blocks.
     """
 
     full: Array
@@ -44,23 +43,23 @@ class Derivative:
 
     @property
     def by_eta(self) -> Array:
-        """By the twists, shape (..., n + 1, 6); [..., n, :] belongs to the tool."""
+        """Derivative by the twists' corrections, (..., n + 1, 6); [..., n, :] is the tool's."""
         columns = 6 * (self.n + 1)
         return self.full[..., :columns].reshape(*self.full.shape[:-1], self.n + 1, 6)
 
     @property
     def by_q(self) -> Array:
-        """By the joint positions, shape (..., n)."""
+        """Derivative by the joint positions, shape (..., n)."""
         return self._joint_block(0)
 
     @property
     def by_dq(self) -> Array:
-        """By the joint velocities, shape (..., n)."""
+        """Derivative by the joint velocities, shape (..., n)."""
         return self._joint_block(1)
 
     @property
     def by_ddq(self) -> Array:
-        """By the joint accelerations, shape (..., n)."""
+        """Derivative by the joint accelerations, shape (..., n)."""
         return self._joint_block(2)
 
     def _joint_block(self, number: int) -> Array:
@@ -71,12 +70,12 @@ class Derivative:
 @dataclass(frozen=True, eq=False)
 class TreeMotion:
     """
-    What the recursions (1) to (5) compute; leading axes are those of the states.
+    Results of the recursions (1) to (5), with the states' leading axes.
 
     `transforms` (..., n, 4, 4) are T_{parent,i}; `twists`, `accelerations` and `wrenches`
     (..., n, 6) are V_i, dV_i and F_i in body i's frame, and `tau` (..., n) is in N m or N. dV_i
-    counts from free fall: of a body at rest it is -gravity. F_i is what the parent exerts on
-    body i through joint i.
+    is relative to free fall: for a body at rest it is -gravity. F_i is the wrench that the parent
+    exerts on body i through joint i.
     """
 
     transforms: Array
@@ -119,11 +118,11 @@ def tree_motion(
     Parameters
     ----------
     robot : ArmDescription or BodyTree
-        The bodies; an arm's are its links in DH frames.
+        The tree; an arm's bodies are its links in DH frames.
     q, dq, ddq : array_like, shape (..., n)
         Joint positions, velocities and accelerations [rad or m, per s, per s^2].
     gravity : array_like, shape (3,)
-        In the space frame [m/s^2].
+        Gravity in the space frame [m/s^2].
     tool_wrench : array_like, shape (..., 6), optional
         (force [N], moment [N m]) that the surroundings exert on the tool, about the origin and
         in the axes of the tool's frame.
@@ -162,7 +161,7 @@ def differentiate(
 
 
 class _Recursion:
-    """The two passes over a tree at a stack of states."""
+    """The outward and the inward recursion over a tree, at a stack of states."""
 
     def __init__(
         self,
@@ -223,7 +222,7 @@ class _Recursion:
         momentum = apply(self.inertias, self.V)
         self.ad_dual_momentum = ad_dual(momentum)
         self.F = apply(self.inertias, self.dV) - apply(np.swapaxes(self.ad_V, -1, -2), momentum)
-        # The joints need not provide the wrench that the surroundings exert on the tool.
+        # The wrench that the surroundings exert on the tool relieves the joints.
         self.tool_load = -tool_wrench @ self.tool_inverse
         self.F[..., self.tree.tool_body, :] += self.tool_load
         for i in reversed(range(self.n)):
@@ -263,8 +262,8 @@ class _Recursion:
         return 6 * (self.n + 1) + block * self.n + i
 
     def _outwards(self) -> tuple[Array, Array, Array]:
-        """Return displacement, twist and acceleration by lambda (lines 5 to 20)."""
-        # All three in one array, so that one matrix product per body transforms them.
+        """Return derivatives of displacements, twists and accelerations (lines 5 to 20)."""
+        # The three derivatives share one array, so that one matrix product transforms them.
         DPQ = np.zeros((*self.q.shape[:-1], self.n, 3, 6, self.columns))
         before, d_before = ad(self.V_before), ad(self.dV_before)
         ad_twists = ad(self.tree.twists)
@@ -295,7 +294,7 @@ class _Recursion:
         return DPQ[..., 0, :, :], DPQ[..., 1, :, :], DPQ[..., 2, :, :]
 
     def _inwards(self, P: Array, Q: Array) -> Array:
-        """Return the wrenches by lambda (lines 21 to 31)."""
+        """Return the derivatives of the wrenches (lines 21 to 31)."""
         gyroscopic = np.swapaxes(self.ad_V, -1, -2) @ self.inertias + self.ad_dual_momentum
         R = self.inertias @ Q - gyroscopic @ P
         tool = R[..., self.tree.tool_body, :, 6 * self.n : 6 * self.n + 6]
@@ -309,7 +308,7 @@ class _Recursion:
             block = back @ dual
             here = R[..., parent, :, :]
             here += back @ R[..., i, :, :]
-            # Line 24: in the joint's zero frame, then carried through M_i.
+            # Line 24: in the joint's frame at q_i = 0, then transformed by M_i.
             here[..., 6 * i : 6 * i + 6] += block - block @ self.own_inverse[..., i, :, :]
             here[..., self._column(0, i)] -= block @ self.tree.twists[i]  # line 26
         return R
@@ -318,10 +317,10 @@ class _Recursion:
 @dataclass(frozen=True, eq=False)
 class Linearization:
     """
-    d/dt (x - x0) = A (x - x0) + B (tau - tau0) + (dq0, ddq0) with x = (q, dq).
+    The linear model d/dt (x - x0) = A (x - x0) + B (tau - tau0) + (dq0, ddq0) with x = (q, dq).
 
-    A is (2n, 2n), B is (2n, n), ddq is the acceleration (n,) at the state itself. At an
-    equilibrium dq0 = ddq0 = 0 and the last term vanishes; elsewhere it belongs to the model.
+    A is (2n, 2n), B is (2n, n), `ddq` is the acceleration ddq0 (n,) at the state x0. At an
+    equilibrium dq0 = ddq0 = 0; elsewhere the last term must not be left out.
     """
 
     A: Array
@@ -341,8 +340,8 @@ def linearize(
     """
     Return A and B of the rigid-body forward dynamics at a state.
 
-    With ddq from M ddq = tau - h, d(ddq)/dx = -M^-1 d ID(q, dq, ddq)/dx and d(ddq)/dtau = M^-1,
-    where ID is the inverse dynamics. Joint friction is not included.
+    With the inverse dynamics ID and the acceleration ddq of the state, d(ddq)/dx =
+    -M^-1 d ID(q, dq, ddq)/dx and d(ddq)/dtau = M^-1. Joint friction is not included.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Recursive Newton-Euler dynamics straight from Denavit-Hartenberg rows.
+Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
-This is the independent model that the Pinocchio backend is compared with. It shares the
-description with it and nothing else: no Pinocchio, no spatial algebra, no centre-of-mass inertia.
-All methods also take a stack of states: arrays of shape (..., n).
+The Pinocchio backend is cross-checked against this model. Both share only the arm description:
+here are no Pinocchio, no spatial algebra and no inertias about centres of mass. All methods also
+take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LinkMotion(NamedTuple):
 
 
 def joint_places(description: ArmDescription, q: Array) -> list[JointPlace]:
-    """Return every joint's placement at a position."""
+    """Return every joint's placement at positions of shape (..., n)."""
     places = []
     z = np.array([0.0, 0.0, 1.0])
     modified = description.convention is Convention.MODIFIED
@@ -78,7 +78,7 @@ def joint_places(description: ArmDescription, q: Array) -> list[JointPlace]:
 def outward(
     places: list[JointPlace], dq: Array, ddq: Array, base_acceleration: Array
 ) -> list[LinkMotion]:
-    """Carry velocities and accelerations from the base to the tip."""
+    """Return the links' motions, by the recursion from the base to the tip."""
     omega = np.zeros((*dq.shape[:-1], 3))
     velocity = alpha = omega
     acceleration = np.broadcast_to(base_acceleration, omega.shape)
@@ -89,8 +89,8 @@ def outward(
         alpha = to_child(place.rotation, alpha)
         velocity = to_child(place.rotation, velocity)
         acceleration = to_child(place.rotation, acceleration)
-        # `arm` is fixed in the body whose turning moves this origin: the previous link, or
-        # with `origin_turns` this one.
+        # `arm` is fixed in the body whose rotation moves this origin: the previous link, or with
+        # `origin_turns` this link.
         turning, spin = omega, alpha
         if place.revolute:
             alpha = alpha + push + cross(omega, rate)
@@ -115,10 +115,10 @@ def inward(
     tip: tuple[Array, Array] | None = None,
 ) -> list[tuple[Array, Array]]:
     """
-    Return the force and moment that each joint transmits to its link, summed from the tip.
+    Return the force and moment that each joint transmits to its link, recursively from the tip.
 
-    They are about frame i's origin and in its axes. `tip` are the force and moment that act on
-    the last link from outside, about its frame's origin.
+    Moments are about frame i's origin, vectors in its axes. `tip` are the force and moment that
+    the surroundings exert on the last link, about its frame's origin.
     """
     force, moment = (np.zeros(3), np.zeros(3)) if tip is None else (-tip[0], -tip[1])
     carried = []
@@ -132,7 +132,7 @@ def inward(
 
 
 def _needed(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
-    """Return the force and moment, about the frame's origin, of a link's motion."""
+    """Return the force and the moment about the frame's origin that a link's motion requires."""
     _, omega, alpha, acceleration = motion
     h, inertia = link.first_moment, link.inertia
     force = link.mass * acceleration + cross(alpha, h) + cross(omega, cross(omega, h))
@@ -151,7 +151,7 @@ def to_parent(rotation: Array, vector: Array) -> Array:
 
 
 def cross(first: Array, second: Array) -> Array:
-    """Return a x b for stacks of vectors; numpy's own spends most of its time on axes."""
+    """Return a x b for stacks of vectors, without the overhead of numpy.cross for its axes."""
     a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
@@ -187,14 +187,14 @@ class NewtonEulerModel:
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return the Jacobian (v, omega) of a frame, shape (..., 6, n), geometrically."""
+        """Return the geometric Jacobian (v, omega) of a frame, shape (..., 6, n)."""
         n = self.description.n
         reference = require_reference_frame(reference_frame)
         target = frame_index(frame, n)
         poses = self.frames(q)
         point = poses[..., target, :3, 3]
         jacobian = np.zeros((*poses.shape[:-3], 6, n))
-        # A joint turns about z of frame i (modified) or of frame i-1 (standard).
+        # The axis of joint i is z of frame i (modified) or of frame i-1 (standard).
         carriers = poses
         if self.description.convention is not Convention.MODIFIED:
             base = np.broadcast_to(self._base, poses[..., :1, :, :].shape)
@@ -214,7 +214,7 @@ class NewtonEulerModel:
         return jacobian
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), shape (..., n, n): its columns are torques of unit accelerations."""
+        """Return M(q), shape (..., n, n): column j is the torque of a unit acceleration of j."""
         position = self._vector(q, 'q')[..., None, :]
         units = np.broadcast_to(
             np.eye(self.description.n),
@@ -269,9 +269,10 @@ class NewtonEulerModel:
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """
-        Return the acceleration that tau brings about, shape (..., n) [rad/s^2].
+        Return the acceleration that the torque tau causes, shape (..., n) [rad/s^2].
 
-        M and the rest come from recursions, M is then solved (Walker, Orin 1982, method 1).
+        M and the other terms come from recursions, then M ddq = tau - rest is solved (Walker and
+        Orin 1982, method 1).
         """
         position, velocity = self._vector(q, 'q'), self._vector(dq, 'dq')
         rest = self._recurse(position, velocity, np.zeros_like(velocity), wrench=wrench)
@@ -289,7 +290,8 @@ class NewtonEulerModel:
         """
         Return the links' and the rotors' kinetic energy, shape (...) [J].
 
-        About a link frame's origin: 1/2 m v.v + v.(omega x h) + 1/2 omega.J omega.
+        A link has 1/2 m v.v + v.(omega x h) + 1/2 omega.J omega, with v, h and J about its
+        frame's origin.
         """
         rates = self._vector(dq, 'dq')
         energy = np.zeros(np.broadcast_shapes(np.shape(q), rates.shape)[:-1])
@@ -317,7 +319,7 @@ class NewtonEulerModel:
         return self._in_space(position, inward(self.description.links, places, motions))
 
     def _moving(self, q: ArrayLike, dq: ArrayLike) -> list[LinkMotion]:
-        """Return how the links move at these velocities."""
+        """Return the links' motions at given positions and velocities, without acceleration."""
         position, rates = np.broadcast_arrays(self._vector(q, 'q'), self._vector(dq, 'dq'))
         places = joint_places(self.description, position)
         return outward(places, rates, np.zeros_like(rates), np.zeros(3))
@@ -346,8 +348,11 @@ class NewtonEulerModel:
         return moment
 
     def _base_acceleration(self, *, gravity: bool) -> Array:
-        """Return the acceleration of the base, in its own axes, that stands for gravity."""
-        # Luh, Walker, Paul 1980.
+        """
+        Return the base acceleration -gravity, in the base's axes, which replaces gravity.
+
+        Luh, Walker and Paul 1980.
+        """
         upward = -self._gravity if gravity else np.zeros(3)
         return self._base[:3, :3].T @ upward
 
@@ -369,7 +374,7 @@ class NewtonEulerModel:
         carried = inward(self.description.links, places, motions, tip)
         for i, (place, (force, moment)) in enumerate(zip(places, carried)):
             if place.origin_turns:
-                # The axis passes through the origin of frame i-1, not of frame i.
+                # Standard rows: the axis passes through the origin of frame i-1, not of frame i.
                 moment = moment + cross(place.arm, force)
             load = moment if place.revolute else force
             torque[..., i] = (
@@ -379,7 +384,7 @@ class NewtonEulerModel:
         return torque
 
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:
-        """Return a wrench on the flange (axes of {S}) about and in the last joint's frame."""
+        """Return a flange wrench, given in the axes of {S}, about and in frame n."""
         back = self.frames(q)[..., -2, :3, :3]
         force, moment = to_child(back, wrench[..., :3]), to_child(back, wrench[..., 3:])
         return force, moment + cross(self.description.flange_transform()[:3, 3], force)

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Trees of joints in rows: the notation of Khalil and Kleinfinger 1986 for open chains and trees.
+Rows of geometric parameters for trees: the notation of Khalil and Kleinfinger 1986.
 
-Frame j stands in the frame of its antecedent at Rz(gamma) Tz(b) Rx(alpha) Tx(a) Rz(theta) Tz(d),
-the joint's position added to theta or d. gamma and b are zero on a serial arm, where what follows
-them is the modified (Craig) row. The paper's letters are d_j for `a` and r_j for `d`.
+The pose of frame j in the frame of its antecedent is Rz(gamma) Tz(b) Rx(alpha) Tx(a) Rz(theta)
+Tz(d), with the joint's position added to theta or d. On a serial arm gamma and b are zero, and the
+remaining four are the modified (Craig) DH row. The paper writes d_j for `a` and r_j for `d`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ..errors import TreeError
 from ..spatial import cos_sin, inverse_transform, snapped
 from ..typing import Array
 
-# A twist whose entries are this near to those of a joint along z is that joint.
+# Largest difference of a twist's entries from those of a joint along z that counts as rounding.
 _ALONG_Z = 1e-12
-# Sines of angles between axes, and lengths beside the tree's largest, that are rounding.
+# Sines of angles between axes, and lengths relative to the tree's largest, that count as zero.
 _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
 class TreeRow:
     """
-    One joint of a tree and the place of its frame in that of the antecedent.
+    One joint of a tree and the pose of its frame in the antecedent's frame.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class TreeRow:
     gamma, b : float
         Rotation about [rad] and displacement along [m] the antecedent's z, before the row.
     row : DHRow
-        In the modified convention.
+        The remaining parameters, in the modified convention.
 
     """
 
@@ -54,12 +54,13 @@ class TreeRow:
 
 def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
     """
-    Return the rows of a tree whose joints lie along their own frames' z, whatever its placements.
+    Return the rows of a tree in which every joint's axis is z of its body's frame.
 
-    A root's row starts from the space frame. Any placement has a row: two axes have a common
-    normal, along which alpha and a are read; gamma and b lead to it and theta and d from it. Of
-    the two directions of the normal, the one within a quarter turn of x is taken, so that serial
-    rows come back as they were.
+    A root's row starts from the space frame. Every placement has a row: alpha and a are the angle
+    and the distance of both axes about and along their common normal; gamma and b lead from the
+    parent's frame to the normal, theta and d from the normal to the child's frame. Of the normal's
+    two directions, the one within a quarter turn of x is used, so that a serial arm made from DH
+    rows gets the same rows.
 
     Raises
     ------
@@ -79,10 +80,10 @@ def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
 
 def with_axes_along_z(tree: BodyTree) -> BodyTree:
     """
-    Return the same tree with every body's frame moved so that its joint lies along z.
+    Return the tree with every body's frame moved so that its joint's axis is z.
 
-    Inertias, placements and the tool are rewritten, so that poses of the tool, torques and
-    energies are the same.
+    Inertias, placements and the tool's pose are transformed accordingly: torques, energies and
+    poses of the tool do not change.
     """
     moves = frames_along_z(tree)
     backs = [inverse_transform(move) for move in moves]
@@ -108,10 +109,10 @@ def with_axes_along_z(tree: BodyTree) -> BodyTree:
 
 def frames_along_z(tree: BodyTree) -> Array:
     """
-    Return, in each body's frame, the pose of the frame whose z lies along its joint, (n, 4, 4).
+    Return the pose, in each body's frame, of a frame whose z is the joint's axis, (n, 4, 4).
 
-    A revolute joint's frame goes to the point of the axis nearest to where it was; frames that
-    are in place stay.
+    Of a revolute joint, the new origin is the point of the axis nearest to the old origin. Frames
+    whose z is already the joint's axis get the identity.
     """
     return np.array(
         [np.eye(4) if _is_along_z(twist) else _to_axis(twist) for twist in tree.twists]
@@ -135,12 +136,12 @@ def _kind_along_z(tree: BodyTree, i: int) -> JointKind:
 
 
 def _to_axis(twist: Array) -> Array:
-    """Return the pose of the frame nearest to the body's whose z is along a joint's axis."""
+    """Return the pose, in the body's frame, of the nearest frame whose z is the joint's axis."""
     v, omega = twist[:3], twist[3:]
     axis = omega if omega.any() else v
     pose = np.eye(4)
     pose[:3, 3] = np.cross(omega, v)
-    # x is the old axis that lies most across the joint's.
+    # x is the old axis nearest to a right angle with the joint's axis, made orthogonal to it.
     x = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = x - (x @ axis) * axis
     x = x / np.linalg.norm(x)
@@ -149,9 +150,9 @@ def _to_axis(twist: Array) -> Array:
 
 
 def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
-    """Return gamma, b and the modified row of a pose."""
+    """Return gamma, b and the modified row of a pose; `reach` [m] is the tree's largest length."""
     rotation, origin = placement[:3, :3], placement[:3, 3]
-    across = rotation[:2, 2]  # the child's z seen along the parent's
+    across = rotation[:2, 2]  # the child's z, projected onto the parent's xy plane
     sine = float(np.hypot(*across))
     if sine > _ROUNDING:
         normal = np.array([-across[1], across[0]]) / sine  # z_parent x z_child
@@ -170,7 +171,8 @@ def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
     read = DHRow.of_pose(pose, Convention.MODIFIED)
     alpha, theta = _quarter(read.alpha), _quarter(read.theta)
     cosine, sine = cos_sin(alpha)
-    # The child's origin is on its axis at d from the common normal, the normal at b on ours.
+    # d is the distance on the child's axis from the common normal to the origin, b that on the
+    # parent's axis to the normal.
     d = -point[1] / sine if sine != 0.0 else 0.0
     return (
         gamma,
@@ -180,7 +182,7 @@ def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
 
 
 def _quarter(angle: float) -> float:
-    """Return an angle; one that differs from quarter turns by rounding alone becomes exact."""
+    """Return an angle [rad], rounded to a multiple of pi/2 if it differs by rounding errors."""
     return snapped(angle, 0.5 * math.pi, _ROUNDING)
 
 

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A recording -> evenly sampled, low-pass filtered motion with accelerations.
+Prepares a recording: even sampling, low-pass filter, accelerations.
 
-This is what "Metric E" prescribes, so that figures mean the same everywhere: resample to 30 Hz by
-stamp, filter position, velocity and effort alike with a zero-phase second-order Butterworth
-low-pass, differentiate the filtered velocity by central differences, and drop the ends of each
-piece, which the filter distorts.
+The defaults are the procedure of the error "Metric E", so that errors can be compared. It
+resamples to 30 Hz by time stamp and filters position, velocity and effort with the same zero-phase
+second-order Butterworth low-pass. Then it differentiates the filtered velocity by central
+differences, and drops the ends of each piece, which the filter distorts.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _SHORTEST_PIECE_S = 1.0  # shortest piece after trimming
 # this fraction of the new Nyquist frequency. Its gain at zero frequency is exactly one; the
 # even-order Chebyshev filters often used for this would scale gravity.
 _THINNING_ORDER, _THINNING_EDGE = 8, 0.8
-_IDLE_S = 0.1  # efforts that are zero for longer are not sensor readings
-_GAP_IN_PERIODS = 2.5  # so that one lost message is no gap
+_IDLE_S = 0.1  # efforts of exactly zero for this long are not sensor readings
+_GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one message may be lost
 
 
 @dataclass(frozen=True)
 class SignalOptions:
     """
-    How recorded signals are prepared; the defaults are Metric E's.
+    Options for preparing recorded signals; the defaults are Metric E's.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class SignalOptions:
     trim: float = option('time dropped at each end after filtering', 'S', default=0.3, rare=True)
 
     def __post_init__(self) -> None:
-        """Refuse options for which no filter exists."""
+        """Raise RecordingError for a value outside its range."""
         if not 0.0 < self.rate < np.inf:
             raise RecordingError(f'The sampling rate is {self.rate} Hz; it must be positive.')
         if not 0.0 < self.cutoff < 0.5 * self.rate:
@@ -95,11 +95,12 @@ class Motion:
     piece : ndarray of int, shape (samples,)
         Number of the stretch without gaps that the sample belongs to.
     options : SignalOptions
-        The options used.
+        The options with which the motion was prepared.
     remarks : tuple of str
-        Sentences on what was left out, empty in the ordinary case.
+        Sentences on gaps, left-out pieces and derived velocities; usually empty.
     columns : ndarray, shape (samples, n, k), optional
-        Columns that `prepare` computed from the recorded states, filtered like the torque.
+        Columns, such as friction terms, that `prepare` computed from the recorded states and
+        filtered like the torque.
 
     """
 
@@ -119,18 +120,18 @@ class Motion:
         return len(self.time)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> Motion:
-        """Return some of the samples."""
+        """Return the motion with only the chosen samples."""
         arrays: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _ARRAYS}
         return replace(
             self, **arrays, columns=None if self.columns is None else self.columns[chosen]
         )
 
     def pieces(self) -> list[Motion]:
-        """Return the stretches without gaps."""
+        """Return one motion for each stretch without gaps."""
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
 
-# Columns (N, n, k) of recorded positions and velocities (N, n).
+# A function that returns columns (N, n, k) for recorded positions and velocities (N, n) each.
 Columns = Callable[[Array, Array], Array]
 _ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece')
 
@@ -141,17 +142,18 @@ def prepare(
     """
     Return the evenly sampled and filtered motion of a recording.
 
-    Stretches without effort are left out. A gap that is too long for the kept frequencies splits
-    the recording: each piece is filtered and trimmed separately, nothing is interpolated between
-    them, and `remarks` says so. A recording faster than the requested rate is low-pass filtered
-    before downsampling, to avoid aliasing; Metric E's own recordings at 30 Hz are not affected.
+    Stretches with zero effort are left out. A gap longer than half a period of the cut-off
+    frequency splits the recording (gaps of up to 2.5 sampling periods never do): each piece is
+    filtered and trimmed separately, nothing is interpolated across the gap, and `remarks` mentions
+    it. A recording faster than 1.5 times the requested rate is low-pass filtered before
+    downsampling, to avoid aliasing; recordings at 30 Hz are not affected.
 
     Parameters
     ----------
     recording : Recording
-        As read from a bag.
+        The recording, from a bag or from arrays.
     options : SignalOptions, optional
-        Rate, cut-off and trim; by default Metric E's.
+        Sampling rate, cut-off frequency and trim; by default Metric E's.
     columns : callable, optional
         Returns columns of shape (N, n, k) for recorded positions and velocities of shape (N, n),
         such as friction terms. They are computed from the unfiltered states and then filtered like
@@ -212,13 +214,14 @@ def without_idle_effort(recording: Recording) -> Recording:
     """
     Return a recording without the stretches in which the effort of every joint is exactly zero.
 
-    A braked arm, or a driver that is not in control yet, reports such effort, which no model
-    explains. Sensors never read exactly zero on all joints for a tenth of a second.
+    A braked arm, or a driver that is not in control yet, reports zero effort, which is no
+    measurement: sensors never read exactly zero on all joints for a tenth of a second. The new
+    recording's `remarks` name the stretches.
 
     Raises
     ------
     RecordingError
-        If effort is zero throughout: there is nothing to compare with.
+        If the effort is zero in every message.
 
     """
     require_effort(recording)
@@ -248,7 +251,7 @@ def without_idle_effort(recording: Recording) -> Recording:
 def _without_gaps(
     recording: Recording, period: float, options: SignalOptions, remarks: list[str]
 ) -> Iterator[tuple[Recording, float]]:
-    """Yield pieces without gaps too long for the kept frequencies, each with its start [s]."""
+    """Yield the pieces between long gaps with their starts [s]; append a remark on the gaps."""
     time = recording.time
     longest = max(_GAP_IN_PERIODS * period, 0.5 / options.cutoff)
     gaps = np.flatnonzero(np.diff(time) > longest)
@@ -272,6 +275,7 @@ def _prepare_piece(
     options: SignalOptions,
     columns: Columns | None,
 ) -> Motion:
+    """Resample, filter, differentiate and trim one piece, which starts at `start` [s]."""
     # Half a microsecond of tolerance: stamps are whole nanoseconds, sampling times are not.
     count = int(np.floor(piece.duration * options.rate + 5e-7)) + 1
     time = np.arange(count) / options.rate
@@ -305,10 +309,10 @@ def _prepare_piece(
 def _without_aliases(
     piece: Recording, recorded: list[Array], period: float, options: SignalOptions
 ) -> tuple[Array, list[Array]]:
-    """Return times and signals after the anti-aliasing filter, if the new rate is lower."""
+    """Return times and signals, after an anti-aliasing filter if the new rate is much lower."""
     own_rate = 1.0 / period
-    # Up to 1.5 times the new rate aliases stay above half the new Nyquist frequency, where the
-    # low-pass filter removes them.
+    # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
+    # frequency, where the low-pass filter removes them.
     if own_rate <= 1.5 * options.rate:
         return piece.time, recorded
     signal = _scipy_signal()
@@ -323,7 +327,7 @@ def _without_aliases(
 
 
 def _sample(known_at: Array, values: Array, time: Array) -> Array:
-    """Return the linear interpolation of every column at some times."""
+    """Return the columns of `values`, known at the times `known_at`, interpolated linearly."""
     return np.column_stack([np.interp(time, known_at, column) for column in values.T])
 
 

@@ -40,15 +40,15 @@ class Recording:
     """
     One arm's joint states, message by message, as recorded.
 
-    Nothing is filtered or resampled here. Arrays have one row per message; columns follow
-    `joint_names`, which is the arm's order from base to tip.
+    Values are as recorded, neither filtered nor resampled. Arrays have one row per message and one
+    column per joint, in the order of `joint_names`, from base to tip.
 
     Attributes
     ----------
     source : str
         Path of the bag.
     topic : str
-        Where the messages were published.
+        Topic on which the messages were published.
     joint_names : tuple of str
         Names under which the arm's joints were recorded.
     stamp_ns : ndarray of int64, shape (messages,)
@@ -56,7 +56,7 @@ class Recording:
     q, dq, effort : ndarray, shape (messages, n)
         Position [rad], velocity [rad/s] and measured torque [N m].
     remarks : tuple of str
-        Sentences on what was left out; usually empty.
+        Sentences on messages that were left out, derived velocities, and the like; usually empty.
 
     """
 
@@ -94,7 +94,7 @@ class Recording:
         )
 
     def scaled(self, effort_scale: ArrayLike) -> Recording:
-        """Return the recording with efforts in N m; `scale` is as for `effort_scales`."""
+        """Return the recording with efforts times a scale, one number or one per joint."""
         return replace(self, effort=self.effort * effort_scales(effort_scale, self.q.shape[1]))
 
 
@@ -105,7 +105,7 @@ def effort_scales(given: ArrayLike, n: int) -> Array:
     Raises
     ------
     RecordingError
-        If it is not one nonzero number, or one per joint.
+        If `given` is not one nonzero finite number, or one per joint.
 
     """
     scale = np.asarray(given, dtype=float)
@@ -143,12 +143,12 @@ def read_recording(
     stamps : str
         'header' for the messages' own stamps, 'received' for the recorder's clock.
     progress : callable, optional
-        Called with the messages read so far and the number to come.
+        Called with the number of messages read so far and their total number.
 
     Returns
     -------
     Recording
-        Stamps, shape (N,) [s], and positions, velocities and efforts, shape (N, n) each.
+        Stamps, shape (N,) [ns], and positions, velocities and efforts, shape (N, n) each.
 
     Raises
     ------
@@ -179,15 +179,15 @@ def read_pieces(
     Parameters
     ----------
     path, joints, topic, stamps, progress
-        As for `read_recording`, which also says what is raised.
+        As for `read_recording`, which also lists the errors raised.
     most : int, optional
-        Messages per piece; by default the whole bag is one piece.
+        Number of messages per piece, about; by default the whole bag is one piece.
 
     Yields
     ------
     tuple of Recording and float
-        A piece, and the fraction of the bag's messages read so far: 1 for the last piece, which
-        has the remarks.
+        A piece, and the fraction of the bag's messages read so far, which is 1 for the last piece.
+        A piece begins with the last message of the one before it. Only the last piece has remarks.
 
     """
     if stamps not in STAMPS:
@@ -215,7 +215,7 @@ def read_pieces(
 
 
 class _Messages:
-    """Collects the arm's columns from one message after another."""
+    """Collects the states of the arm's joints from messages of joint states."""
 
     def __init__(self, bag: str, topic: str, joint_names: tuple[str, ...], stamps: str) -> None:
         self._bag, self._topic, self._where = bag, topic, f'{bag}, {topic}'
@@ -232,7 +232,7 @@ class _Messages:
         self.seen = 0
 
     def __len__(self) -> int:
-        """Return how many messages the next piece has."""
+        """Return the number of messages collected for the next piece."""
         return len(self._rows)
 
     def add(self, stamp_ns: int, message: Any) -> None:
@@ -257,7 +257,12 @@ class _Messages:
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
     def require_all(self, expected: int) -> None:
-        """Refuse a bag without messages, with fewer than its index promises, or without joints."""
+        """
+        Raise RecordingError if the bag is incomplete or does not show the arm.
+
+        That is a bag without messages, with fewer (or more) messages than its index states, or
+        whose messages have none of the arm's joints.
+        """
         if self.seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '
@@ -290,7 +295,7 @@ class _Messages:
         return found
 
     def remarks(self) -> Iterator[str]:
-        """Yield sentences on what was read in another way than asked for."""
+        """Yield a sentence on messages that were skipped."""
         if self._passed_over:
             yield (
                 f'{self._passed_over} of {self.seen} messages on {self._topic} name none of the '
@@ -300,7 +305,7 @@ class _Messages:
 
 def require_sound(recording: Recording, where: str, rows: Sequence[str], later: str) -> None:
     """
-    Refuse values that are not finite, and stamps that do not advance.
+    Raise RecordingError for values that are not finite, and stamps that do not increase.
 
     Parameters
     ----------
@@ -311,12 +316,12 @@ def require_sound(recording: Recording, where: str, rows: Sequence[str], later: 
     rows : sequence of str
         Names of its rows, for error messages: 'message 1', ...
     later : str
-        Advice about stamps that do not advance.
+        Advice at the end of the error about stamps that do not increase.
 
     Raises
     ------
     RecordingError
-        Naming row, joint and value; or if there is a single row.
+        For such a value or stamp, naming row, joint and value; or if there is a single row.
 
     """
     for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
@@ -341,7 +346,7 @@ def require_sound(recording: Recording, where: str, rows: Sequence[str], later: 
 
 
 def require_effort(recording: Recording) -> None:
-    """Refuse a recording whose effort is zero throughout: there is nothing to compare with."""
+    """Raise RecordingError if the effort is zero in every message: nothing was measured."""
     if not recording.effort.any():
         raise RecordingError(
             f'{recording.source}, {recording.topic}: effort is zero in every message, as many '
@@ -373,14 +378,14 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     """
     Write a recording as a rosbag2 that ROS 2 and `read_recording` can read.
 
-    The bag appears complete or not at all.
+    An incomplete bag is never left under the bag's name.
 
     Parameters
     ----------
     recording : Recording
         Stamps, joint names and joint states.
     path : str or Path
-        Folder to be made; it must not exist.
+        Folder to create; it must not exist.
 
     Raises
     ------
@@ -394,7 +399,7 @@ def write_recording(recording: Recording, path: str | Path) -> None:
 
 
 class Wrenches(NamedTuple):
-    """Wrenches over time: topic, frame_id, stamps [ns] (N,), force and moment (N, 6) [N, N m]."""
+    """N wrenches: topic, frame_id, stamps (N,) [ns], and forces and moments (N, 6) [N, N m]."""
 
     topic: str
     frame_id: str
@@ -410,23 +415,23 @@ def write_bag(
     about: Mapping[str, str] | None = None,
 ) -> None:
     """
-    Write joint states and wrenches to topics of a rosbag2, complete or not at all.
+    Write joint states and wrenches to a rosbag2 in MCAP; an incomplete bag is never left.
 
     Parameters
     ----------
     path : str or Path
-        Folder to be made; it must not exist.
+        Folder to create; it must not exist.
     states : sequence of Recording
-        Each on its own topic.
+        Joint states, each recording written to its own topic.
     wrenches : sequence of Wrenches
-        As geometry_msgs/WrenchStamped.
+        Wrenches, written as geometry_msgs/WrenchStamped.
     about : mapping of str to str, optional
-        Kept in the bag's metadata.yaml (custom_data).
+        Entries for custom_data in the bag's metadata.yaml.
 
     Raises
     ------
     RecordingError, MissingDependencyError
-        As of `write_recording`.
+        As for `write_recording`.
 
     """
     bag = Path(path).expanduser()

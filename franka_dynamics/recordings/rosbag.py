@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A bag opened without ROS: its files, its topics, and one arm's joints in its messages."""
+"""Opens bags without ROS, chooses the topic, and finds an arm's joints in messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MENDERS = {'ros2': '`ros2 bag reindex`', 'mcap': '`mcap recover`'}
 
 
 def what_to_do() -> str:
-    """Return advice about a damaged bag; it names only installed programs."""
+    """Return advice about a damaged bag, which names only repair programs that are installed."""
     there = [command for program, command in _MENDERS.items() if which(program)]
     tried = f'try {" or ".join(there)}, or ' if there else ''
     return f'A recorder that was killed leaves such a file: {tried}record again'
@@ -40,8 +40,8 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     Raises
     ------
     RecordingError
-        If there is no bag. On a damaged bag any error of rosbags, here or while messages are read,
-        becomes one.
+        If there is no bag, or it is damaged: any error of rosbags is raised as RecordingError,
+        here or while messages are read.
     MissingDependencyError
         If rosbags is not installed.
 
@@ -97,7 +97,17 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
 
 
 def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
-    """Return the requested topic of joint states in an open bag, or the only one."""
+    """
+    Return the topic of joint states to read from an open bag.
+
+    Without a requested topic it is /joint_states, or the bag's only topic of joint states.
+
+    Raises
+    ------
+    RecordingError
+        If there is no such topic, or several and none is /joint_states.
+
+    """
     kinds = {(one.topic, one.msgtype) for one in reader.connections}
     candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE)
     if candidates:
@@ -123,7 +133,7 @@ def joint_columns(
     present: Sequence[str], joints: Sequence[str], where: str
 ) -> NDArray[np.intp] | None:
     """
-    Return the columns of the arm's joints, base to tip, in a message; None if it has none of them.
+    Return the indices of the arm's joints in a message, or None if it has none of them.
 
     Parameters
     ----------

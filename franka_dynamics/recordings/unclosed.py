@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An MCAP file whose recorder was killed, read as far as it was written."""
+"""Makes an MCAP file readable whose recorder was killed before it closed the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import struct
 import tempfile
 from typing import BinaryIO
 
-# Records of MCAP, https://mcap.dev/spec: an operation, a length, that many bytes.
+# A record of MCAP (https://mcap.dev/spec): opcode (1 byte), length (8 bytes), content.
 _MAGIC = b'\x89MCAP0\r\n'
 _RECORD = struct.Struct('<BQ')
 _DATA_END, _FOOTER = 0x0F, 0x02
@@ -20,14 +20,14 @@ _END = (
     _RECORD.pack(_DATA_END, 4)
     + bytes(4)  # no checksum
     + _RECORD.pack(_FOOTER, 20)
-    + bytes(20)  # no summary: readers go through the file instead
+    + bytes(20)  # no summary: readers then read the whole file
     + _MAGIC
 )
 REMARK = 'the recorder was killed before it closed the bag: read as far as it was written'
 
 
 def unclosed_file(bag: Path) -> Path | None:
-    """Return the MCAP file of a bag, a folder or that file, that was not closed; None if none."""
+    """Return the unclosed MCAP file of a bag (its folder or the file itself), or None."""
     if bag.is_dir():
         found = [] if (bag / 'metadata.yaml').exists() else list(bag.glob('*.mcap'))
     else:
@@ -44,7 +44,7 @@ def unclosed_file(bag: Path) -> Path | None:
 
 @contextmanager
 def closed_copy(path: Path) -> Iterator[Path]:
-    """Yield a temporary closed copy, without the last incomplete record."""
+    """Yield the path of a temporary, closed copy of the file without an incomplete record."""
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-bag-') as folder:
         copy = Path(folder) / path.name
         with path.open('rb') as file:
@@ -59,7 +59,7 @@ def closed_copy(path: Path) -> Iterator[Path]:
 
 
 def _end_of_records(file: BinaryIO) -> int:
-    """Return where the last complete record of data ends."""
+    """Return the position [bytes] at which the last complete record of data ends."""
     size = file.seek(0, 2)
     end = file.seek(len(_MAGIC))
     while len(head := file.read(_RECORD.size)) == _RECORD.size:

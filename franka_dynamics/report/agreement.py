@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison of formulations as data for JSON, as tables for a terminal, and as a page."""
+"""The cross-check of dynamics formulations as JSON data, as tables, and as an HTML page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .table import Cell, Head, plain, Table
 from ..arm import ArmDescription
 from ..validation.crosscheck import Agreement, QUANTITIES, TOLERANCE
 
-# Fields of the agreement that go into JSON unchanged.
+# Fields of `Agreement` that are copied to JSON unchanged.
 _SAME = ('gravity', 'states', 'seed', 'passed', 'largest', 'reference', 'differences', 'findings')
 
 
 def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
-    """Return the agreement in types that JSON has; NaN and infinite differences become null."""
+    """Return the agreement in JSON's types; NaN and infinite differences become null."""
     arm = agreement.description
     data = {name: getattr(agreement, name) for name in _SAME} | {
         'arm': arm.name,
@@ -44,7 +44,8 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
     """Return two tables: quantities by formulations, and physical consistency."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(
-        f'largest difference from {agreement.reference}, of max(1, largest |value| of the state)',
+        f'largest difference from {agreement.reference}, relative to max(1, largest |value| of '
+        'the state)',
         ['quantity', *(Head(name, form='.1e') for name in agreement.formulations)],
         [
             [
@@ -58,7 +59,7 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
 
 
 def consistency_table(arm: ArmDescription) -> Table:
-    """Return every link's margins to the inertias that no real body can have."""
+    """Return a table of every link's margins of physical consistency, negative if unphysical."""
     return Table(
         'physical consistency (negative: no such body exists)',
         [
@@ -83,14 +84,14 @@ def consistency_table(arm: ArmDescription) -> Table:
 
 def agreement_page(agreement: Agreement, command: str) -> str:
     """
-    Return the page's HTML.
+    Return the HTML page of a cross-check.
 
     Parameters
     ----------
     agreement : Agreement
         The result of the comparison.
     command : str
-        The command that makes this page again.
+        The command that reproduces this page; it is shown at the end.
 
     """
     arm = agreement.description

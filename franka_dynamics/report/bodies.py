@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of a payload at the flange."""
+"""Draws a payload at the flange."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..arm import LinkInertia
 from ..mesh.mesh import TriangleMesh
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
-_MOST_FACES = 20000  # more triangles show nothing more, and matplotlib sorts all of them
+_MOST_FACES = 20000  # of finer meshes only some triangles are drawn: matplotlib sorts all of them
 
 
 def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """
-    Return the homogeneous ellipsoid with the mass and the inertia of a body.
+    Return the homogeneous ellipsoid that has the mass and the inertia of a body.
 
     A solid ellipsoid of mass m and half axes a, b, c has the principal moments
     m (b^2 + c^2) / 5, ...; solved for the half axes.
@@ -27,7 +27,7 @@ def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[n
     Returns
     -------
     half_axes : ndarray, shape (3,)
-        [m]
+        Half axes [m].
     directions : ndarray, shape (3, 3)
         Principal directions as columns, right-handed.
 
@@ -45,13 +45,13 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
     Parameters
     ----------
     mesh : TriangleMesh
-        In the flange frame [m].
+        The payload's surface in the flange frame [m].
     inertia : LinkInertia
-        Of the payload, in the flange frame.
+        Inertia of the payload in the flange frame.
     path : str or Path
-        .png, .svg, .pdf, ...
+        The file to write: .png, .svg, .pdf, ...
     title : str
-        Above the picture.
+        Title of the picture.
 
     Raises
     ------

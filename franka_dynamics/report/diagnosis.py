@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification leaves that it should not, why, and what to change, in sentences."""
+"""Sentences on unusual residuals of an identification: how large, likely cause, what to do."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from ..identification.samples import STRETCH
 
 
 def diagnosis_lines(result: Identification) -> list[str]:
-    """Return one sentence on joints that leave too much, and one on each explanation."""
+    """Return sentences on joints with large residuals, doubted scales, and likely faults."""
     found, names = result.diagnosis, result.start.joint_names
     lines = []
     if found.odd_joints:
         each = ', '.join(f'{names[j]} {found.times[j]:.0f} times' for j in found.odd_joints)
         lines.append(
-            f'Something is wrong with these recordings: what is left of unseen torque is {each} '
-            f'as much as a good fit leaves of such joints, and {MOST_TIMES:g} times is the most '
-            'that is accepted.'
+            'Something is wrong with these recordings: residuals of unseen torque are too large '
+            f'({each} the usual residual of such a joint; up to {MOST_TIMES:g} times is accepted).'
         )
     lines += [
-        f'The scales found for efforts cannot be believed: {doubt}. Give them with --effort-scale.'
+        f'The identified effort scales are doubtful: {doubt}. Give them with --effort-scale.'
         for doubt in found.scale_doubts
     ]
     lines += [explained(result, one) for one in (found.fault, found.rotors) if one is not None]
@@ -39,12 +38,13 @@ def diagnosis_lines(result: Identification) -> list[str]:
 
 
 def explained(result: Identification, one: Explanation) -> str:
-    """Return what a fault seems to be, what a fit without it leaves, and what to change."""
+    """Return sentences on a fault: what it seems to be, how it lowers residuals, what to do."""
     before, after = (float(np.linalg.norm(each)) for each in (one.before, one.after))
     names = [result.start.joint_names[joint] for joint in one.joints]
     what, fix = _SENTENCES[one.kind](result, one, names)
     return (
-        f'{what}: a fit that allows for it leaves {after:.2f} N m instead of {before:.2f}. {fix}'
+        f'{what}: a fit that allows for it has a residual of {after:.2f} N m instead of '
+        f'{before:.2f}. {fix}'
     )
 
 
@@ -64,17 +64,17 @@ def _gain(result: Identification, one: Explanation, names: Sequence[str]) -> tup
 
 def _sign(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
     return (
-        f'The effort of {names[0]} seems to have the other sign',
+        f'The effort of {names[0]} seems to have a flipped sign',
         f'Check its column; {_effort_scale(result, one.joints[0], -1.0)}',
     )
 
 
 def _effort_scale(result: Identification, joint: int, factor: float) -> str:
-    """Return which option takes one joint's effort times a factor."""
+    """Return a sentence with the --effort-scale that multiplies one joint's effort by a factor."""
     scale = np.array(result.effort_scale, dtype=float)
     scale[joint] *= factor
     values = ' '.join(f'{value:.3g}' for value in scale)
-    return f'--effort-scale {values} takes the log as if it were so.'
+    return f'--effort-scale {values} corrects it when the log is read.'
 
 
 def _exchanged(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
@@ -89,7 +89,7 @@ def _delay(result: Identification, one: Explanation, names: Sequence[str]) -> tu
     return (
         f'Efforts seem to be {abs(one.values[0]) * 1e3:.0f} ms {"late" if late else "early"} '
         'against positions',
-        'Record both in one message, or import the log with its effort columns moved by so much '
+        'Record both in one message, or import the log with its effort columns moved by this time '
         f'to {"earlier" if late else "later"} rows.',
     )
 
@@ -98,8 +98,8 @@ def _tilt(result: Identification, one: Explanation, names: Sequence[str]) -> tup
     angle = np.degrees(np.arctan(np.linalg.norm(one.values)))
     along = ' '.join(f'{value:.2f}' for value in tilted_gravity(result.fit.prior, one))
     return (
-        f'Gravity seems to point {angle:.0f} degrees away from where it was said to',
-        f'Check how the arm is mounted; --gravity {along} says so.',
+        f'Gravity seems to point {angle:.0f} degrees away from the given direction',
+        f'Check how the arm is mounted; --gravity {along} gives the direction found.',
     )
 
 
@@ -125,9 +125,9 @@ def _contact(result: Identification, one: Explanation, names: Sequence[str]) -> 
 
 def _rotors(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
     return (
-        'Rotor inertia seems to be missing, a torque in proportion to the acceleration of each '
+        'The model seems to lack rotor inertia, a torque proportional to the acceleration of each '
         'joint',
-        'Identify it as well: --rotor-inertia.',
+        'Identify it with --rotor-inertia.',
     )
 
 

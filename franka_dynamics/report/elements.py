@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parts that all reports use: rounded numbers, pieces of an HTML page, the style of plots."""
+"""Elements that all reports use: rounded numbers, pieces of HTML pages, plots of torques."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ MEASURED, PREDICTED, RESIDUAL = '#222222', '#0072b2', '#d55e00'
 
 
 def save(figure: Any, path: str | Path) -> None:
-    """Write a figure so that it appears complete or not at all; the suffix chooses the format."""
+    """Write a figure in the format of the path's suffix; an incomplete file is never left."""
     with complete_or_absent(path) as scratch:
         figure.savefig(scratch, dpi=120)
 
 
 def figure_of_size(size: tuple[float, float]) -> Any:
-    """Return an empty figure of a width and height [in], which needs no window system."""
+    """Return an empty figure of (width, height) [inches]; it works without a window system."""
     with needing('Plots need matplotlib', 'replay'):
         from matplotlib.figure import Figure
     return Figure(figsize=size, layout='constrained')
@@ -87,9 +87,9 @@ def torque_figure(
     label : str
         Name of the model, for the legend.
     joint_names : sequence of str
-        Titles of the rows.
+        Names of the joints, for the rows.
     title : str
-        Above the picture.
+        Title of the figure.
 
     """
     n = motion.q.shape[1]

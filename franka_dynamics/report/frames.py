@@ -14,16 +14,16 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 
 _AXES = {'x': '#d62728', 'y': '#2ca02c', 'z': '#1f77b4'}
-_AXIS_LENGTH = 0.12  # of the picture's side
-_SAME_PLACE = 1e-9  # [m]; origins this near share a label
+_AXIS_LENGTH = 0.12  # relative to the side of the picture
+_SAME_PLACE = 1e-9  # [m]; frames whose origins are nearer than this share a label
 
 
 def frames_figure(description: ArmDescription, q: ArrayLike) -> Any:
     """
     Return a picture of the frames {0}, {1} to {n} and the flange in the space frame.
 
-    Each frame has its axes, x red, y green, z blue; a line joins the origins, and a dot whose area
-    is the link's mass marks each centre of mass.
+    The axes of each frame are x red, y green, z blue. A line joins the origins. A dot marks each
+    link's centre of mass; its area grows with the mass.
 
     Parameters
     ----------

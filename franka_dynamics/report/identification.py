@@ -22,7 +22,7 @@ _NAMES = 5  # largest number of names in a sentence
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return all figures of an identification in types that JSON has; SI units."""
+    """Return all results of an identification in JSON's types and SI units."""
     fit, links = result.fit, result.arm.links
     bags, unseen = result.recorded.bags, result.recorded.unseen_bags
     data = {
@@ -81,7 +81,13 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
 
 
 def _parameters(result: Identification) -> list[tuple[Any, ...]]:
-    """Return name, start, without prior, its deviation, base, its deviation and consistent."""
+    """
+    Return one row per parameter.
+
+    Its entries are the name, the starting value, the estimate without a prior and its standard
+    deviation, the estimate with the prior and its standard deviation, and the consistent arm's
+    value.
+    """
     start, free, base = result.model.base.values(result.start), result.unregularised, result.base
     return [
         (
@@ -118,11 +124,11 @@ def _score(one: Score) -> dict[str, Any]:
 
 
 def headline(result: Identification) -> str:
-    """Return the one sentence that matters."""
+    """Return one sentence: the arm's error, the best published set's error, and the verdict."""
     unit = result.unit
     own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
     sentence = (
-        f'The identified arm predicts torques that it has not seen to {own.whole:.3f} {unit} '
+        f'The identified arm predicts unseen torques with an error of {own.whole:.3f} {unit} '
         f'over all joints; {result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m'
     )
     best = _best(result)
@@ -149,14 +155,14 @@ def verdict(result: Identification) -> list[str]:
             f'{best.test.whole:.3f} {unit} there: the identified arm is '
             f'{_judged(result, said)}.'
         )
-    # Bags of two arms, two loads or a broken log have no inertias; that is said already.
+    # If bags contradict each other or the log is faulty, that cause is reported and not this one.
     told = result.contradictions or result.diagnosis.rotors or not result.diagnosis.sound
     if not said.inertias_hold and not told:
         sentences.append(
-            f'With the friction of what was left out, the identified inertias are NOT as good as '
-            f'those of {result.start.inertial_set} ({said.inertias:.3f} against '
-            f'{said.start_inertias:.3f} {unit}): friction or offset has taken over what '
-            'gravity explains; record a motion that turns every joint to and fro.'
+            'With friction fitted to the unseen data, the identified inertias are NOT as good as '
+            f'those of {result.start.inertial_set} (E = {said.inertias:.3f} against '
+            f'{said.start_inertias:.3f} {unit}): friction or offset has absorbed part of gravity. '
+            'Record a motion that turns every joint to and fro.'
         )
     return [
         *sentences,
@@ -172,7 +178,7 @@ def _best(result: Identification) -> Score | None:
 
 
 def _about_the_scale(result: Identification) -> list[str]:
-    """Return what an ampere was found to be, and what of that the motion does not say."""
+    """Return sentences on the identified effort scales, and on those the motion does not show."""
     if not result.options.scale_unknown:
         return []
     names, start = result.start.joint_names, result.start.inertial_set
@@ -183,22 +189,22 @@ def _about_the_scale(result: Identification) -> list[str]:
         for name, value, part in zip(names, scale, deviation)
     )
     sentences = [
-        f'N m per A of motor current, with the standard deviation relative to each other: '
+        f'N m per A of motor current, with the standard deviation relative to the other joints: '
         f'{figures}.',
-        f'What they amount to as a whole no current says: it rests on the inertias of {start}, '
-        'and if that arm is 10% too heavy, so are these scales, every mass and every N m here. '
-        'Give the scales with --effort-scale where that matters.',
+        'Currents do not determine the common factor of all scales. It is taken from the inertias '
+        f'of {start}: if those are 10% too large, so are these scales, every mass and every N m '
+        'here. Give known scales with --effort-scale where that matters.',
     ]
     if untold:
         sentences.append(
-            f'The motion does not show what an ampere is at {shown_names(untold)}: held at the '
-            "median of the others'. Torques there are right in amperes alone."
+            f'The motion does not show the scale of {shown_names(untold)}: it is held at the '
+            'median of the other joints. Torques of these joints are right in amperes only.'
         )
     return sentences
 
 
 def _about_joint_scales(result: Identification) -> list[str]:
-    """Return which joints' efforts could be wrong by a factor without being noticed."""
+    """Return sentences on how wrong a joint's effort scale could be without being noticed."""
     if result.options.scale_unknown:
         return []
     gains = result.diagnosis.gains
@@ -206,13 +212,13 @@ def _about_joint_scales(result: Identification) -> list[str]:
     hidden = [name for j, name in enumerate(result.start.joint_names) if j not in shown]
     sentences = []
     if gains:
-        # An estimate may be off by as much as the bound on it.
+        # The estimate of a gain may be wrong by as much as its bound, hence twice the bound.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         sentences.append(
             "A wrong scale of one joint's effort (unit, gear, torque constant) would be noticed "
-            f'from a factor of {min(factors):.2f} on, of {result.start.joint_names[coarse]} from '
-            f'{max(factors):.2f} on.'
+            f'from a factor of {min(factors):.2f} on, at {result.start.joint_names[coarse]} only '
+            f'from {max(factors):.2f} on.'
         )
     if hidden:
         sentences.append(
@@ -224,7 +230,7 @@ def _about_joint_scales(result: Identification) -> list[str]:
 
 
 def _left_out(result: Identification) -> str:
-    """Return a sentence on the data of the errors."""
+    """Return the beginning of a sentence that says on which data errors were computed."""
     unseen, bags = result.recorded.unseen_bags, len(result.recorded.bags)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {bags - unseen},'
@@ -259,13 +265,13 @@ def _judged(result: Identification, said: Verdict) -> str:
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """Return some names as a list of bounded length."""
+    """Return at most five names as a string, and the number of the others."""
     more = f' and {len(names) - _NAMES} more' if len(names) > _NAMES else ''
     return ', '.join(names[:_NAMES]) + more
 
 
 def warning_lines(result: Identification) -> list[str]:
-    """Return one sentence for each suspicious feature of the recordings."""
+    """Return one sentence for each warning about the recordings and their bags."""
     return [
         *(f'left out: {failure}' for failure in result.recorded.failures),
         *(
@@ -291,27 +297,27 @@ def _about_the_prior(result: Identification) -> list[str]:
     sentences = [
         f'The prior on inertias is {start}, known to {_part(regularization)} (precision '
         f'{regularization:.3g}; {reason}). The standard deviations assume that it is known to '
-        f'{_part(min(regularization, precision.masses))} in masses and centres and '
+        f'{_part(min(regularization, precision.masses))} in masses and centres of mass and '
         f'to {_part(min(regularization, precision.inertias))} in inertias about them: the '
         'largest errors that still agree with these torques.'
     ]
     if result.not_shown:
         sentences.append(
-            f'This motion tells little or nothing about {len(result.not_shown)} of '
-            f'{len(result.model.base)} base parameters, which stay near {start}: '
+            f'This motion determines {len(result.not_shown)} of {len(result.model.base)} base '
+            f'parameters poorly or not at all; they stay near {start}: '
             f'{", ".join(result.not_shown)}. {advice(result.not_shown)}'
         )
     return sentences
 
 
 def _part(precision: float) -> str:
-    """Return to what part something of a precision is known."""
+    """Return the relative standard deviation of a precision, in percent."""
     part = precision**-0.5
     return f'{part:.0%}' if part > 0.01 else f'{100.0 * part:.1g}%'
 
 
 def advice(names: Sequence[str]) -> str:
-    """Return advice on motions that would determine some base parameters."""
+    """Return advice on motions that would determine the named base parameters."""
     symbols = {name.split('_')[0].removesuffix('R') for name in names}
     joints = sorted({int(name.rpartition('_')[2]) for name in names})
     listed = ', '.join(map(str, joints))
@@ -330,7 +336,7 @@ def advice(names: Sequence[str]) -> str:
 
 
 def tables(result: Identification) -> list[Table]:
-    """Return the errors set by set, joint by joint, part by part and bag by bag."""
+    """Return tables of errors: by set, by joint, by unseen part, and (of several bags) by bag."""
     best, scores, unit = _best(result), result.scores, result.unit
     names = result.start.joint_names
 
@@ -339,8 +345,8 @@ def tables(result: Identification) -> list[Table]:
 
     found = [
         Table(
-            f'E over the whole vector [{unit}], friction of published sets fitted alike; rigid '
-            'alone: without friction and offset',
+            f'E over all joints [{unit}], friction of published sets fitted to the same data; '
+            'rigid alone: without friction and offset',
             ['parameters', *heads('all data', 'unseen', 'rigid alone', 'unfiltered')],
             [
                 (
@@ -354,12 +360,12 @@ def tables(result: Identification) -> list[Table]:
             ],
         ),
         Table(
-            f'root mean square per joint on what was left out [N m], {names[0]} to {names[-1]}',
+            f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}',
             ['parameters', *heads(*(f'{k}' for k in range(1, len(names) + 1)), form='.2f')],
             [(one.name, *one.test.joints) for one in scores],
         ),
         Table(
-            f'E of what was left out, part by part [{unit}]',
+            f'E on each left-out part [{unit}]',
             ['left out', *heads('identified', 'rigid alone', result.verdict.best or '-')],
             [
                 (own.name, own.error, own.rigid_error, best and best.parts[k].error)
@@ -379,7 +385,7 @@ def tables(result: Identification) -> list[Table]:
 
 
 def parameter_table(result: Identification) -> Table:
-    """Return a table of all parameters, their relations and deviations."""
+    """Return a table of all parameters with their relations and standard deviations."""
     meanings = [str(one) for one in result.model.base.relations]
     rows = []
     for i, (name, start, free, spread, base, deviation, arm) in enumerate(_parameters(result)):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The page about an identification: sentences, tables and plots."""
+"""The HTML page about an identification: sentences, tables and plots."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
 
 
 def parameter_figure(result: Identification) -> Any:
-    """Return bars of the parameters' changes and of friction, with 3-sigma error bars."""
+    """Return a bar chart of changes of base parameters and of friction, with 3-sigma bars."""
     names, b = result.model.names, len(result.model.base)
     start = np.concatenate([result.model.base.values(result.start), np.zeros(len(names) - b)])
     moment = [name.startswith('m') for name in names[:b]]
@@ -76,20 +76,21 @@ def parameter_figure(result: Identification) -> Any:
 
 def identification_page(result: Identification, motions: Iterable[tuple[str, Motion]] = ()) -> str:
     """
-    Return the page's HTML.
+    Return the HTML page of an identification.
 
     Parameters
     ----------
     result : Identification
         The result of `identify`.
     motions : iterable of (str, Motion)
-        The names and samples of the bags. They are read one by one, and none is kept in memory.
+        Names and motions of the bags to plot; only one at a time is kept in memory.
 
     """
     fit = result.fit
     noise = Table(
-        f'the filter alone makes {filter_inflation(result.recorded.signal):.1f} samples one; more '
-        'means that the model, not only the sensor, is off for longer',
+        'samples per independent sample: the filter alone causes '
+        f'{filter_inflation(result.recorded.signal):.1f}; more means that errors of the model '
+        'last longer than filtered noise',
         [
             'joint',
             Head('residual', 'N m', '.3f'),
@@ -128,6 +129,6 @@ def _method(result: Identification) -> str:
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
         f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed; '
         f'{len(model.base)} base parameters (Gautier and Khalil 1990) and '
-        f'{len(model.friction.names)} of friction. The documentation (Theory, Identification) '
-        'says what is fitted, within which bounds, and what the deviations mean.'
+        f'{len(model.friction.names)} friction parameters. The documentation (Theory, '
+        'Identification) explains the fit, its bounds and the standard deviations.'
     )

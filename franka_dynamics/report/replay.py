@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a replay as data for JSON and as a table for a terminal."""
+"""The results of a replay as JSON data, sentences, tables and a plot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def replay_as_data(
     suspicions: Sequence[str],
     mounted: MountedVerdict,
 ) -> dict[str, Any]:
-    """Return all figures of a replay, for `json_text`; `others` are of `alike` [N m, s]."""
+    """Return all results of a replay, for `json_text`; `others` come from `alike`."""
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -54,7 +54,7 @@ def replay_as_data(
 
 
 def errors_as_data(errors: ResidualRms) -> dict[str, Any]:
-    """Return E and its share of every joint, for `json_text` [N m]."""
+    """Return E over all joints and the error of each joint, for `json_text`."""
     return {'E': errors.whole, 'joints': errors.joints}
 
 
@@ -71,23 +71,23 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
 
 
 def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
-    """Return the fits with what can be mounted by what was weighed, or all if there are none."""
+    """Return the fits whose hand agrees with the estimated mass on the flange, or all if none."""
     return [one for one in fits if mounted.allows(one.arm.hand)] or list(fits)
 
 
 def alike(fits: Sequence[Fit], motion: Motion) -> list[Fit]:
-    """Return the fits that are as good as the first, but not the first."""
+    """Return the fits that the motion does not distinguish from the first, without the first."""
     return list(tied(fits, motion)[1:])
 
 
-# A published set that fits leaves less than so many times what an identified arm does: gaz2019
-# leaves up to 1.1 times as much of the two FER, with 10 % wrong inertias two to five times.
+# A published set fits if no joint's error is above this multiple of the usual residual of an
+# identified arm: gaz2019 has up to 1.1 times on two FER, with 10 % wrong inertias 2 to 5 times.
 _FITS = 2.0
 _NAMED = 3
 
 
 def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
-    """Return whether a set fits, which does best, and `others`, of `alike`, beside it."""
+    """Return sentences: whether any set fits, which is best, and `others` that are as good."""
     limit = best.arm.limit('effort')
     usual = usual_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
     times = best.whole.joints / usual
@@ -95,19 +95,19 @@ def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
     none_fits = ''
     if times[worst] > _FITS:
         load = (
-            f' About {mounted.mass:.1f} kg more than the bare arm seem to hang on the flange.'
+            f' A load of about {mounted.mass:.1f} kg seems to hang on the flange.'
             if mounted.mass >= _LEAST_KG and best.arm.hand == NO_HAND
             else ''
         )
         none_fits = (
-            f'No listed set fits: the best leaves {best.whole.joints[worst]:.2f} N m at '
-            f'{best.arm.joint_names[worst]}, {times[worst]:.0f} times what a good model does.'
+            f'No listed set fits: the best has an error of {best.whole.joints[worst]:.2f} N m at '
+            f'{best.arm.joint_names[worst]}, {times[worst]:.0f} times that of a good model.'
             f'{load} '
         )
     return none_fits + _best(best, others)
 
 
-_LEAST_KG = 0.15  # two real bare FER seem to carry up to as much
+_LEAST_KG = 0.15  # smallest load reported; up to this is estimated for two real FER without hand
 
 
 def _best(best: Fit, others: Sequence[Fit]) -> str:
@@ -130,7 +130,7 @@ def _best(best: Fit, others: Sequence[Fit]) -> str:
     )
 
 
-# Below tables of E.
+# Printed below tables of E.
 E_IN_WORDS = (
     'E: root mean square over time of |measured - predicted torque|, all joints together; the '
     "documentation's glossary explains these words"
@@ -138,11 +138,11 @@ E_IN_WORDS = (
 
 
 def replay_table(fits: Sequence[Fit]) -> Table:
-    """Return every candidate's E [N m], in the order given."""
+    """Return a table of every candidate's E, in the order given."""
     friction = any(one.arm.friction is not None for one in fits)
     heads = ['E', 'unfiltered', *(['no friction'] if friction else [])]
     return Table(
-        f'E over the whole vector [{fits[0].unit.name}]'
+        f'E over all joints [{fits[0].unit.name}]'
         + (", the arm file's friction included" if friction else ''),
         ['inertial set', 'hand', *(Head(name, form='.3f') for name in heads)],
         [
@@ -159,7 +159,7 @@ def replay_table(fits: Sequence[Fit]) -> Table:
 
 
 def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Table:
-    """Return every candidate's error per joint, filtered and unfiltered."""
+    """Return a table of every candidate's error per joint, on filtered and unfiltered effort."""
     return Table(
         f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
         'below it unfiltered effort',
@@ -192,7 +192,7 @@ def plot_torques(
     title : str
         Title of the picture.
     path : str or Path
-        PNG (or whatever the suffix says) to be written, complete or not at all.
+        The file to write, in the format of its suffix; an incomplete file is never left.
 
     """
     best = fits[0]
@@ -225,7 +225,7 @@ def guard_sentence(found: GuardReplay, joint_names: Sequence[str]) -> str:
 
 
 def guard_parameters(found: GuardReplay, source: str) -> str:
-    """Return the guard's parameters, learnt from a recording that nobody touched, as YAML."""
+    """Return guard parameters, learnt from a recording without contacts, as YAML text."""
     factors = list(learnt(found).joint_factors)
     return (
         f'# Learnt from {source} ({found.watched:.0f} s that nobody touched): {LEARNING_MARGIN:g} '

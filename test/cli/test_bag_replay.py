@@ -145,11 +145,11 @@ def test_a_bare_arm_that_no_set_fits_is_told_so_first(simulate, tmp_path, answer
     truth = drawn_around(FER, 0).with_payload(cable)
     write_recording(simulate(truth, friction=FER.friction, noise=0.1), tmp_path / 'bag')
     _, printed = answered('bag', 'replay', tmp_path / 'bag', '--no-plots')
-    assert printed.startswith('No listed set fits: the best leaves ')
-    best = printed.partition('good model does.')[2].partition(' has E')[0].partition(' fits best')
+    assert printed.startswith('No listed set fits: the best has an error of ')
+    best = printed.partition('of a good model.')[2].partition(' has E')[0].partition(' fits best')
     assert best[0].endswith(' bare')
     # Sets with a hand, which weighs three times as much, are not among those shown.
-    table = printed.partition('E over the whole')[2].partition('root mean square')[0]
+    table = printed.partition('E over all joints')[2].partition('root mean square')[0]
     assert 'gaz2019' in table and 'hand_' not in table
 
 

@@ -32,7 +32,7 @@ def test_arms_mounted_on_the_ground_are_independent():
         ([], 'There is no arm'),
         (
             [Mount(load('rpr'), carrier=0)],
-            r'rpr is to stand on body 0; it must be -1 \(the base\)',
+            r'rpr is mounted on body 0; it must be -1 \(the base\)',
         ),
         ([Mount(load('rpr')), Mount(load('rpr'))], 'Two joints are called rpr_joint1'),
     ],

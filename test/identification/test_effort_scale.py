@@ -97,8 +97,8 @@ def test_an_industrial_arms_scales_survive_a_wrong_wrist(simulate, six):
     others = np.median(np.log(np.abs(result.effort_scale[told])))
     np.testing.assert_allclose(np.log(-result.effort_scale[5]), others, rtol=0.0, atol=1e-3)
     said = ' '.join(verdict(result))
-    assert 'The motion does not show what an ampere is at fer_joint6' in said
-    assert 'if that arm is 10% too heavy, so are these scales' in said
+    assert 'The motion does not show the scale of fer_joint6' in said
+    assert 'if those are 10% too large, so are these scales' in said
 
 
 def _centred(link):
