@@ -4,9 +4,9 @@
 Braking brings a moving arm to rest before its torque is taken back.
 
 A computed torque against the measured velocity, tau = M(q) a with a = -dq / T within the joints'
-acceleration limits, is added to gravity and Coriolis torque, and so is the residual: the torque
-by which the model is seen to be wrong (an undeclared load, a push). Braking needs no reference,
-only a state that is trusted. `resting_torque` says which torque such an arm may be left with.
+acceleration limits, is added to gravity and Coriolis torque. The guard's residual, the torque that
+the model does not explain (an undeclared load, a push), is added too. Braking needs no reference,
+only a trusted state. `resting_torque` returns the torque at which the arm may be left afterwards.
 """
 
 from __future__ import annotations
@@ -19,46 +19,51 @@ from .terms import TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# [s] The velocity decays with it: thirty cycles of 1 ms, so that a delay of two costs no damping;
-# and three times the age of the state, where that is more.
+# Time constant with which braking makes the velocity decay [s]: thirty cycles of 1 ms, so that a
+# delay of two cycles costs no damping, but at least _AGES times the age of the state.
 _TIME_CONSTANT_S, _AGES = 0.03, 3.0
-_HELD = 20.0  # times the joints' acceleration limits: what resists a push on an arm at rest
-_ACCELERATION = 10.0  # [rad/s^2] of a joint whose file states no limit; FR3's own
-REST_SPEED = 0.02  # [rad/s] of every joint: what an encoder's noise may look like
-# At rest so many states in a row, each joint below twice that: gears ripple.
+# Braking acceleration of an arm at rest that is pushed, in multiples of the joints' limits
+_HELD = 20.0
+_ACCELERATION = 10.0  # [rad/s^2] limit of a joint whose file states none; the FR3's value
+# Largest speed of a joint at rest [rad/s], because encoder noise may look like this
+REST_SPEED = 0.02
+# The arm is at rest after this many states in a row with every joint below twice REST_SPEED;
+# twice, because gears cause ripple.
 _REST_SAMPLES = 20
-# [s] From 2.6 rad/s at 7.5 rad/s^2 it takes 0.35; whoever still moves then is being moved.
+# Longest time to come to rest [s]. From 2.6 rad/s at 7.5 rad/s^2 it takes 0.35 s; an arm that
+# still moves after this time is driven by something else.
 LONGEST_BRAKING_S = 1.0
 # A brake takes kinetic energy out of a moving arm. If the energy grows instead, the model or the
 # velocity is wrong. The torque before braking still acts for _LATE_S; where somebody pushes or
 # lets go, the residual follows late, so energy may grow for _GAINING_S. An arm that has come to
 # rest is not judged by its energy any more: whatever moves it then is a person or a load.
 _MOST_ENERGY_GAIN, _LEAST_ENERGY_J, _LATE_S, _GAINING_S = 1.5, 0.05, 0.05, 0.1
-# How fast the residual is followed where it grows and where it fades [1/s], and per age of the
-# state [1]: a late residual with a high gain would swing, and a residual that outlasts a push
-# drives the arm. Fading by less than _NOISE of the torque limit counts as noise and is followed
-# at the slower rate: with two rates, noise alone would lower the mean and the arm would sink.
+# Rates at which braking follows a growing and a fading residual [1/s], and the upper bound of both
+# times the age of the state [1]. A late residual followed too fast would oscillate, and a residual
+# that outlasts a push drives the arm. Fading by less than _NOISE of the torque limit counts as
+# noise and is followed at the slower rate: with two rates, noise alone would lower the mean and
+# the arm would sink.
 _RESIDUAL_RATE, _FADING_RATE, _RESIDUAL_PER_AGE, _NOISE = 25.0, 100.0, 0.5, 0.02
-# A residual along the motion is friction, or a load that slows the joint: it brakes, and to
-# compensate it would keep the joint moving. It is used below this speed alone [rad/s], in
-# proportion, so that the joint is held once it rests.
+# Where compensating the residual would push a joint along its motion, the compensation is reduced
+# linearly with speed, to zero at this speed [rad/s]. It would keep the joint moving against
+# friction or a load that slows it, but must hold the joint once it rests.
 _COMPENSATED_BELOW = 0.1
 
 
 class Braking:
     """
-    One stop of one arm, from when it is asked for to rest.
+    Brakes one arm from the request to stop until rest, then holds it if requested.
 
     Attributes
     ----------
     failure : str
-        Why it ended otherwise than at rest; empty unless it did.
+        Why braking ended before rest; empty if it did not.
     holds : bool
-        Whether the arm is held at rest until `release`, as brakes would.
+        Whether the arm is held at rest until `release`, as by mechanical brakes.
     after_fault : bool
         Whether the arm was to be held when braking began.
     residual : ndarray, shape (n,)
-        What the joints are seen to get beyond what their motion needs, slowly followed [N m].
+        The filtered residual: joint torque beyond what the motion needs [N m].
     at_rest : bool
         Whether the arm has come to rest.
     """
@@ -72,7 +77,7 @@ class Braking:
         self.begin()
 
     def begin(self, residual: Array | None = None, *, hold: bool = False) -> None:
-        """Start with the next state; the residual is the guard's of now, shape (n,) [N m]."""
+        """Start braking with the next state, with the guard's present residual, (n,) [N m]."""
         self._began: float | None = None
         self.failure = ''
         self.holds = self.after_fault = hold
@@ -95,10 +100,11 @@ class Braking:
         age: float = 0.0,
     ) -> Array | None:
         """
-        Return M(q) a and what the residual asks for, shape (n,) [N m], or None when it is over.
+        Return the braking torque, M(q) a plus residual, (n,) [N m]; None when braking is over.
 
-        It is over at rest unless the arm is to be held, after LONGEST_BRAKING_S unless it is, or
-        when the arm gains energy.
+        Braking is over when the arm is at rest, unless it is to be held; when it has not come to
+        rest after LONGEST_BRAKING_S, unless it is to be held; and when the arm gains energy (see
+        `failure`).
 
         Parameters
         ----------
@@ -109,7 +115,7 @@ class Braking:
         terms : TermModel
             The torque terms in use.
         residual : ndarray, shape (n,), optional
-            The guard's, of this state [N m]; none if not given.
+            The guard's residual at this state [N m]; default: zero.
         age : float
             How old the state is [s].
 
@@ -152,8 +158,8 @@ class Braking:
         return terms.inertia(q, wanted) + compensated * self.residual
 
 
-# How well a torque must explain the one that holds the arm, in shares of the limit, without a load
-# that was not declared and with one; and the least such load [kg].
+# Largest difference between a candidate and the torque that holds the arm, as a fraction of the
+# torque limit, without and with an undeclared load; and the smallest such load [kg].
 _FITS, _FITS_LOADED, _LEAST_LOAD_KG = 0.10, 0.25, 0.3
 
 
@@ -168,9 +174,10 @@ def resting_torque(
     """
     Return the torque at which an arm may be left, shape (n,) [N m].
 
-    It is the one of `usual` and `others` that is nearest to the torque that holds the arm now, if
-    it explains that torque; else one of them with a load on the flange that does; else `usual`,
-    because a person or a wall must not be pushed against for ever.
+    It is the one of `usual` and `others` nearest to the torque that holds the arm now, if the
+    difference is small. Otherwise it is one of them plus the weight of a load on the flange, if
+    that explains the holding torque. Otherwise it is `usual`, because the arm must not push
+    against a person or a wall for ever.
 
     Parameters
     ----------

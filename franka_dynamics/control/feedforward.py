@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-State, reference and target -> torques: everything of the node that needs no ROS.
+Computes torques from state, reference and target: the part of the node that needs no ROS.
 
-One object is fed with joint states and yields terms and commands. It alone decides whether a
-torque may be published; its callers only carry arrays.
+A FeedforwardController takes joint states and returns terms and commands. It alone decides whether
+a torque may be published.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# [rad] or [m]. If the arm moved further while nothing was commanded, something else has moved it,
-# and the last torque is no guess for the one that it needs now.
+# If the arm moved further than this [rad or m] while nothing was commanded, something else moved
+# it. The last torque then no longer fits the arm.
 _MOVED_SINCE = 0.1
 
 
-# [N m s/rad] A stiffness that acts T late takes kp T of damping away; the joints' own friction
-# damps by as much as this (MuJoCo Menagerie, franka_fr3).
+# A stiffness kp that acts with a delay T reduces damping by kp T. The joints' own friction adds
+# this much damping [N m s/rad] (MuJoCo Menagerie, franka_fr3).
 _FRICTION_DAMPING = 0.2
-_MOST_LOAD_KG = 6.0  # an undeclared load with which an arm may be left
-# [1] A measured effort of so many times the limit is no measurement in N m.
+_MOST_LOAD_KG = 6.0  # largest undeclared load whose weight the last torque may carry
+# A measured effort beyond this multiple of the limit is not in N m.
 _MOST_EFFORT = 10.0
 
 
-# What no arm does while its sensors and their driver are sound.
+# Conditions that never occur with working sensors and driver; they latch a fault.
 _LATCHING = frozenset(
     {
         Condition.NOT_FINITE,
@@ -58,16 +58,17 @@ _LATCHING = frozenset(
 )
 
 
-# States that an arm may be braked with: those of a topic that is only slow, too.
+# Conditions of the states in which an arm can be braked, also those of a topic that is too slow.
 _BRAKING = frozenset({Condition.TRUSTED, Condition.TOO_SLOW})
 
 
 class FeedforwardController:
     """
-    Computes feedforward torques for one arm, with every guard that can stop it.
+    Computes feedforward torques for one arm, and stops it when a check fails.
 
-    The node calls `update` for each state, sends its command, then calls `update_monitors`; where
-    no command came, `stop_step` until it returns None. Another thread calls `check_models`.
+    The node calls `update` for each state, publishes the command, then calls `update_monitors`. In
+    mode STOPPING it calls `stop_step` until that returns None. Another thread calls
+    `check_models`.
 
     Parameters
     ----------
@@ -78,9 +79,9 @@ class FeedforwardController:
     supervision : SupervisionLimits
         When a state is no longer trusted.
     crosscheck : RunningCrosscheck
-        How often the running model is compared with the independent one; none: never.
+        The periodic comparison of the running model with the independent one; default: never.
     held_until_commanded : bool
-        Whether the receiver carries the arm until the first command comes, and lets go then.
+        Whether the receiver holds the arm until the first command, and then no longer.
 
     Raises
     ------
@@ -179,7 +180,7 @@ class FeedforwardController:
 
     def prepare(self, settings: Settings) -> ControlLaw:
         """
-        Return what follows from other live parameters; nothing is changed, and it takes a while.
+        Return the control law of other live parameters without using it; this takes a millisecond.
 
         Raises
         ------
@@ -206,18 +207,19 @@ class FeedforwardController:
         """
         Use other live parameters from the next cycle on, all of them.
 
-        The command glides from what it was to what it becomes within `ramp_time`.
+        The command ramps from the old law's torque to the new one's within `ramp_time`.
         """
         self._run_guard()
         self._note_change()
         before, self._law = self._law, law
         self.guard.use(law.terms)
         if law.settings.target != before.settings.target:
-            # What the guard saw under another target says nothing about the first torque now.
+            # The guard's observations under the old target do not apply to the first torque under
+            # the new one.
             self._acts = False
             self.guard.restart()
         if law.has_gains and not before.has_gains:
-            # Where the arm was held before its gains were taken away is nobody's desire any more.
+            # The position held before the gains were set to zero is out of date.
             self.reference.hold(None)
 
     def apply(self, settings: Settings) -> None:
@@ -235,7 +237,7 @@ class FeedforwardController:
     # One cycle ---------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Forget the stream of states and what it showed; the next state is the first."""
+        """Forget all joint states and the guard's observations; the next state is the first."""
         self.supervisor.reset()
         self._unguarded = None
         self.guard.restart()
@@ -244,7 +246,7 @@ class FeedforwardController:
 
     @property
     def ready(self) -> bool:
-        """Whether a trusted state would be answered with a torque, were this enabled."""
+        """Whether an enabled controller would command a torque at the next trusted state."""
         return not self.fault and (self._acts or self._may_begin()[0] is not FirstTorque.NOT_YET)
 
     def update(
@@ -258,15 +260,15 @@ class FeedforwardController:
         age: float | None = None,
     ) -> CycleResult:
         """
-        Take one joint state; return its terms and, where it may be published, the command.
+        Take one joint state; return its terms and, if one may be published, the command.
 
         Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
         [N m], where the driver gives one. The arrays are kept and must not change afterwards.
         """
         self._arrival = arrival
-        self._run_guard()  # of the state before, where nobody called update_monitors
+        self._run_guard()  # for the previous state, if update_monitors was not called
         if effort is not None and bool(np.isnan(effort).all()):
-            effort = None  # hardware without an effort interface is read so
+            effort = None  # hardware without an effort interface gives NaN
         if effort is not None and not all_finite(effort):
             joint = int(np.flatnonzero(~np.isfinite(effort))[0])
             return CycleResult(
@@ -318,7 +320,7 @@ class FeedforwardController:
         )
 
     def _run_guard(self) -> None:
-        """Let the guard judge the last state, once; its command may be out by then."""
+        """Let the guard judge the last state, once; its command may be published by then."""
         if self._unguarded is None or self.latest is None:
             return
         (effort, gravity, limited, desired), self._unguarded = self._unguarded, None
@@ -333,10 +335,10 @@ class FeedforwardController:
 
     def update_monitors(self, cycle: CycleResult) -> None:
         """
-        Learn from a cycle what only the next one needs; to be called once its command is out.
+        Run the checks that can wait until the cycle's command is published.
 
-        Lets the guard judge the state, counts, looks for gains that swing, and offers the state to
-        the cross-check.
+        They are the guard, the counters, the detection of oscillating gains, and the cross-check,
+        which gets the state. The guard and the oscillation latch faults.
         """
         self._run_guard()
         if cycle.gravity is None or cycle.coriolis is None:
@@ -355,9 +357,10 @@ class FeedforwardController:
 
     def check_models(self, lock: AbstractContextManager[Any]) -> None:
         """
-        Compare the models, if a check is due; for another thread than the cycle's.
+        Compare the models, if a check is due; to be called by another thread than `update`.
 
-        The lock is that of whoever calls `update`, held only where they differ.
+        `lock` must be held during `update`. It is taken here only to latch a fault if the models
+        differ.
         """
         failure = self.crosscheck.run()
         if failure:
@@ -372,28 +375,29 @@ class FeedforwardController:
             return
         stamp, streamed = self.latest[0], is_streamed(planned)
         if self.mode is not Mode.RUNNING:
-            # For whoever adds the torques himself.
+            # Another controller follows the trajectory with the torques added to it.
             reason = 'torques were added to it, but it is not followed here: '
             reason += self.supervisor.reason
             self.reference.note(ReferenceState.ACCEPTED, stamp, reason, mark)
             return
-        # A stream follows on itself; anything else may begin with a step that is to be faded.
+        # A set-point of a running stream needs no ramp; any other reference may begin with a
+        # torque step.
         if not (self.reference.active and streamed):
             self._note_change()
         self.reference.follow(planned, stamp, mark, streamed=streamed)
 
     def refuse_reference(self, reason: str, mark: str = '') -> None:
-        """Tell of a reference that is not followed."""
+        """Report a reference that was refused."""
         stamp = 0.0 if self.latest is None else self.latest[0]
         self.reference.note(ReferenceState.REFUSED, stamp, reason, mark)
 
     def _note_change(self) -> None:
-        """Remember by what the torque would follow, had law and reference not changed."""
+        """Remember law and reference before a change, for the ramp from the old torque."""
         if self.mode is Mode.RUNNING and self._before is None:
             self._before = self._law, copy(self.reference)
 
     def _torque_before(self, stamp: float, q: Array, dq: Array) -> Array | None:
-        """Return the torque that would follow, had law and reference not changed since."""
+        """Return the torque of law and reference before the last change, None without a change."""
         if self._before is None:
             return None
         law, references = self._before
@@ -413,11 +417,11 @@ class FeedforwardController:
 
     @property
     def fault(self) -> str:
-        """The fault that keeps this silent, or an empty text."""
+        """The latched fault, or ''."""
         return self.faults.reason
 
     def status(self) -> ControllerStatus:
-        """Return what this does, why, and what would let it command again."""
+        """Return the mode, its reason, and what makes the controller command again."""
         fault, supervisor = self.faults.reason, self.supervisor
         if fault:
             return ControllerStatus(self.mode, fault, self.faults.cleared_by, True)
@@ -431,7 +435,7 @@ class FeedforwardController:
 
     @property
     def stop_ends(self) -> str:
-        """Where the last stop sequence ended, and what follows from that, in words."""
+        """A sentence about the torque at which the last stop sequence ended."""
         if not self._stop_goal.any():
             return 'the stop sequence has ended at zero torque'
         return (
@@ -464,7 +468,7 @@ class FeedforwardController:
         Parameters
         ----------
         reason : str
-            What is logged and diagnosed.
+            The reason for log and diagnostics.
         brake : bool
             Whether to brake at all.
         hold : bool
@@ -493,21 +497,22 @@ class FeedforwardController:
         """
         Latch a fault: brake, and command nothing more until it is cleared as `until` says.
 
-        Where a person may clear it, the arm is held at rest meanwhile, as long as its states are
-        trusted. Other faults (another sender, models that differ) end in silence.
+        If acknowledgement clears the fault, the arm is held at rest until then, as long as its
+        states are trusted. After other faults (a second sender, models that differ) the stop
+        sequence follows, then nothing is published.
         """
         self.faults.latch(reason, until)
         hold = until <= ClearedBy.ACKNOWLEDGEMENT
         if not hold:
-            self._braking.release()  # also where a fault before this one had the arm held
+            self._braking.release()  # also if an earlier fault holds the arm
         self.stop(reason, hold=hold)
 
     def clear_fault(self) -> tuple[bool, str]:
         """
         Acknowledge the latched fault; return whether there is none now, and a sentence.
 
-        An arm that is held because of the fault must have come to rest, and the torque that holds
-        it must be explained: else it would fall, or push, as before.
+        The fault is not cleared while the arm is still braking, or while the model does not
+        explain the torque that holds it: the arm would fall or push again.
         """
         if self.fault and self.mode is Mode.BRAKING and self._braking.holds:
             if not self.holding:
@@ -572,7 +577,7 @@ class FeedforwardController:
         return self.latest is not None and bool(np.abs(self.latest[2]).max() > REST_SPEED)
 
     def _state_fault(self, condition: Condition, reason: str) -> None:
-        """Stop because of the states; latch what no sound driver sends, and what comes often."""
+        """Stop because of the states; latch conditions of a faulty driver, and frequent stops."""
         commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self.output.last is not None
         self.stop(reason)
         if condition in _LATCHING - {Condition.NOT_FINITE}:
@@ -586,7 +591,7 @@ class FeedforwardController:
     # States at fault, changes of mode -----------------------------------------------------------
 
     def reject(self, condition: Condition, reason: str) -> Observation:
-        """Take note of a message that is no state of this arm."""
+        """Take a message that is no valid state; stop if commanding. Return the verdict."""
         observation = self.supervisor.reject(condition, reason)
         self._follow_up(observation)
         return observation
@@ -620,7 +625,7 @@ class FeedforwardController:
         return self.mode in (Mode.RUNNING, Mode.BRAKING)
 
     def _may_begin(self) -> tuple[FirstTorque, str]:
-        """Return how commanding may begin, and why not yet."""
+        """Return how commanding may begin, and a reason if not yet."""
         if self._acts and self._moves():
             # Our last torque acts on an arm that moves: once running, the guard can brake it.
             return FirstTorque.RAMPED, ''
@@ -650,7 +655,7 @@ class FeedforwardController:
             self.guard.begin(self.latest[0], self.latest[1], moved=held)
 
     def _forget_if_moved(self, q: Array) -> None:
-        """Begin as if for the first time where somebody has moved the arm meanwhile."""
+        """Restart the guard if the silent arm was moved since the last stop."""
         if (
             self.mode is Mode.SILENT
             and self._rest is not None

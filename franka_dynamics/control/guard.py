@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The guard brakes an arm that does not do what the model says under the commanded torque.
+The guard detects an arm that does not move as the model predicts under the commanded torque.
 
-A momentum observer compares three torques of every joint: the one that the joint is believed to
-get (the last command, and what the target's receiver adds), the measured one, and the one that
-the motion needs by the model. A wrong payload, gravity vector, target, hand or arm, a wall and a
-push all show as a difference, whatever the messages look like.
+A momentum observer compares three torques of every joint: the commanded one (the last command plus
+the gravity that the target adds), the measured one, and the one that the motion needs according to
+the model. A wrong payload, gravity vector, target, hand or arm, a wall and a push all show as a
+difference, whatever the messages look like.
 """
 
 from __future__ import annotations
@@ -25,45 +25,49 @@ from ..arm.friction_state import FrictionState
 from ..errors import SettingsError
 from ..typing import Array
 
-# Bounds in shares of the torque limit. On real FER and FR3 arms that nobody touched, moving at up
-# to 85 % of their speed, measured torque and model differ by up to 8.5 %. Without a measured
-# torque, friction and rotors are unexplained as well; measured torque and command differ by them.
+# Bounds as fractions of the torque limit. On real FER and FR3 arms that nobody touched, moving at
+# up to 85 % of their speed, measured torque and model differ by up to 8.5 %. Without a measured
+# torque, friction and rotor inertia are unexplained as well; measured torque and command differ by
+# these too.
 MEASURED, COMMANDED = 0.10, 0.20
-# A difference must last so long [s]: elastic gears and vibration exceed the bounds for less.
-# Beyond AT_ONCE times a bound the time is AT_ONCE_S, three states at 1 kHz.
+# A difference must last HOLD_S [s], because elastic gears and vibration exceed the bounds for
+# shorter times. Beyond AT_ONCE times a bound it must last AT_ONCE_S, three states at 1 kHz.
 HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 4.0, 0.003
-# How fast a joint may be without a reference, and how fast at most, in shares of its limit; for so
-# long [s]. Under weak gains an arm overshoots its reference and is late: so many times the
-# reference's speed is added, and counts on with this time constant [s].
+# Allowed joint speed without a reference, and largest allowed speed, both as fractions of the
+# velocity limit; a faster joint is stopped after FAST_S [s]. Under weak gains an arm overshoots
+# its reference and lags behind. So _OVERSHOOT times the reference's speed is added to the allowed
+# speed, and decays with the time constant _LAG_S [s].
 OVER_REFERENCE, FASTEST, FAST_S = 0.5, 1.15, 0.003
 _OVERSHOOT, _LAG_S = 1.5, 0.5
-# So many states, over so long [s], give a verdict.
+# Time [s] and number of states after which the guard judges.
 SETTLED_S, _SETTLED_STATES = 0.018, 20
-# Brakes and friction hide any difference, so what follows a first torque counts only once the arm
-# has moved so far [rad] or so fast [rad/s], or after so long [s].
+# Brakes and friction hide any difference. So after the first torque the guard judges only once the
+# arm has moved by _MOVED [rad] or at _MOVED_AT [rad/s], or after _BRAKES_OPEN_S [s].
 _MOVED, _MOVED_AT, _BRAKES_OPEN_S = 3e-3, 0.05, 1.0
-# An arm that pushes against a table with the weight of a load it is about to take moves less than
-# so far [rad], and slower than so fast [rad/s], under gains that hold it.
+# After a change of payload, an arm may push against a table with the weight of the load that it is
+# about to take. If gains hold it, it then moves by less than _AWAITED [rad] and slower than
+# _AWAITED_AT [rad/s].
 _AWAITED, _AWAITED_AT = 0.03, 0.1
-_FROZEN = 10  # identical efforts in a row that are no measurement any more
-_IDLE = 0.02  # share of the limit below which no joint gives any torque
-_LEAST_GRAVITY, _FALLING = 2.0, 0.3  # [N m] norm of g that shows a fall; share of it left then
-_LEAST_LEVER = 0.5  # [N m/kg] with less a pose shows no mass
-_KEPT = 64  # commands: an older state answers to one of them
+_FROZEN = 10  # number of identical efforts in a row from which on they are no measurement
+_IDLE = 0.02  # fraction of the torque limit below which a measured torque counts as none
+# Smallest norm of g that shows a fall [N m]; fraction of it that is left in a fall
+_LEAST_GRAVITY, _FALLING = 2.0, 0.3
+_LEAST_LEVER = 0.5  # with a smaller lever a pose shows no load [N m/kg]
+_KEPT = 64  # number of latest commands kept; an old state responds to one of them
 
 
 class FirstTorque(Enum):
     """How commanding may begin."""
 
-    NOT_YET = 'not yet'  # nothing is known, or something seems wrong
-    AT_ONCE = 'at once'  # the arm is braked, or falls: with the torque that holds it
-    RAMPED = 'ramped'  # from zero
+    NOT_YET = 'not yet'  # too few states, or something is wrong
+    AT_ONCE = 'at once'  # start with the torque that holds the arm: brakes hold it, or it falls
+    RAMPED = 'ramped'  # start from zero torque
 
 
 @dataclass(frozen=True)
 class GuardLimits:
     """
-    What the guard allows.
+    Settings of the guard.
 
     `joint_factors` multiply the bounds on unexplained torque, one for all joints or one each;
     `bag replay --learn` finds those of an arm. For `payload_time` [s] after a change of payload
@@ -86,7 +90,7 @@ class Guard:
     measured : bool
         Whether the joint states carry a measured torque.
     command_residual : ndarray, shape (n,)
-        What the joints are believed to get beyond what their motion needs [N m].
+        Commanded torque, with the target's gravity, beyond what the motion needs [N m].
     external : ndarray, shape (n,)
         The measured torque beyond what motion and friction need [N m]: the external torque in
         FCI's sign. Equal to `command_residual` where nothing is measured.
@@ -137,7 +141,10 @@ class Guard:
         self.command_residual = self.external = self.shares = self._zero
 
     def use(self, terms: TermModel) -> None:
-        """Go on with other settings' terms: an arm that rests may soon carry another load."""
+        """
+        Use other settings' terms; after a change of payload, expect either load for payload_time.
+
+        """
         before, self._terms = self._terms, terms
         friction = friction_in_effort(
             self.limits.effort_friction, terms.description, terms.profile
@@ -156,7 +163,7 @@ class Guard:
 
     def begin(self, stamp: float, q: Array, *, moved: bool = False) -> None:
         """
-        Judge from now on: torques are commanded from this state on.
+        Start judging: torques are commanded from this state on.
 
         `moved`: no brake holds the arm, so differences count from the first state on.
         """
@@ -164,15 +171,16 @@ class Guard:
         self._over = self._far = self._fast = 0.0
         self._awaited = None
         if self._observer is not None:
-            # Until now brakes or others may have held the arm, which says nothing any more.
+            # Until now brakes or another controller may have held the arm, so the estimate is out
+            # of date.
             self._observer.forget_torque()
 
     def end(self) -> None:
-        """Judge no more: no torque is commanded, or the arm is being braked."""
+        """Stop judging: no torque is commanded, or the arm is being braked."""
         self._began = self._awaited = None
 
     def commanded(self, torque: Array) -> None:
-        """Take note of a command, shape (n,) [N m]."""
+        """Remember a published command, shape (n,) [N m]."""
         self._commands.append(torque)
 
     def observe(
@@ -191,15 +199,15 @@ class Guard:
         Parameters
         ----------
         stamp : float
-            Of the state [s].
+            Stamp of the state [s].
         q, dq : ndarray, shape (n,)
             Positions and velocities.
         effort : ndarray, shape (n,), or None
-            The measured torque [N m], where the states carry one.
+            The measured torque [N m]; None if the state has none.
         gravity : ndarray, shape (n,)
             The true g(q) of the terms in use [N m].
         age : float
-            How old the state is [s]: it answers to a command that is older by as much.
+            Age of the state [s]: the state responds to a command that is older by as much.
 
         """
         assert self._terms is not None, 'terms are given first'
@@ -224,7 +232,7 @@ class Guard:
         self.command_residual, self.external = found[0], found[1]
 
     def _command(self, age: float, elapsed: float) -> Array:
-        """Return the command that a state of this age answers to."""
+        """Return the command to which a state of this age responds."""
         if not self._commands:
             return self._zero
         late = round(age / elapsed) if 0.0 < elapsed < age else 0
@@ -232,15 +240,15 @@ class Guard:
 
     def _note_effort(self, effort: Array | None) -> None:
         """
-        Judge whether the effort is a measurement.
+        Decide whether the effort is a measurement; set `measured`.
 
-        It is none where it is missing, zero, or frozen while the arm moves, nor where it repeats
-        the command although the receiver adds gravity to that.
+        It is none if it is missing, zero, or constant while the arm moves, or if it repeats the
+        command although the receiver adds gravity.
         """
         data = b'' if effort is None else effort.tobytes()
         if data != self._last_effort:
             self._frozen = 0
-        elif np.abs(self._dq).max() > REST_SPEED:  # at rest a simulated one stands still
+        elif np.abs(self._dq).max() > REST_SPEED:  # at rest a simulated effort does not change
             self._frozen += 1
         self._last_effort = data
         measured = bool(data) and data != self._no_effort and self._frozen < _FROZEN
@@ -263,7 +271,7 @@ class Guard:
 
     @property
     def takes_friction_out(self) -> bool:
-        """Whether friction is taken out of measured torques."""
+        """Whether friction is subtracted from measured torques."""
         return self._friction is not None and self._friction.model is not None
 
     def load_mass(self) -> float:
@@ -308,7 +316,7 @@ class Guard:
             self._over = self._far = self._fast = 0.0
             return ''
         np.maximum(self.largest, self.shares, out=self.largest)
-        # Compared the other way round, so that a value that is not a number counts as beyond.
+        # Written so that NaN counts as beyond the bound.
         self._over = 0.0 if worst <= 1.0 else self._over + elapsed
         self._far = 0.0 if worst <= AT_ONCE else self._far + elapsed
         if self._over >= HOLD_S or self._far >= AT_ONCE_S:
@@ -441,7 +449,8 @@ class Guard:
         unexplained = np.abs(by_command) * per_bound
         carried = bool((unexplained > 1.0).any())
         if held or not ours:
-            # Whoever holds the arm until now carries also what will be left to us.
+            # Until the first command the arm's holder also carries the part of gravity that we
+            # will command.
             unexplained = np.minimum(unexplained, np.abs(by_command - self._left) * per_bound)
         shares = np.abs(by_motion) * per_bound
         self.shares = np.maximum(shares, unexplained)
@@ -490,7 +499,7 @@ def joint_factors(limits: GuardLimits, description: ArmDescription) -> Array:
 
 
 def _without(difference: Array, awaited: Array) -> Array:
-    """Return a difference without as much of an awaited load as explains it, shape (n,)."""
+    """Return a difference minus the best-fitting fraction, 0 to 1, of an awaited load, (n,)."""
     square = float(awaited @ awaited)
     share = min(max(-float(difference @ awaited) / square, 0.0), 1.0) if square > 0.0 else 0.0
     return difference + share * awaited

@@ -303,7 +303,7 @@ def _trajectory(
             _require_reachable(description, first, current.q)
         return upsample(times, request.positions, begin, current, description)
     velocities, accelerations = request.velocities, request.accelerations
-    # the motion goes to the first point from the current state
+    # The motion goes to the first point from the current state
     if request.times[0] > 0.0 and times[0] > begin:
         return Trajectory(
             np.append(begin, times),

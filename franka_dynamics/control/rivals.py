@@ -51,7 +51,7 @@ class PublisherCounts:
     def __init__(self) -> None:
         self._last: int | None = None
         self._highest: int | None = None  # number before the last fall
-        # count of messages at each return to the higher numbers
+        # Count of messages at each return to the higher numbers
         self._returns: deque[int] = deque(maxlen=2)
         self._taken = 0
 

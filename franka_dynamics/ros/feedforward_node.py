@@ -41,7 +41,7 @@ from ..parameter_schema import specs
 
 NODE_NAME = 'feedforward'
 _IDLE_S = 0.1
-# by the steady clock; the controller measures braking by stamps
+# By the steady clock; the controller measures braking by stamps
 _LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 

@@ -17,7 +17,7 @@ from ..errors import SettingsError
 from ..recordings.recording import Recording
 from ..typing import Array
 
-# gains of the computed-torque controller [1/s^2, 1/s], critically damped
+# Gains of the computed-torque controller [1/s^2, 1/s], critically damped
 _STIFFNESS, _DAMPING = 900.0, 60.0
 _EVERY = 5  # steps between two recorded states
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
