@@ -141,10 +141,7 @@ class Guard:
         self.command_residual = self.external = self.shares = self._zero
 
     def use(self, terms: TermModel) -> None:
-        """
-        Use other settings' terms; after a change of payload, expect either load for payload_time.
-
-        """
+        """Use other terms; after a change of payload accept either load for payload_time."""
         before, self._terms = self._terms, terms
         friction = friction_in_effort(
             self.limits.effort_friction, terms.description, terms.profile
