@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rigid bodies joined to a fixed base as a tree, by joint twists (Kwon, section 1)."""
+"""Trees of rigid bodies on a fixed base, with joints described by twists (Kwon, section 1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..typing import Array
 from ..urdf.source import described
 
 BASE = -1
-# |omega| = 1 and omega . v = 0 to this: far above rounding, far below a typing error.
+# Tolerance for |omega| = 1 and omega . v = 0: far above rounding, far below a typing error.
 _UNIT_TWIST = 1e-9
 
 
@@ -35,13 +35,13 @@ class BodyTree:
     Parameters
     ----------
     parents : sequence of int, length n
-        Number of the body each body hangs on, BASE (-1) for the ground; parents come first.
+        Number of each body's parent, BASE (-1) for the ground; parents come before their children.
     placements : array_like, shape (n, 4, 4)
         M_i, the pose of body i in its parent at q_i = 0.
     twists : array_like, shape (n, 6)
         A_i in body i's own frame: revolute |omega| = 1, omega . v = 0; prismatic |v| = 1.
     inertias : sequence of LinkInertia, length n
-        About the body frame's origin, in its axes.
+        Inertia of each body about its frame's origin, in its axes.
     rotor_inertias : array_like, shape (n,), optional
         Reflected rotor inertia of each joint [kg m^2]; zero if not given.
     tool_body : int
@@ -49,12 +49,12 @@ class BodyTree:
     tool : array_like, shape (4, 4), optional
         Pose of the tool's frame in that body; the identity if not given.
     names : sequence of str, optional
-        Of the joints, for messages.
+        Names of the joints, for messages; by default 'joint 1', 'joint 2', ...
 
     Raises
     ------
     TreeError
-        Naming the joint, if these contradict each other.
+        If a shape, parent, pose or twist is not valid; the message names the joint.
 
     """
 
@@ -133,7 +133,8 @@ class BodyTree:
         ----------
         eta : array_like, shape (n + 1, 6)
             (v, omega) in each body's frame, A_i <- Ad(exp([eta_i])) A_i; the last row moves the
-            tool, T <- exp([eta]) T. What Ad leaves alone stays: |omega| = 1, omega . v = 0.
+            tool, T <- exp([eta]) T. Corrected twists are unit twists again: |omega| = 1 and
+            omega . v = 0 do not change.
 
         """
         motions = exp6(np.asarray(eta, dtype=float))
@@ -155,8 +156,9 @@ class BodyTree:
 
     def transforms(self, q: ArrayLike) -> Array:
         """Return T_{parent,i} = M_i exp([A_i] q_i), shape (..., n, 4, 4)."""
-        # exp([A] x) = 1 + sin x [A] + (1 - cos x) [A]^2 + (x - sin x) ([A] + [A]^3) for a unit
-        # turn, and for a slide, whose square is zero; a turn's last term is rounding.
+        # exp([A] x) = 1 + sin x [A] + (1 - cos x) [A]^2 + (x - sin x) ([A] + [A]^3) for the unit
+        # twist of a revolute joint, whose last term is zero but for rounding, and of a prismatic
+        # joint, for which [A]^2 = 0.
         positions = np.moveaxis(joint_stack(self, q, 'q'), -1, 0)  # each body's in one piece
         sine, versine = np.sin(positions), 2.0 * np.sin(0.5 * positions) ** 2
         weights = np.stack((sine, versine, positions - sine), axis=-1)
@@ -181,7 +183,7 @@ class BodyTree:
 
 
 def _require_pose(pose: Array, what: str) -> None:
-    """Raise TreeError with the name of what a pose belongs to, unless it is one."""
+    """Raise TreeError if a pose is not a rigid transform; `what` begins the message."""
     try:
         rigid_transform(pose)
     except InertiaError as error:
@@ -255,8 +257,8 @@ def _tensor_columns(vector: Array) -> Array:
 def _require_parent(parent: int, i: int, name: str) -> None:
     if not BASE <= parent < i:
         raise TreeError(
-            f'The body behind {name} hangs on body {parent}; it must be one of '
-            f'{BASE} (the base)..{i - 1}, because parents come first.'
+            f'The parent of the body moved by {name} is body {parent}; it must be one of '
+            f'{BASE} (the base)..{i - 1}, because parents come before their children.'
         )
 
 

@@ -3,10 +3,10 @@
 """
 Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
 
-Kwon, section 3, for any mechanism: every loop is cut at one joint, which leaves a tree. A loop
-names the two bodies that must coincide, and in which directions. The motors' torques follow from
-the tree's by virtual work. A joint at the cut stays in the tree as a joint of a body without mass
-(Kwon's joint 5), so that its tree torque is zero.
+Kwon, section 3, extended to any mechanism. Every loop is cut at one joint, which leaves a tree. A
+`Loop` names the two bodies that must coincide, and the directions in which they must. The motors'
+torques follow from the tree's joint torques by virtual work. The joint at a cut stays in the tree
+as the joint of a body without mass (Kwon's joint 5), so that its torque in the tree is zero.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3
 from ..typing import Array
 
-# Selections of the components of a relative twist (v, omega) in the space frame that a loop
-# closes.
+# Usual `directions` of a loop: the components of the relative twist (v, omega) in the space frame
+# that it makes zero.
 SPATIAL = np.eye(6)
 SPHERICAL = np.eye(6)[3:]
 PLANAR_XY = np.eye(6)[[0, 1, 5]]
-_CLOSED = 1e-15  # rad or m
-# Rad or m, the rounding error at which Newton steps no longer reduce the residual.
+_CLOSED = 1e-15  # [rad or m] closure error at which a loop is closed
+# Below this closure error [rad or m] the iteration also ends if two steps no longer reduce it.
 _ROUNDING = 1e-12
 _MOST_STEPS = 50
-# Rad or m, so that a bad guess does not lead to another assembly of the mechanism.
+# Largest change of a joint in one Newton step [rad or m], so that a bad guess does not lead to
+# another assembly mode of the mechanism.
 _LONGEST_STEP = 0.5
 _SINGULAR = 1e8  # condition number of g_p beyond which J_p has lost half its digits
 
@@ -43,7 +44,7 @@ _SINGULAR = 1e8  # condition number of g_p beyond which J_p has lost half its di
 @dataclass(frozen=True, eq=False)
 class Loop:
     """
-    A loop: two bodies of a tree that are the same body of the mechanism.
+    A loop constraint: two bodies of the cut tree that are one body of the mechanism.
 
     Parameters
     ----------
@@ -51,10 +52,10 @@ class Loop:
         Numbers of the two bodies. `first_frame`, a pose in the first body, and `second_frame`, a
         pose in the second, must coincide (both the identity if not given).
     directions : array_like, shape (k, 6)
-        Combinations of the bodies' relative twist (v, omega) in the space frame that the loop
-        makes zero: SPHERICAL, PLANAR_XY, SPATIAL or other rows. The remaining directions must
-        agree by the mechanism's geometry, as all positions do where every axis passes through one
-        point.
+        Rows that the relative twist (v, omega) of the bodies in the space frame is multiplied by;
+        the loop makes the products zero: SPHERICAL, PLANAR_XY, SPATIAL or other rows. In the
+        remaining directions the bodies must coincide by the mechanism's geometry. In a spherical
+        mechanism, for example, all axes pass through one point, and positions agree by themselves.
 
     Raises
     ------
@@ -97,14 +98,14 @@ class ClosedChain:
     Parameters
     ----------
     tree : BodyTree
-        The mechanism after the cuts; the module's docstring says what becomes of a cut joint.
+        The mechanism after the cuts, with the joints at the cuts as in the module's docstring.
     active : sequence of int
         The joints with motors. All others are passive; their number must be the number of
         directions that the loops close.
     loops : sequence of Loop
         The constraints that close the tree.
     gravity : array_like, shape (3,)
-        In the space frame [m/s^2].
+        Gravity in the space frame [m/s^2].
 
     Attributes
     ----------
@@ -117,7 +118,8 @@ class ClosedChain:
     Raises
     ------
     TreeError
-        If joints, bodies or the numbers of directions do not fit together.
+        If an active joint or a loop's body does not exist, there is no loop, or the number of
+        closed directions is not the number of passive joints.
 
     """
 
@@ -144,7 +146,7 @@ class ClosedChain:
         if closed != len(self.passive):
             raise TreeError(
                 f'The loops close {closed} directions, but {len(self.passive)} joints '
-                'are passive; there must be as many of the one as of the other.'
+                'are passive; both numbers must be equal.'
             )
         for loop in self.loops:
             if not (0 <= loop.first < tree.n and 0 <= loop.second < tree.n):
@@ -177,7 +179,7 @@ class ClosedChain:
         return np.concatenate(errors, axis=-1)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
-        """Return [g] with g dq = 0 where the loops stay closed, shape (..., k, n)."""
+        """Return g, shape (..., k, n), with g dq = 0 for velocities that keep loops closed."""
         columns = (adjoint(self.tree.poses(q)) @ self.tree.twists[:, :, None])[..., 0]
         twists = np.swapaxes(columns, -1, -2)
         return np.concatenate(
@@ -236,7 +238,12 @@ class ClosedChain:
         )
 
     def follow(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
-        """Return closed positions along a path of the motors, (N, active) -> (N, n)."""
+        """
+        Return all joint positions (N, n) with closed loops along a path of the motors (N, active).
+
+        `guess` (n,) is near the first; every position is the guess for the next. Raises LoopError
+        as `assemble` does.
+        """
         path = []
         here = np.asarray(guess, dtype=float)
         for motors in np.atleast_2d(np.asarray(q_active, dtype=float)):
@@ -251,7 +258,7 @@ class ClosedChain:
         Parameters
         ----------
         q : array_like, shape (..., n)
-            From `assemble` or `follow`.
+            Positions with closed loops, from `assemble` or `follow`.
         dq_active, ddq_active : array_like, shape (..., active)
             Velocities and accelerations of the motors.
 
@@ -296,13 +303,18 @@ class ClosedChain:
         return np.swapaxes(reduction, -1, -2) @ M @ reduction
 
     def forward_dynamics(self, q: ArrayLike, dq_active: ArrayLike, tau: ArrayLike) -> Array:
-        """Return the motors' accelerations that their torques bring about, (..., active)."""
+        """Return the accelerations of the motors caused by their torques, (..., active)."""
         torque = self._active_vector(tau, 'tau')
         bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)
 
     def relative_columns(self, spatial: Array) -> Array:
-        """Return first minus second body in each loop's directions, (..., n, 6, K) -> (k, K)."""
+        """
+        Return differences of two bodies' columns in the loops' directions, shape (..., k, K).
+
+        `spatial`, shape (..., n, 6, K), holds columns of each body in the space frame; those of a
+        loop's second body are subtracted from those of its first.
+        """
         return np.concatenate(
             [
                 loop.directions
@@ -314,7 +326,7 @@ class ClosedChain:
 
     def split(self, g: Array) -> tuple[Array, Array]:
         """
-        Return g_p and g_a of a loop Jacobian.
+        Return the columns g_p of passive and g_a of active joints of a loop Jacobian.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of a closed chain's motor torques: Kwon, (14) as corrected, and beyond it."""
+"""Derivatives of a closed chain's motor torques: Kwon, (14), corrected and extended."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class ParameterDerivatives:
     """
     Derivatives by the ten parameters of every body, in `LinkInertia.parameters()` order.
 
-    `wrench` (..., n, 6, n, 10): F_i by body j's parameters, in body i's frame; `tau` (..., n, n,
-    10). Wrench and torque are linear in the parameters: these derivatives times all parameters,
-    plus the contributions of the rotors and of the tool's wrench.
+    `wrench` (..., n, 6, n, 10) are those of F_i, in body i's frame, by body j's parameters; `tau`
+    (..., n, n, 10) those of the torques. Both are linear in the parameters: wrench and torque are
+    these derivatives times all parameters, plus contributions of rotors and tool wrench.
     """
 
     wrench: Array
@@ -38,7 +38,8 @@ def differentiate_by_parameters(
     """
     Return dF/dphi and dtau/dphi at states of shape (..., n).
 
-    dF_i = dG_i dV_i - ad_V^T dG_i V_i for body i itself, from (4), carried to its ancestors.
+    By (4), dF_i = dG_i dV_i - ad_V^T dG_i V_i for body i itself; the wrench is then transformed to
+    its ancestors.
 
     Raises
     ------

@@ -29,7 +29,7 @@ class Jointed(Protocol):
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Their names in order."""
+        """The joints' names in order."""
         ...
 
 
@@ -41,8 +41,8 @@ class DynamicsModel(Protocol):
     each joint) and n + 1 (the flange); poses are in the space frame {S}. Twists are
     (v, omega), wrenches (force, moment). `wrench` is what the surroundings exert on the flange,
     about the flange's origin and in the axes of {S}; the h_e of Busellato 2023, section 3, is what
-    the arm exerts on them, so w = -h_e. Only the moving links count in energies and in the centre
-    of mass: what stands on the ground adds constants.
+    the arm exerts on them, so w = -h_e. Energies and the centre of mass include only the moving
+    links: a fixed base would add constants.
 
     Every method takes vectors of shape (n,) or stacks of shape (..., n), returns a new array with
     the same leading axes, which the caller owns, and raises JointVectorError if a vector has
@@ -94,7 +94,7 @@ class DynamicsModel(Protocol):
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
-        """Return the acceleration ddq that tau [N m] brings about, shape (n,) [rad/s^2]."""
+        """Return the acceleration ddq that the torque tau [N m] causes, (n,) [rad/s^2]."""
         ...
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -134,7 +134,7 @@ def gravity_vector(gravity: ArrayLike) -> Array:
 
 def frame_index(frame: int | str, n: int) -> int:
     """
-    Return the place of a frame in what `frames` returns: 0..n - 1 for the joints, n the flange.
+    Return a frame's index in the result of `frames`: 0..n - 1 for the joints, n for the flange.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def require_reference_frame(name: str) -> str:
 
 def joint_stack(description: Jointed, values: ArrayLike, name: str) -> Array:
     """
-    Return `values` as a float array of shape (..., n), or say what is wrong with them.
+    Return `values` as a float array of shape (..., n), after checking them.
 
     Raises
     ------
@@ -217,12 +217,12 @@ def broadcast_states(description: Jointed, **values: ArrayLike) -> list[Array]:
 
 def require_centers_of_mass(description: ArmDescription) -> None:
     """
-    Refuse links that have a first moment but no mass, such as regrouped base parameters.
+    Check that every link with a first moment has mass; regrouped base parameters do not.
 
     Raises
     ------
     InertiaError
-        Naming the joint; the Newton-Euler formulation takes such links.
+        If a link has a first moment but no mass. Only `NewtonEulerModel` accepts such links.
 
     """
     for joint, link in zip(description.joints, description.links):
@@ -241,7 +241,7 @@ def total_mass(description: ArmDescription) -> float:
     Raises
     ------
     InertiaError
-        If it is zero: there is no centre of mass then.
+        If it is zero, because there is then no centre of mass.
 
     """
     mass = sum(link.mass for link in description.links)
@@ -254,7 +254,7 @@ def total_mass(description: ArmDescription) -> float:
 
 
 def symmetric(matrix: Array) -> Array:
-    """Return the mean of matrices and their transposes, which carries half their rounding."""
+    """Return the mean of matrices and their transposes, which removes asymmetric rounding."""
     return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The backend that runs: a Pinocchio model built from an arm description."""
+"""The backend that nodes and tools use: a Pinocchio model built from an arm description."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.
 
 
 def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
-    """Return a link's inertia as Pinocchio keeps it: about the centre of mass, if it has mass."""
+    """Return a link's inertia as a Pinocchio object, about the centre of mass if it has mass."""
     if inertia.mass == 0.0:
         return pin.Inertia(0.0, np.zeros(3), np.array(inertia.inertia))
     return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(_TO_PINOCCHIO)])
@@ -50,7 +50,7 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     Raises
     ------
     InertiaError
-        If a link has a first moment but no mass: Pinocchio keeps centres of mass.
+        If a link has a first moment but no mass: Pinocchio needs its centre of mass.
 
     """
     require_centers_of_mass(description)
@@ -89,7 +89,7 @@ _VECTORS = ('q', 'dq', 'ddq', 'tau', 'wrench')
 def _each_state(
     method: Callable[Concatenate[PinocchioModel, _Arguments], Array],
 ) -> Callable[Concatenate[PinocchioModel, _Arguments], Array]:
-    """Let a method for one state take stacks: Pinocchio is asked state by state."""
+    """Extend a method for one state to stacks of states, by calling Pinocchio for each state."""
     parameters = inspect.signature(method)
     places = [place for place, name in enumerate(parameters.parameters) if name in _VECTORS]
 
@@ -97,7 +97,7 @@ def _each_state(
     def asked(
         self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
     ) -> Array:
-        # Arrays of one axis, by position, are what loops at 1 kHz ask for.
+        # Fast path for control loops at 1 kHz: one-dimensional arrays as positional arguments.
         for place in places[: len(args)]:
             if getattr(args[place - 1], 'ndim', 0) != 1:
                 break
@@ -112,7 +112,7 @@ def _each_state(
 def _over_stack(
     method: Callable[..., Array], model: PinocchioModel, given: inspect.BoundArguments
 ) -> Array:
-    """Return a method's results for stacks of shape (..., n) that broadcast."""
+    """Return a method's results for arguments of shape (..., n), broadcast to one stack."""
     names = [
         name for name, value in given.arguments.items() if name in _VECTORS and value is not None
     ]
@@ -125,7 +125,7 @@ def _over_stack(
         method(model, **dict(zip(names, (stack[at] for stack in stacks))), **others)
         for at in np.ndindex(shape)
     ]
-    if not results:  # the shape of one result is that of any
+    if not results:  # an empty stack: the shape of a result is taken from q = 0
         zeros = {name: np.zeros(stack.shape[-1]) for name, stack in zip(names, stacks)}
         return np.empty((*shape, *np.shape(method(model, **zeros, **others))))
     return np.array(results).reshape((*shape, *np.shape(results[0])))
@@ -291,11 +291,11 @@ class PinocchioModel:
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the wrenches of link i - 1 on link i, about frame i's origin, shape (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)
-        # The recursion leaves its wrenches in `data.f` but computes no pose in the world.
+        # pin.rnea stores the joints' wrenches in `data.f`, but computes no poses in the world.
         pin.framesForwardKinematics(self.model, self.data, self._q(q))
         wrenches = []
         for i, place in enumerate(self._frame_ids[:-1]):
-            # Pinocchio's is about the joint frame's origin and in its axes.
+            # Pinocchio's wrench is about the joint frame's origin and in its axes.
             local = self.model.frames[place].placement.actInv(self.data.f[i + 1])
             turn = pin.SE3(self.data.oMf[place].rotation, np.zeros(3))
             wrenches.append(turn.act(local).vector)

@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Kinematics and dynamics by products of exponentials: space twists and poses at zero.
+Kinematics and dynamics by products of exponentials, from space twists and poses at q = 0.
 
-T_i(q) = exp([xi_1] q_1) ... exp([xi_i] q_i) T_i(0) (Panda notebook, cells 5 to 24). Rows enter
-through translations and roll-pitch-yaw, as a URDF's joints do, not through the DH matrix.
+T_i(q) = exp([xi_1] q_1) ... exp([xi_i] q_i) T_i(0) (Panda notebook, cells 5 to 24). The poses at
+q = 0 are computed from DH rows by translations and roll-pitch-yaw rotations, as for a URDF's
+joints, not by the DH matrix.
 
 The mass matrix is the sum over the links of J_m^T diag(m 1, I) J_m with the centre-of-mass
 Jacobians of the Panda notebook, cells 20 to 24; its derivatives are Lie brackets of the space
@@ -70,7 +71,7 @@ class ExponentialsModel(EquationOfMotionModel):
         self._gravity = gravity_vector(gravity)
         self._masses = np.array([link.mass for link in description.links])
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
-        # Spatial inertia of each link in {S} at q = 0: the bodies never need the DH frame again.
+        # Spatial inertia of each link in {S} at q = 0; DH frames are not needed any more.
         self._zero_inertias = np.array(
             [
                 spatial_inertia(link.expressed_in(pose))
@@ -131,7 +132,7 @@ class ExponentialsModel(EquationOfMotionModel):
         Rows are the velocity of link i's centre of mass and its angular velocity, in {S}.
         """
         n = self.description.n
-        # J_i of all links at once: the space Jacobian up to joint i, seen from the origin r_i.
+        # J_i of all links at once: the space Jacobian up to joint i, moved to the origin r_i.
         moved = np.tril(np.ones((n, n)))[:, None, :]
         origins = self.frames(q)[..., :-1, :3, 3]
         jacobians = adjoint_inverse(translation(origins)) @ (
@@ -192,7 +193,7 @@ class ExponentialsModel(EquationOfMotionModel):
         return np.einsum('...ijk,...k->...ij', symbols, self._vector(dq, 'dq'))
 
     def gravity(self, q: ArrayLike) -> Array:
-        """Return g(q), shape (..., n) [N m]: minus the weights through the J_m."""
+        """Return g(q), shape (..., n) [N m]: minus the sum of J_m^T times the links' weights."""
         linear = self.center_of_mass_jacobians(q)[..., :3, :]
         return -np.einsum('l,a,...laj->...j', self._masses, self._gravity, linear)
 

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The dynamics as a matrix times the inertial parameters: tau = H(q, dq, ddq) X.
+The torque regressor H: joint torques are linear in the inertial parameters, tau = H(q, dq, ddq) X.
 
-Gautier and Khalil 1990, eq. 12, by a recursion of our own: each body's wrench is linear in its ten
-parameters, and a joint feels that wrench through its unit twist, carried from body to body. An
-arm is a tree whose bodies hang on one another. All functions take stacks of states, arrays of
-shape (..., n), and work through long ones in blocks that fit the cache.
+Gautier and Khalil 1990, eq. 12, computed by a recursion: each body's wrench is linear in its ten
+parameters, and a joint's torque is that wrench times the joint's unit twist, both in the body's
+frame. An arm is a tree without branches. All functions take stacks of states, arrays of shape
+(..., n), and process long ones in blocks that fit into the cache.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def parameter_vector(robot: ArmDescription | BodyTree, *, rotor_inertia: bool = 
     Parameters
     ----------
     robot : ArmDescription or BodyTree
-        Whose parameters they are.
+        The robot with the parameters.
     rotor_inertia : bool
         Whether the rotor inertias follow.
 
@@ -159,8 +159,8 @@ def torque_regressor(
     rotor_inertia : bool
         Append n columns for the rotor inertias Ia_1..Ia_n, whose torque is Ia_i ddq_i.
     columns : sequence of int, optional
-        Only these columns, in this order (`BaseParameters.columns`, say); the others are never
-        held for more than a block of states.
+        Indices of the columns to return, in this order, such as `BaseParameters.columns`. Memory
+        for the other columns is needed for one block of states only.
 
     Returns
     -------
@@ -199,8 +199,8 @@ def torque_regressor(
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
     """Fill the bodies' columns of one block: `out` is (N, n, >= 10 n) and zero."""
     count = len(q)
-    # Transposed Ad^-1: a row vector of a twist in the parent's frame times it is the twist in the
-    # body's frame.
+    # Transposed Ad^-1: a twist in the parent's frame, as a row vector, times this matrix is the
+    # twist in the body's frame.
     seen = np.swapaxes(adjoint_inverse(tree.transforms(q)), -1, -2)
     # Gravity enters as an upward acceleration of the base.
     up = np.broadcast_to(np.concatenate((-gravity, np.zeros(3))), (count, 1, 6))
@@ -224,7 +224,7 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
             + bracket(velocity[i], rate)
         )
         wrench = wrench_matrix(velocity[i][:, 0], acceleration[i][:, 0])
-        # By virtual work each joint that moves body i carries the body's wrench.
+        # By virtual work, the torque of a joint that moves body i is its twist times the wrench.
         out[:, joints[i], PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrench
 
 

@@ -24,15 +24,15 @@ class SpaceInertia:
     mass : float
         [kg]
     center_of_mass : ndarray, shape (3,)
-        Its place in {S} [m]: S_c of the Exp[licit] derivation, with c = (m c)/m because the table
-        lists m c.
+        Centre of mass in {S} [m]: S_c of the Exp[licit] derivation, with c = (m c) / m because its
+        table lists m c.
     about_frame_origin : ndarray, shape (3, 3)
-        R I R^T, S_I of the Exp[licit] derivation [kg m^2]. The mapping turns the axes only: the
-        tensor stays about the origin of {i}, which is what the table's numbers are about.
+        R I R^T, S_I of the Exp[licit] derivation [kg m^2]. Only the axes are rotated: the tensor
+        stays about the origin of {i}, as the numbers of the table.
     about_center_of_mass : ndarray, shape (3, 3)
-        Steiner's term taken off [kg m^2].
+        The tensor about the centre of mass, with Steiner's term subtracted [kg m^2].
     about_space_origin : ndarray, shape (3, 3)
-        About the origin of {S}, what a full change of frame gives [kg m^2].
+        The tensor about the origin of {S}, the result of a full change of frame [kg m^2].
 
     """
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The arm in three dimensions: links, frames, centres of mass, external torques."""
+"""Draws the arm in three dimensions: links, frames, centres of mass, external torques."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = (GRAVITY, CORIOLIS, INERTIA, MEASURED, COMMANDED, EXTERNAL)
 @dataclass(frozen=True, eq=False)
 class ViewState:
     """
-    One moment: `time` [s], positions `q` (n,), and torques (n,) [N m] by column, where known.
+    The state to show: `time` [s], positions `q` (n,), and known torques (n,) [N m] by column name.
 
     External torque has FCI's sign: measured minus model.
     """
@@ -37,9 +37,9 @@ class ViewState:
 
 def share_of_limit(state: ViewState, description: ArmDescription) -> Array | None:
     """
-    Return |torque| over its limit for each joint, shape (n,), or None where no torque is known.
+    Return |torque| over its limit for each joint, shape (n,), or None if no torque is known.
 
-    The commanded torque counts where there is one, else the measured one.
+    The torque is the commanded one if it is known, else the measured one.
     """
     torque = state.torques.get(COMMANDED, state.torques.get(MEASURED))
     return None if torque is None else np.abs(torque) / description.limit('effort')
@@ -119,7 +119,7 @@ class ArmScene:
     Parameters
     ----------
     server : viser.ViserServer
-        Where it is drawn.
+        The viser server to draw on.
     description : ArmDescription
         The arm.
 
@@ -171,7 +171,7 @@ class ArmScene:
                 _place(handle, pose)
 
     def _draw_arrows(self, state: ViewState) -> None:
-        """Draw the external torques along the joints' axes, but for those below LEAST_TORQUE."""
+        """Draw external torques as arrows along the joints' axes, except below LEAST_TORQUE."""
         external = state.torques.get(EXTERNAL, np.zeros(self._description.n))
         shown = np.abs(external) >= LEAST_TORQUE
         tails = self._model.frames(state.q)[:-1, :3, 3]
@@ -183,7 +183,7 @@ class ArmScene:
         self._arrows.visible = bool(shown.any())
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
-        """Show meshes in place of the shapes; they take the colours of their joints."""
+        """Show meshes in place of the simple shapes, coloured by their joints' torques."""
         self._draw('links', meshes)
         # Where the meshes contain no hand, the hand's shapes stay.
         if sum(mesh.joint == self._description.n for mesh in meshes.meshes) > 1:

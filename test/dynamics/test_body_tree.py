@@ -53,7 +53,7 @@ def test_repeated_corrections_keep_twists_unit_and_without_pitch():
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        ({'parents': (0,)}, r'behind joint 1 hangs on body 0; it must be one of -1 \(the base\)'),
+        ({'parents': (0,)}, r'moved by joint 1 is body 0; it must be one of -1 \(the base\)'),
         ({'twists': np.zeros((2, 6))}, r'twists of a tree .* of shape \(1, 6\)'),
         ({'twists': [(0, 0, 0, 0, 0, 2.0)]}, r'twist \(v, omega\) of joint 1 is .* revolute'),
         (
