@@ -142,7 +142,7 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if velocities do not match the changes of the positions."""
     time = recording.time
     step = np.diff(time)[:, None]
-    way = np.concatenate(
+    displacement = np.concatenate(
         [np.zeros((1, recording.dq.shape[1])), 0.5 * (recording.dq[1:] + recording.dq[:-1]) * step]
     ).cumsum(axis=0)
     window = max(_WINDOW_S, 3.0 * float(np.median(step)))  # stamps of ms read as s are far apart
@@ -151,13 +151,16 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
     jumps = np.concatenate(([0], np.cumsum((_speed(recording, arm) > _JUMP_FACTOR).any(axis=1))))
     whole = _most(whole, whole & (np.diff(jumps[edges]) == 0))
-    moved, told = np.diff(recording.q[edges], axis=0)[whole], np.diff(way[edges], axis=0)[whole]
+    moved, integrated = (
+        np.diff(recording.q[edges], axis=0)[whole],
+        np.diff(displacement[edges], axis=0)[whole],
+    )
     if not len(moved):
         return
     squares, windows = np.sum(moved * moved, axis=0), len(moved)
     moves = squares > windows * _MOVED_RAD**2
-    ratio = np.sum(moved * told, axis=0) / np.where(squares > 0.0, squares, 1.0)
-    stuck = ~moves & (np.sum(told * told, axis=0) > windows * _STUCK_RAD**2)
+    ratio = np.sum(moved * integrated, axis=0) / np.where(squares > 0.0, squares, 1.0)
+    stuck = ~moves & (np.sum(integrated * integrated, axis=0) > windows * _STUCK_RAD**2)
     odd = np.flatnonzero(
         stuck | (moves & ~((ratio > _VELOCITY_PART) & (ratio < _VELOCITY_FACTOR)))
     )
@@ -273,9 +276,9 @@ def _about_gravity(
     if len(odd):
         joint = int(odd[0])
         kind = 'sign' if factor[joint] < 0.0 else 'unit'
-        turned = np.ones(len(factor))
-        turned[odd] = -1.0
-        signs = [-1.0] if turned[heavy].max() < 0.0 else turned
+        signs_flipped = np.ones(len(factor))
+        signs_flipped[odd] = -1.0
+        signs = [-1.0] if signs_flipped[heavy].max() < 0.0 else signs_flipped
         fix = (
             '; where it is the sign alone: --effort-scale ' + ' '.join(f'{one:g}' for one in signs)
             if (factor[odd] < 0.0).all()

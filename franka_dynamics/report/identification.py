@@ -156,8 +156,10 @@ def verdict(result: Identification) -> list[str]:
             f'{_judged(result, said)}.'
         )
     # If bags contradict each other or the log is faulty, that cause is reported and not this one.
-    told = result.contradictions or result.diagnosis.rotors or not result.diagnosis.sound
-    if not said.inertias_hold and not told:
+    explained_already = (
+        result.contradictions or result.diagnosis.rotors or not result.diagnosis.sound
+    )
+    if not said.inertias_hold and not explained_already:
         sentences.append(
             'With friction fitted to the unseen data, the identified inertias are NOT as good as '
             f'those of {result.start.inertial_set} (E = {said.inertias:.3f} against '
@@ -183,7 +185,7 @@ def _about_the_scale(result: Identification) -> list[str]:
         return []
     names, start = result.start.joint_names, result.start.inertial_set
     scale, deviation = result.effort_scale, result.fit.scale.deviation
-    untold = [name for name, part in zip(names, deviation) if part > SCALE_NOT_SHOWN]
+    hidden = [name for name, part in zip(names, deviation) if part > SCALE_NOT_SHOWN]
     figures = ', '.join(
         f'{name} {value:.4g} ({"not shown" if part > SCALE_NOT_SHOWN else f"{part:.0%}"})'
         for name, value, part in zip(names, scale, deviation)
@@ -195,9 +197,9 @@ def _about_the_scale(result: Identification) -> list[str]:
         f'of {start}: if those are 10% too large, so are these scales, every mass and every N m '
         'here. Give known scales with --effort-scale where that matters.',
     ]
-    if untold:
+    if hidden:
         sentences.append(
-            f'The motion does not show the scale of {shown_names(untold)}: it is held at the '
+            f'The motion does not show the scale of {shown_names(hidden)}: it is held at the '
             'median of the other joints. Torques of these joints are right in amperes only.'
         )
     return sentences

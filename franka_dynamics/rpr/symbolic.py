@@ -1,10 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The RPR manipulator of Busellato 2023 in letters: its forms, corrected.
+Symbolic closed forms of the RPR manipulator of Busellato 2023, corrected.
 
-`closed_forms` holds B, C, g and U. D stands for d2bar + d2; S_i, C_i for sin theta_i, cos
-theta_i.
+`closed_forms` returns B, C, g and U. D is d2bar + d2; S_i and C_i are sin theta_i and cos theta_i.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 
 
 def closed_forms() -> EquationsOfMotion:
-    """Return the corrected forms of sections 2 and 3: those of `rpr.dynamics` in letters."""
+    """Return the corrected forms of sections 2 and 3: those of `rpr.dynamics` with symbols."""
     first, _, third = central_tensors()
     masses: Any = RprMasses(
         *(M1, M2, M3, H1 / 2, A2 / 2, H3 / 2, first[2, 2], I2X), *(third[i, i] for i in range(3))

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm's kinematics with symbols: poses, axes, twists and Jacobians of every frame.
+Symbolic kinematics of an arm: poses, axes, twists and Jacobians of every frame.
 
-The lengths have the Panda notebook's names; s_i and c_i are sine and cosine of joint i.
-Frame i stands, at q = 0, at (x_i, y_i, z_i) in frame i - 1 and is rolled by alpha about x, as a
-URDF writes a modified DH row: (a, -d sin alpha, d cos alpha). Lengths that are zero vanish;
-frame n + 1 is the flange. `values` holds the number of each symbol.
+Lengths have the Panda notebook's names; s_i and c_i are sine and cosine of joint i. At q = 0,
+frame i is at (x_i, y_i, z_i) = (a, -d sin alpha, d cos alpha) in frame i - 1 and rotated by alpha
+about x, as a URDF describes a modified DH row. Lengths of zero have no symbol. Frame n + 1 is the
+flange. `values` holds the value of each symbol.
 
 Twists are (omega, v) here, as the notebook writes them. Its "spatial velocity" has the velocity
 of the frame's origin for v, so its Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with
@@ -57,9 +57,9 @@ class SymbolicChain:
     """
     The frames 1..n and the flange of an arm with symbols, and the symbols' values.
 
-    Every joint of `links` lies along z of its own frame. `tails` are the poses (4, 4) of the
+    The axis of every joint is z of its own frame in `links`. `tails` are the poses (4, 4) of the
     description's frames in these frames: the identity for modified rows, Tx(a_i) Rx(alpha_i) for
-    standard rows, whose frame i is fixed to the far end of link i.
+    standard rows, whose frame i is fixed at the far end of link i.
     """
 
     links: tuple[Link, ...]
@@ -118,7 +118,7 @@ def _moving(
     kind: JointKind | None,
     values: dict[sp.Symbol, float],
 ) -> Link:
-    """Return a frame whose joint, if any, turns or slides after offset and tilt."""
+    """Return frame i from its constant offset and tilt, and its joint (None: a fixed frame)."""
     cosine, sine = _cos_sin(f'theta{i}', row.theta, values)
     if kind is not JointKind.REVOLUTE:
         slide = sp.Integer(0) if kind is None else position(i)
@@ -197,8 +197,8 @@ class Kinematics:
         """Return the pose of a frame in the previous one, T_{i-1}^{-1} T_i, (4, 4)."""
         link = self.chain.links[frame - 1]
         step = link.rotation.row_join(link.origin).col_join(sp.Matrix([[0, 0, 0, 1]]))
-        # Poses between the joints' frames; a frame of a standard row is its joint's frame and a
-        # tail.
+        # Poses between the joints' frames. The frame of a standard row is its joint's frame times
+        # its tail.
         if frame > 1:
             step = _inverse(self.chain.tails[frame - 2]) * step
         return _trigonometric(step * self.chain.tails[frame - 1])
@@ -299,7 +299,7 @@ def _inverse(pose: sp.Matrix) -> sp.Matrix:
 
 
 def _trigonometric(matrix: sp.Matrix) -> sp.Matrix:
-    """Return a matrix simplified by cosine^2 + sine^2 = 1 of the constant angles."""
+    """Return a matrix simplified by cosine^2 + sine^2 = 1 for each constant angle."""
     out = matrix.applyfunc(sp.expand)
     letters = {symbol.name: symbol for symbol in out.free_symbols}
     for name, cosine in letters.items():

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Sections of formulas as text that Python runs, as a LaTeX document, or as an HTML page.
+Writes sections of formulas as runnable Python text, as a LaTeX document, or as an HTML page.
 
-LaTeX and MathML are sympy's. Both kinds of page have the same rows: a narrow matrix is one row, of
-a wide matrix each nonzero entry. An expression wider than a line is expanded and broken between
-its terms.
+sympy writes the LaTeX and the MathML. A narrow matrix is printed whole; of a wide matrix each
+nonzero entry is printed on a row of its own. An expression wider than a line is expanded and
+broken between its terms.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import re
 
 import sympy as sp
 
-# Characters that a line of a landscape A4 page takes, and one of text.
+# Number of characters on a line of a landscape A4 page, and on a line of plain text.
 LINE_WIDTH, _TEXT_WIDTH = 105, 99
 _SHORT, _A_LINE = 24, 4  # largest width of formulas that share a line, and how many share it
 
@@ -73,12 +73,12 @@ def _mathml(value: sp.Basic) -> str:
     return text.replace('<mi>dbar</mi>', '<mover><mi>d</mi><mo>¯</mo></mover>')
 
 
-# One letter or a Greek name, its subscript, and a bar above it or not.
+# A symbol's name: a Latin or Greek letter, its subscript, and optionally a bar above it.
 _LETTER = re.compile(r'(alpha|omega|theta|tau|xi|[A-Za-z])([A-Za-z0-9]*?)(bar)?(_.*)?$')
 
 
 def _lettered(value: sp.Basic) -> sp.Basic:
-    """Return an expression with its letters named as sympy reads indices: hx7 becomes h_x7."""
+    """Return an expression whose symbols have sympy's form of subscripts: hx7 becomes h_x7."""
     letters = {letter: sp.Symbol(_index_below(letter.name)) for letter in value.free_symbols}
     return value.xreplace(letters).replace(sp.atan2, sp.Function('atan2'))
 
@@ -103,7 +103,7 @@ def _lines(expression: sp.Expr, show: Callable[[sp.Basic], str], plus: str) -> l
     """
     Return the lines of a typeset expression; a wide expression is expanded.
 
-    A line is wider than the page only if a single term is.
+    No line is wider than the page, unless a single term is.
     """
     if width(expression) <= LINE_WIDTH:
         return [show(expression)]
