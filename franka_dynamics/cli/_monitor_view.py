@@ -105,7 +105,7 @@ def _number(value: float, digits: int = 0) -> str:
 def _torques(node: NodeView, *, narrow: bool) -> Table:
     """Return the torques by joint and term, coloured near the limits."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
-    caption = 'torques [N m]' if terms else 'no torques are listened to, or none has come'
+    caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
     headings = _SHORT_HEADINGS if narrow else _HEADINGS
     common = next(iter(node.torque_limits), '').rstrip('0123456789') if narrow else ''
     if common:

@@ -107,7 +107,7 @@ def _print_summary(arm: ArmDescription, found: BaseParameters, rank: int, lost: 
     names = found.standard_names
     for what, members in (
         ('no effect', found.no_effect),
-        ('only as a part of others', found.regrouped),
+        ('only in combination with others', found.regrouped),
     ):
         say(f'{what}: {", ".join(names[k] for k in members) or "none"}')
     bound = f'; at most {upper_bound(arm)} by Gautier and Khalil, eq. 23'

@@ -54,11 +54,11 @@ class Explain(ArmOptions):
         for place, candidate in enumerate(verdict.candidates[:_SHOWN], start=1):
             say(f'{place}. {candidate}')
         say(
-            f'Of {verdict.parameters} parameters these torques show {verdict.rank} combinations; '
-            f'they show nothing of {", ".join(verdict.unidentifiable) or "none"}.'
+            f'At these states {verdict.rank} combinations of the {verdict.parameters} parameters '
+            f'affect torques; without effect: {", ".join(verdict.unidentifiable) or "none"}.'
         )
         for group in verdict.groups:
-            say(f'Small changes of these are one to torque: {", ".join(group)}.')
+            say(f'Torques cannot distinguish small changes of: {", ".join(group)}.')
         if self.json:
             write_json(self.json, asdict(verdict))
         return 0 if verdict.difference <= _SAME_TORQUE * max(1.0, np.abs(torque).max()) else 1

@@ -173,7 +173,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         return not open_ones.any()
 
     def _rehearse(self, arm: ArmDescription, found: Excitation, folder: Path) -> int:
-        """Play, record and identify; the answer is no unless the simulated arm is predicted."""
+        """Play, record and identify; return 1 unless the result predicts the simulated arm."""
         from .identify_arm import published_sets, show_identification
         from ..files import write_text
         from ..identification.bags import Bag
@@ -187,7 +187,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
         bound = _NOISE_FACTOR * noise
         say(
-            f'the answer is no unless E of what was left out is at most {bound:.3f} N m: '
+            f'the rehearsal passes if E of what was left out is at most {bound:.3f} N m: '
             f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
             "which is room for the shape of friction and the filter's ends"
         )

@@ -148,7 +148,7 @@ class Load(_Question):
         """Return what was set."""
         loaded = client.load(self.file)
         changed, same = ', '.join(loaded.changed) or 'nothing', len(loaded.unchanged)
-        return f'set: {changed}; {same} were so already'
+        return f"set: {changed}; {same} had the file's value already"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -166,13 +166,13 @@ class FeedforwardController:
             return (
                 f'kp of {self.description.joint_names[joint]} is {law.kp[joint]:g} and its kd '
                 f'{law.kd[joint]:g}, and torques are {1e3 * late:.1f} ms late: the arm would '
-                f'swing without end; use a kd of at least {law.kp[joint] * late:.2g}'
+                f'oscillate; use a kd of at least {law.kp[joint] * late:.2g}'
             )
         if not law.damping_rate * late > MOST_PHASE:
             return ''
         return (
-            f'kd takes velocities away at {law.damping_rate:.0f} 1/s, and torques are '
-            f'{1e3 * late:.1f} ms late: the arm would swing without end; use at most '
+            f'kd makes velocities decay at {law.damping_rate:.0f} 1/s, and torques are '
+            f'{1e3 * late:.1f} ms late: the arm would oscillate; use at most '
             f'{MOST_PHASE / (law.damping_rate * late):.2g} of this kd, or send states faster'
         )
 
@@ -349,8 +349,8 @@ class FeedforwardController:
             joint = None if feedback is None else self._swings.add(cycle.stamp, feedback)
             if joint is not None:
                 self.latch_fault(
-                    f'{self.description.joint_names[joint]} swings without end under kp and kd; '
-                    'make them smaller, or the way to the arm quicker',
+                    f'{self.description.joint_names[joint]} oscillates under kp and kd; '
+                    'reduce them, or the delay of the torques',
                     ClearedBy.ACKNOWLEDGEMENT,
                 )
         self.crosscheck.offer(cycle, self.terms)

@@ -98,7 +98,7 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
             executor.spin_once(timeout_sec=0.05)
         simulator = simulators(statuses)
         if simulator:
-            yield SIMULATED, GOOD, f'{", ".join(simulator)}: what a real arm needs is a note here'
+            yield SIMULATED, GOOD, f'{", ".join(simulator)}: requirements of a real arm are notes'
         yield from _joint_states(node, topic, heard, simulator)
         yield from _clock(node, heard, simulator)
         yield from _commands(node, command)

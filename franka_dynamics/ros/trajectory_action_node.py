@@ -195,7 +195,7 @@ class TrajectoryActionNode(Node):
                     seen = time.monotonic()
                 elif time.monotonic() - seen > self._wait:
                     raise _RefusedError(
-                        f'{self._controller_action} is gone; nobody tells how the motion ended.'
+                        f'{self._controller_action} is gone; how the motion ended is unknown.'
                     ) from None
                 continue
             if event == 'answer':

@@ -167,7 +167,7 @@ def run_trial(
 
     """
     plant, gains = draw_plant(published), weak_gains(published, _MOST_RATE)
-    progress('a plant that is no model: looking for a motion to identify from', 0.0)
+    progress('arm that differs from the model: planning a motion to identify it', 0.0)
     excitation = _excitation(published)
     progress('recording the plant', 0.2)
     recording, _ = _follow(
@@ -245,7 +245,7 @@ def _follow(
         simulation.step(cycle.command)
         if simulation.ran_away or controller.stop_reason:
             raise SettingsError(
-                f'The simulated arm was lost: {simulation.ran_away or controller.stop_reason}'
+                f'The simulated arm stopped: {simulation.ran_away or controller.stop_reason}'
             )
         rows.append((reading.position, reading.velocity, simulation.read().effort))
     recording = recorded('plant', arm, rows[-len(times) :], TIMESTEP_S)

@@ -226,7 +226,7 @@ def _notes(held: Sequence[str], others: Sequence[str]) -> list[str]:
     if held:
         notes.append(
             f'{", ".join(held)}: not part of the arm, held at zero (or at the limit next to it); '
-            'what they carry counts to the arm.'
+            'the bodies they carry count as part of the arm.'
         )
     if others:
         notes.append(f'{listed(others)}: on another branch of the URDF, left out.')

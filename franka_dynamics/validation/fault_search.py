@@ -72,7 +72,7 @@ class FaultCandidate:
     def __str__(self) -> str:
         """Return the candidate as one sentence."""
         unit = f' {self.unit}' if self.unit else ''
-        others = f'; torque cannot tell it from {", ".join(self.alike)}' if self.alike else ''
+        others = f'; torques cannot tell it from {", ".join(self.alike)}' if self.alike else ''
         return (
             f'{self.name} {self.fitted:.6g}{unit} instead of {self.value:.6g}{unit} leaves '
             f'{self.left:.2%} of the difference{others}.'

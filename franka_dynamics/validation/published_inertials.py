@@ -250,7 +250,7 @@ def _written_wrongly(
     return {
         'the inertia given is the one about the frame origin, but URDF means the one about the '
         'centre of mass': about_center(m, c, at_origin),
-        'a centre-of-mass inertia is passed off as one about the frame origin (the term '
+        'the inertia about the centre of mass is given as that about the frame origin (the term '
         'm (|c|^2 1 - c c^T) is missing)': LinkInertia(m, h, at_center),
         'the centre of mass is left out (no <origin> in <inertial>)': LinkInertia(
             m, np.zeros(3), at_center

@@ -84,7 +84,9 @@ def read_pair(
     """
     if not is_urdf(second):
         if first is None:
-            raise UnknownArmError('An arm file says of no other arm that it should be; name both.')
+            raise UnknownArmError(
+                'An arm file does not say which arm to compare it with; name both arms.'
+            )
         if is_urdf(first):
             # Data that no URDF contains (friction, rotors) come from the arm.
             return read_pair(second, first, prefix=prefix)

@@ -256,7 +256,7 @@ class HostileWorld:
             self.controller.apply(SETTINGS[self.rng.integers(len(SETTINGS))])
         except SettingsError as error:
             active = 'while the node is active' in str(error) and self.controller.enabled
-            assert active or 'the arm would swing' in str(error)
+            assert active or 'the arm would oscillate' in str(error)
 
     def reference(self):
         names, home = FER.joint_names, np.tile(FER.home, (2, 1))

@@ -57,7 +57,7 @@ def test_damping_too_strong_for_the_measured_delay_is_refused(rate, period, age,
 def test_damping_of_a_light_wrist_is_refused_before_it_drops_the_arm():
     loop = Loop(replace(MUJOCO, kd=(0.3,)), description=load('fr3')).run(0.5)
     assert loop.published == []
-    assert 'swing' in loop.controller.waits_for
+    assert 'oscillate' in loop.controller.waits_for
 
 
 @pytest.mark.parametrize(

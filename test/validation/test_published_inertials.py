@@ -75,7 +75,7 @@ MADE = {
     'about the frame origin, but URDF': lambda k: about_center(
         k.mass, k.center_of_mass, k.inertia
     ),
-    'centre-of-mass inertia is passed off': lambda k: LinkInertia(
+    'inertia about the centre of mass is given as that': lambda k: LinkInertia(
         k.mass, k.first_moment, tensor(k)
     ),
     'the centre of mass is left out (no': lambda k: LinkInertia(k.mass, np.zeros(3), tensor(k)),
