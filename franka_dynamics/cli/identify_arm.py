@@ -49,8 +49,8 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'best published set'
     )
     write_anyway: bool = option(
-        'write the file even if the arm is not better than the best published set, or the '
-        'recordings are not sound',
+        'write the file even if the arm is not better than the best published set; a fault of the '
+        'recordings needs --anyway',
         default=False,
         rare=True,
     )
@@ -150,7 +150,14 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
 
     def _refusal(self, result: Identification) -> str:
         """Return the reason for exit status 1, or an empty string."""
+        from ..report.diagnosis import cause_and_fix
+
         error = result.arm_score.test.whole
+        if not (result.diagnosis.sound or self.anyway):
+            return (
+                'No arm file was written, because the recordings are not sound. '
+                f'{cause_and_fix(result)[1]} --anyway accepts them as they are.'
+            )
         if self.require is not None and not error <= self.require:
             return (
                 f'E on what was left out is above the required {self.require:g} {result.unit}; '
@@ -158,11 +165,6 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             )
         if result.accepted or self.write_anyway:
             return ''
-        if result.verdict.better:
-            return (
-                'The recordings are not sound, as the warnings above say, so no arm file was '
-                'written; --anyway takes them nevertheless.'
-            )
         return (
             'The identified arm is not better than what is published, so no arm file was written; '
             '--write-anyway writes it nevertheless.'

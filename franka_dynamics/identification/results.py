@@ -183,7 +183,7 @@ class Identification:
         if not (anyway or self.accepted):
             why = (
                 'it does not predict torques better than the published sets'
-                if not self.verdict.better
+                if self.diagnosis.sound or self.options.anyway
                 else 'its recordings are faulty, as its diagnosis says'
             )
             raise IdentificationError(

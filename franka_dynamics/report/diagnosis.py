@@ -37,6 +37,23 @@ def diagnosis_lines(result: Identification) -> list[str]:
     return lines
 
 
+def cause_and_fix(result: Identification) -> tuple[str, str]:
+    """Return two texts: why recordings that are not sound are not, and what to do."""
+    found, names = result.diagnosis, result.start.joint_names
+    if found.fault is not None:
+        what, fix = _SENTENCES[found.fault.kind](
+            result, found.fault, [names[joint] for joint in found.fault.joints]
+        )
+        return f'{what}.', fix
+    if found.scale_doubts:
+        return 'The identified effort scales are doubtful.', 'Give them with --effort-scale.'
+    odd = ', '.join(names[joint] for joint in found.odd_joints)
+    return (
+        f'The residuals of {odd} are too large, and no single fault explains them.',
+        'Look at the residuals of these joints with --report.',
+    )
+
+
 def explained(result: Identification, one: Explanation) -> str:
     """Return sentences on a fault: what it seems to be, how it lowers residuals, what to do."""
     before, after = (float(np.linalg.norm(each)) for each in (one.before, one.after))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .diagnosis import diagnosis_lines
+from .diagnosis import cause_and_fix, diagnosis_lines
 from .elements import plus_minus, rounded
 from .replay import errors_as_data
 from .table import Cell, Head, plain, Table
@@ -124,7 +124,7 @@ def _score(one: Score) -> dict[str, Any]:
 
 
 def headline(result: Identification) -> str:
-    """Return one sentence: the arm's error, the best published set's error, and the verdict."""
+    """Return a fault of the recordings, the errors of the arm and the best set, the verdict."""
     unit = result.unit
     own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
     sentence = (
@@ -134,10 +134,10 @@ def headline(result: Identification) -> str:
     best = _best(result)
     if best is not None:
         sentence += f'. The best published set, {best.name}, reaches {best.test.whole:.3f} {unit}'
-    judged = f'{sentence}: the identified arm is {"" if result.verdict.better else "NOT "}better'
+    judged = f'{sentence}: the identified arm is {"" if result.verdict.better else "NOT "}better.'
     if result.diagnosis.sound:
-        return f'{judged}.'
-    return f'{judged}, but the recordings are NOT sound: see below.'
+        return judged
+    return f'The recordings are NOT sound. {" ".join(cause_and_fix(result))} {judged}'
 
 
 def verdict(result: Identification) -> list[str]:
@@ -207,8 +207,8 @@ def _about_the_scale(result: Identification) -> list[str]:
 
 def _about_joint_scales(result: Identification) -> list[str]:
     """Return sentences on how wrong a joint's effort scale could be without being noticed."""
-    if result.options.scale_unknown:
-        return []
+    if result.options.scale_unknown or not result.diagnosis.sound:
+        return []  # the residuals of a fault would give too large factors
     gains = result.diagnosis.gains
     shown = {one.joints[0] for one in gains}
     hidden = [name for j, name in enumerate(result.start.joint_names) if j not in shown]
@@ -218,9 +218,9 @@ def _about_joint_scales(result: Identification) -> list[str]:
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         sentences.append(
-            "A wrong scale of one joint's effort (unit, gear, torque constant) would be noticed "
-            f'from a factor of {min(factors):.2f} on, at {result.start.joint_names[coarse]} only '
-            f'from {max(factors):.2f} on.'
+            "A wrong scale of one joint's effort (unit, gear, torque constant) is certain to be "
+            f'noticed from a factor of {min(factors):.2f} on, at '
+            f'{result.start.joint_names[coarse]} only from {max(factors):.2f} on.'
         )
     if hidden:
         sentences.append(
@@ -241,9 +241,10 @@ def _left_out(result: Identification) -> str:
 
 
 def _judged(result: Identification, said: Verdict) -> str:
-    gain, spread = rounded(said.gain, said.spread)
+    gain, spread = rounded(abs(said.gain), said.spread)
     unit = result.unit
-    figures = f'by {gain} {unit} on average, spread {spread} {unit}'
+    less = 'smaller' if said.gain >= 0.0 else 'larger'
+    figures = f'its E is {gain} {unit} {less} on average, spread {spread} {unit}'
     # Only the first cause is reported.
     enough = not said.lost and said.gain > said.spread
     if result.contradictions:

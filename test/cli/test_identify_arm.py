@@ -228,6 +228,16 @@ def test_a_broken_log_ends_with_1_and_no_file_whatever_its_gain(bag, tmp_path, a
     assert status == 1 and not out.exists()
     assert 'warning: The effort of fer_joint4 seems to be 1.' in printed
     assert said['diagnosis']['fault']['values'] == pytest.approx([1.3], rel=0.05)
+    # Both ends of the output say that the log is broken and how it is corrected.
+    first, last = printed[: printed.index(' E over')], printed.strip().rpartition('warning: ')[2]
+    last = last[last.rindex('No arm file was written') :]
+    assert first.startswith('The recordings are NOT sound. The effort of fer_joint4 seems to be')
+    for end in (first, last):
+        assert '--effort-scale 1 1 1 0.7' in end
+    assert last.endswith('--anyway accepts them as they are.')
+    assert 'to be noticed from a factor' not in printed
+    status, printed = answered(*command, '--write-anyway')
+    assert status == 1 and not out.exists()
     assert answered(*command, '--anyway', '--write-anyway')[0] == 0
     assert 'NOT sound' in ' '.join(out.read_text().split())
 
