@@ -176,7 +176,7 @@ def test_a_better_arm_from_a_broken_log_is_not_written(sound, tmp_path):
     assert not result.accepted
     said = ' '.join(diagnosis_lines(result))
     assert 'The effort of fer_joint4 seems to be 1.2' in said  # the prior holds 2 % of it back
-    scale = said.split('--effort-scale 1 1 1 ')[1].split(' 1 1 1 takes')[0]
+    scale = said.split('--effort-scale 1 1 1 ')[1].split(' 1 1 1 corrects')[0]
     assert float(scale) == pytest.approx(1.0 / 1.3, rel=0.05)
     with pytest.raises(IdentificationError, match='was not accepted'):
         result.save(path)
