@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _SLOWER = 20.0  # simulated time may be slower than the clock by this factor
 _PER_S = 4.0  # updates of the progress line per second
 _DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
+_OTHER_ARM_S = 2.0  # messages without the arm's joints for so long are of another arm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +78,10 @@ class Record(Topics, ArmOptions):
             def go_on(progress: Progress) -> bool:
                 nonlocal player
                 show(f'recording {bag}: {progress}; Ctrl-C ends')
-                if self.motion is not None and player is None:
-                    if progress.of_arm:
-                        player = _playing(self.motion, self.node)
-                    elif progress.states and progress.seconds > _DISCOVERY_S:
-                        return False  # another arm's: nothing is moved, and _judge says so
+                if not progress.of_arm and progress.heard > _OTHER_ARM_S:
+                    return False  # nothing is moved, and _judge names the joints of both
+                if self.motion is not None and player is None and progress.of_arm:
+                    player = _playing(self.motion, self.node)
                 if player is not None and player.poll() is not None:
                     return False
                 return unasked() and not self._long_enough(progress)

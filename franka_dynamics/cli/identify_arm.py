@@ -156,7 +156,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         if not (result.diagnosis.sound or self.anyway):
             return (
                 'No arm file was written, because the recordings are not sound. '
-                f'{cause_and_fix(result)[1]} --anyway accepts them as they are.'
+                f'{" ".join(cause_and_fix(result))} --anyway accepts them as they are.'
             )
         if self.require is not None and not error <= self.require:
             return (

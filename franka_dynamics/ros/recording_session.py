@@ -100,6 +100,7 @@ class Progress:
     seconds: float = 0.0
     span: float = 0.0  # between the first and the newest stamp [s]
     states: int = 0
+    heard: float = 0.0  # time since the first joint state, of any arm [s]
     of_arm: bool = False  # whether a message with the arm's joints came
     rate: float = 0.0
     problems: list[str] = field(default_factory=list)
@@ -207,8 +208,9 @@ def record(
             progress.seconds, progress.span = now - began, watch.span
             progress.states, progress.of_arm = recorder.counts[topic], watch.has_read
             first = recorder.first[topic]
-            if first is not None and progress.states > 1:
-                progress.rate = (progress.states - 1) / max(1e-3, time.time() - first)
+            if first is not None:
+                progress.heard = time.time() - first
+                progress.rate = (progress.states - 1) / max(1e-3, progress.heard)
             progress.problems = watch.problems(progress)
             if not go_on(progress):
                 return progress

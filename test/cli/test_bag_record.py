@@ -26,8 +26,14 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
         ({'seconds': 5.5, 'span': 1.0, 'states': 100}, True),
         ({'seconds': 4.1, 'span': 4.1, 'states': 4000}, False),
         ({'seconds': 81.0, 'span': 1.0, 'states': 100}, False),
+        ({'seconds': 3.0, 'heard': 1.5, 'states': 100}, True),
+        ({'seconds': 3.0, 'heard': 2.5, 'states': 100}, False),
+        ({'seconds': 3.0, 'heard': 2.5, 'states': 100, 'of_arm': True}, True),
     ],
-    ids=['no state yet', 'found late', 'nobody', 'slow clock', 'enough', 'too slow'],
+    ids=[
+        *('no state yet', 'found late', 'nobody', 'slow clock', 'enough', 'too slow'),
+        *('perhaps of another arm', 'of another arm', 'of the arm'),
+    ],
 )
 def test_the_time_that_starting_takes_is_not_recorded(progress, goes_on, monkeypatch, tmp_path):
     from franka_dynamics.ros import recording_session
@@ -50,7 +56,7 @@ def test_nothing_moves_while_the_states_are_of_another_arm(of_arm, monkeypatch, 
     from franka_dynamics.cli import bag_record
     from franka_dynamics.ros import recording_session
 
-    progress = recording_session.Progress(seconds=5.5, states=5000, of_arm=of_arm)
+    progress = recording_session.Progress(seconds=2.5, heard=2.1, states=2100, of_arm=of_arm)
     played = []
 
     def record(*arguments):
