@@ -65,6 +65,7 @@ WORDS: dict[str, str | dict[str, str]] = {
         'set': 'node.Set',
         'load': 'node.Load',
         'play': 'node.Play',
+        'clear': 'node.Clear',
         'monitor': 'node_monitor.Monitor',
         'defaults': 'node.Defaults',
     },
@@ -102,6 +103,10 @@ class _OneSentence(ActionParser):
         """Raise SettingsError with the message, without the usage."""
         chosen = re.search(r"invalid choice: '(.*?)' .choose from (.*).$", message, re.S)
         near = chosen and nearest(chosen[1], re.findall(r'[\w-]+', chosen[2]))
+        program, *words = self.prog.split()
+        group = WORDS.get(words[0]) if words else None
+        if chosen and isinstance(group, dict) and chosen[1] in group:
+            near = f'`{program} {words[0]} {chosen[1]}`'  # a verb in the place of a value
         meant = f'; did you mean {near}?' if near else ''
         raise SettingsError(f'{message}{meant} (see {self.prog} --help)')
 

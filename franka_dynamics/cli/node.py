@@ -84,15 +84,21 @@ class Set(_Question):
 
     parameter: str = option('name of the parameter', 'PARAMETER', positional=True)
     value: str = option(
-        'the value in YAML; for payload also as --payload takes it', 'VALUE', positional=True
+        'the value in YAML; for payload also as --payload takes it, or none', 'VALUE', positional=True
     )
 
     def ask(self, client: Any) -> object:
         """Return the parameter and its new value."""
         value = self.value
         if self.parameter == 'payload' and not value.startswith('['):
-            value = f'{payload_array(read_payload(value)).tolist()}'
+            value = f'{_payload(value)}'
         return client.set(self.parameter, value)
+
+
+def _payload(given: str) -> list[float]:
+    """Return a payload's ten numbers; ten zeros for `none` and for zeros."""
+    none = given.lower() == 'none' or given.count(',') in (3, 9) and not given.strip('0.,- ')
+    return [0.0] * 10 if none else payload_array(read_payload(given)).tolist()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +134,15 @@ class Play(_Question):
                 f'The node controls {arm}, and {self.file} is the motion of another arm: '
                 f'`franka-dynamics node play {arm}`.'
             ) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clear(_Question):
+    """Clear a node's fault, so that it commands again; exit 1 if it is not cleared."""
+
+    def ask(self, client: Any) -> object:
+        """Return the node's sentence; raise NodeClientError if the fault remains."""
+        return client.clear_fault()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,10 @@ class FaultLatch:
     def cleared_by(self) -> str:
         """What clears the fault that is present, as an instruction."""
         return {
-            ClearedBy.ACKNOWLEDGEMENT: 'clear the fault once its cause is gone',
+            ClearedBy.ACKNOWLEDGEMENT: (
+                'clear the fault once its cause is gone (`franka-dynamics node clear`, or the '
+                'service ~/clear_fault)'
+            ),
             ClearedBy.ACTIVATION: 'deactivate and activate the node',
             ClearedBy.CONFIGURATION: 'clean the node up and configure it again',
         }[self._until]

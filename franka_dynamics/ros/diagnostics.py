@@ -158,7 +158,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller = self._controller
         counters = controller.counters
         status = controller.status()
-        level, message = ERROR if status.faulty else WARN, status.reason
+        level, message = WARN, status.reason
+        if status.faulty:
+            level, message = ERROR, str(status)
         if status.mode is Mode.RUNNING and not status.faulty:
             refused = f'reference refused: {self._refused}' if self._refused else ''
             warning = refused or controller.unstable_gains()

@@ -21,6 +21,7 @@ from rcl_interfaces.srv import (
 )
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter, parameter_value_to_python
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
@@ -257,6 +258,14 @@ class NodeClient:
         if not self.ask(ChangeState, 'change_state', request).success:
             raise NodeClientError(f'{self._name} refused to {transition}; its log says why.')
         return self.state()
+
+    def clear_fault(self) -> str:
+        """Clear the fault; return the node's sentence, as a NodeClientError if it remains."""
+        answer = self.ask(Trigger, 'clear_fault', Trigger.Request())
+        if not answer.success:
+            raise NodeClientError(f'{self._name}: {answer.message}')
+        sentence: str = answer.message
+        return sentence
 
     def play(self, message: JointTrajectory) -> str:
         """

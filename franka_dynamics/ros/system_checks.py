@@ -14,6 +14,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from .messages import seconds
+from .monitor_feed import TORQUE_TERMS
 from .node_process import guest_node
 from .statuses import read_statuses, SIMULATED_ARM, Status
 
@@ -121,11 +122,16 @@ def simulators(statuses: dict[str, Status]) -> list[str]:
 def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
     publishers = _publishers(node, topic)
     if not heard.count:
-        others = sorted(
+        # A feedforward node's torques are JointState messages, too.
+        others = [
             name
             for name, kinds in node.get_topic_names_and_types()
-            if _JOINT_STATE in kinds and name != topic and node.count_publishers(name)
-        )
+            if _JOINT_STATE in kinds
+            and name != topic
+            and node.count_publishers(name)
+            and name.rpartition('/')[2] not in TORQUE_TERMS
+        ]
+        others.sort(key=lambda name: (not name.endswith('/joint_states'), name))
         hint = (
             f'; joint states are on {", ".join(others[:5])}: choose one with --topic'
             if others

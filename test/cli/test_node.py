@@ -25,10 +25,23 @@ def test_a_node_that_is_not_there_is_told_within_five_seconds(capsys):
     ],
 )
 def test_a_payload_is_taken_as_the_other_verbs_take_it(given, sent):
-    class Client:
-        def set(self, name, value):
-            return name, value
-
     name, value = Set(parameter='payload', value=given).ask(Client())
     assert name == 'payload'
     np.testing.assert_allclose(yaml.safe_load(value), sent, atol=1e-15)
+
+
+def test_a_verb_given_as_a_transition_is_answered_with_the_verb(capsys):
+    assert main(['node', 'state', 'clear']) == 2
+    assert 'did you mean `franka-dynamics node clear`?' in capsys.readouterr().err
+
+
+class Client:
+    """A node that takes every value."""
+
+    def set(self, name, value):
+        return name, value
+
+
+@pytest.mark.parametrize('given', ['none', 'None', '0,0,0,0', '0,0,0,0,0,0,0,0,0,0'])
+def test_a_payload_can_be_put_down(given):
+    assert Set(parameter='payload', value=given).ask(Client()) == ('payload', str([0.0] * 10))

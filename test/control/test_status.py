@@ -54,7 +54,8 @@ def test_silence_is_the_reason_until_states_come_again(controller):
     [
         (
             ClearedBy.ACKNOWLEDGEMENT,
-            'clear the fault once its cause is gone',
+            'clear the fault once its cause is gone (`franka-dynamics node clear`, or the '
+            'service ~/clear_fault)',
             lambda c: c.clear_fault(),
         ),
         (ClearedBy.ACTIVATION, 'deactivate and activate the node', lambda c: c.enable()),

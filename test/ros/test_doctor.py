@@ -109,6 +109,13 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
     assert any(line[:2] == (subject, level) and text in line[2] for line in found)
 
 
+def test_a_nodes_own_torques_are_not_proposed_as_joint_states():
+    ours = {f'feedforward/{one}': ['feedforward'] for one in system.TORQUE_TERMS}
+    graph = Graph(**{'franka/joint_states': ['d'], 'other': ['o'], 'a/states': ['a']}, **ours)
+    (line,) = states(graph, heard(0))
+    assert 'are on /franka/joint_states, /a/states, /other: choose' in line[2]
+
+
 @pytest.mark.parametrize(
     'variables, level, text',
     [

@@ -3,6 +3,7 @@
 """A motion played by NodeClient: only what is reported of it decides how it ended."""
 
 from concurrent.futures import ThreadPoolExecutor
+import math
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
@@ -120,3 +121,19 @@ def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(node_w
     node_world(target='mujoco')
     assert main(['node', 'play', 'fr3']) == 1
     assert '`franka-dynamics node play fer`' in capfd.readouterr().err
+
+
+def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(node_world, capfd):
+    world = node_world(target='mujoco')
+    world.arm.until(lambda: len(world.commands) > 5, 'commands')
+    world.arm.send(1, position=[math.nan] * 7)
+    word = 'clear the fault once its cause is gone (`franka-dynamics node clear`'
+    world.probe.until(lambda: world.probe.says('feedforward: Command', word), 'the way out')
+    assert main(['node', 'clear']) == 0
+    assert 'cleared; the controller starts again' in capfd.readouterr().out
+    assert main(['node', 'clear']) == 0
+    assert 'there was no fault' in capfd.readouterr().out
+    for transition in ('deactivate', 'cleanup'):
+        assert main(['node', 'state', transition]) == 0
+    assert main(['node', 'clear']) == 1
+    assert '/feedforward: the node is not configured' in capfd.readouterr().err
