@@ -97,8 +97,10 @@ class Set(_Question):
 
 def _payload(given: str) -> list[float]:
     """Return a payload's ten numbers; ten zeros for `none` and for zeros."""
-    none = given.lower() == 'none' or given.count(',') in (3, 9) and not given.strip('0.,- ')
-    return [0.0] * 10 if none else payload_array(read_payload(given)).tolist()
+    zeros = given.count(',') in (3, 9) and not given.strip('0.,- ')
+    if zeros or given.lower() == 'none':
+        return [0.0] * 10
+    return payload_array(read_payload(given)).tolist()
 
 
 @dataclass(frozen=True, kw_only=True)
