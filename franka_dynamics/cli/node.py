@@ -84,7 +84,9 @@ class Set(_Question):
 
     parameter: str = option('name of the parameter', 'PARAMETER', positional=True)
     value: str = option(
-        'the value in YAML; for payload also as --payload takes it, or none', 'VALUE', positional=True
+        'the value in YAML; for payload also as --payload takes it, or none',
+        'VALUE',
+        positional=True,
     )
 
     def ask(self, client: Any) -> object:
@@ -112,13 +114,20 @@ class Play(_Question):
         'FILE',
         positional=True,
     )
+    lead: float = option(
+        'time in which the arm first moves to the beginning of the motion [s]',
+        'S',
+        default=0.0,
+        least=0.0,
+        most=60.0,
+    )
 
     def ask(self, client: Any) -> object:
         """Return how the motion ended."""
         from ..ros.node_client import NodeClientError
         from ..ros.trajectories import read_trajectory_file, ready_excitation
 
-        motion = read_trajectory_file(self.file)
+        motion = read_trajectory_file(self.file, self.lead)
         last = motion.points[-1].time_from_start
         print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
         try:

@@ -323,7 +323,7 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
             f'The reference starts {distance:.3g} rad from where '
             f'{description.joint_names[joint]} is desired or stands ({first[joint]:.4g} instead '
             f'of {current[joint]:.4g}); give its first point a time_from_start above zero, and '
-            'the arm moves there in that time.'
+            'the arm moves there in that time (`franka-dynamics node play --lead 5`).'
         )
 
 

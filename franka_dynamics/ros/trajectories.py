@@ -81,11 +81,12 @@ def ready_excitation(arm: str) -> Path | None:
     return next((path for path in folder.glob('*.yaml') if path.stem == arm), None)
 
 
-def read_trajectory_file(path: Path) -> JointTrajectory:
+def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     """
     Return the trajectory message in a file as `identify plan` writes it.
 
     The name of a Franka arm, if no file has that name, means the excitation shipped for it.
+    `lead_in` is added to all times: the arm moves to the first point in that time [s].
 
     Raises
     ------
@@ -105,7 +106,7 @@ def read_trajectory_file(path: Path) -> JointTrajectory:
         rows = {
             name: [np.array(point.get(name, ()), float) for point in points] for name in _FIELDS
         }
-        return request_message(_request(content['joint_names'], times, rows, 0.0))
+        return request_message(_request(content['joint_names'], times, rows, 0.0), lead_in)
     except DescriptionError as error:
         raise SettingsError(str(error)) from error
     except ReferenceRefusedError as error:

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`node` where there is no node, and where a value is none of its parameter's type."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
 
 from franka_dynamics.cli.main import main
-from franka_dynamics.cli.node import Set
+from franka_dynamics.cli.node import Play, Set
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -45,3 +47,17 @@ class Client:
 @pytest.mark.parametrize('given', ['none', 'None', '0,0,0,0', '0,0,0,0,0,0,0,0,0,0'])
 def test_a_payload_can_be_put_down(given):
     assert Set(parameter='payload', value=given).ask(Client()) == ('payload', str([0.0] * 10))
+
+
+def test_play_leads_the_arm_to_the_beginning_of_a_motion():
+    class Player:
+        def play(self, motion):
+            self.times = np.array([seconds(point.time_from_start) for point in motion.points])
+
+    from franka_dynamics.ros.messages import seconds
+
+    plain, led = Player(), Player()
+    Play(file=Path('fr3')).ask(plain)
+    Play(file=Path('fr3'), lead=2.5).ask(led)
+    assert plain.times[0] == 0.0
+    np.testing.assert_allclose(led.times, plain.times + 2.5, rtol=0, atol=1e-9)
