@@ -16,6 +16,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.text import Text
 
 from ._arm_options import ArmOptions, suggest
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..ros.recording_session import Progress
 
 _SLOWER = 20.0  # simulated time may be slower than the clock by this factor
+_STILL = 0.02  # noise and drift of a held arm's positions are smaller [rad]
 _PER_S = 4.0  # updates of the progress line per second
 _DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
 _OTHER_ARM_S = 2.0  # messages without the arm's joints for so long are of another arm
@@ -139,6 +141,14 @@ class Record(Topics, ArmOptions):
             motion = prepare(recording)
         except FrankaDynamicsError as error:
             say(f'not usable: {error}')
+            return 1
+        moved = float(np.ptp(recording.q, axis=0).max())
+        if self.motion is not None and moved < _STILL:
+            say(
+                f'not usable: no joint moved by more than {moved:.2g} rad, although {self.motion} '
+                'was sent; see what `franka-dynamics node monitor` says of the node, and whether '
+                'the controller of the effort topic is active.'
+            )
             return 1
         say_each(warnings, 'warning')
         say_each((*motion.remarks, *progress.problems), 'note')

@@ -14,7 +14,7 @@ from .samples import Summary
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import ClusterError, FrankaDynamicsError, IdentificationError, RecordingError
-from ..recordings.plausibility import faults, suspicions
+from ..recordings.plausibility import faults, require_radians, suspicions
 from ..recordings.preprocessing import (
     Motion,
     prepare,
@@ -202,6 +202,7 @@ class Summarise:
 
     def _suspicions(self, bag: Bag, recording: Recording) -> tuple[str, ...]:
         """Return warnings about suspicious data; raise RecordingError for a fault of the data."""
+        require_radians(recording, self.arm)
         options = self.options
         scaled = options.effort_scale is not None
         looked_at = recording.scaled(options.known_scale(self.arm.n)) if scaled else recording

@@ -92,19 +92,19 @@ def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
     usual = usual_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
     times = best.whole.joints / usual
     worst = int(np.argmax(times))
-    none_fits = ''
     if times[worst] > _FITS:
         load = (
             f' A load of about {mounted.mass:.1f} kg seems to hang on the flange.'
             if mounted.mass >= _LEAST_KG and best.arm.hand == NO_HAND
             else ''
         )
-        none_fits = (
+        return (
             f'No listed set fits: the best has an error of {best.whole.joints[worst]:.2f} N m at '
             f'{best.arm.joint_names[worst]}, {times[worst]:.0f} times that of a good model.'
-            f'{load} '
+            f'{load} `identify arm` tries which fault of the recording explains it. '
+            f'{_best(best, ())}'
         )
-    return none_fits + _best(best, others)
+    return _best(best, others)
 
 
 _LEAST_KG = 0.15  # smallest load reported; up to this is estimated for two real FER without hand

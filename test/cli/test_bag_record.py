@@ -7,11 +7,13 @@ import shlex
 import subprocess
 import time
 
+import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import write_recording
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -92,6 +94,42 @@ def test_the_next_command_names_the_arm_as_it_was_given(simulate, monkeypatch, t
     assert 'note: /joint_states has been silent for 7 s' in said
     words = shlex.split(last)
     assert words[-len(arm) - 2 :] == ['replay', str(bag), *arm]
+
+
+@pytest.mark.parametrize('moves', [True, False])
+def test_a_motion_that_moved_no_joint_is_not_usable(
+    moves, simulate, monkeypatch, tmp_path, answered
+):
+    from franka_dynamics.cli import bag_record
+    from franka_dynamics.ros import recording_session
+
+    fr3 = load('fr3')
+    recorded = simulate(fr3, rate=100.0, noise=0.1)
+    if not moves:
+        still = np.full_like(recorded.q, 0.5)
+        effort = recorded.effort - recorded.effort.mean(axis=0)
+        effort += NewtonEulerModel(fr3).gravity(still[0])
+        recorded = replace(recorded, q=still, dq=np.zeros_like(still), effort=effort)
+
+    def record(path, names, *arguments):
+        write_recording(replace(recorded, joint_names=tuple(names)), path)
+        progress = recording_session.Progress(
+            12.0, 12.0, len(recorded), heard=12.0, of_arm=True, rate=100.0
+        )
+        while arguments[-1](progress):  # until what is sent has ended
+            time.sleep(0.01)
+        return progress
+
+    def playing(*_):
+        return subprocess.Popen(['echo', 'sent\nplayed'], stdout=subprocess.PIPE, text=True)
+
+    monkeypatch.setattr(recording_session, 'record', record)
+    monkeypatch.setattr(bag_record, '_playing', playing)
+    status, said = answered(
+        'bag', 'record', '--with', 'fr3', '--arm', 'fr3', '--output', tmp_path / 'bag'
+    )
+    assert (status, 'not usable: no joint moved' in said) == ((0, False) if moves else (1, True))
+    assert ('Next:' in said) is moves
 
 
 def test_where_nothing_was_heard_the_sentence_says_where_to_look(monkeypatch, tmp_path, answered):

@@ -158,3 +158,13 @@ def test_positions_in_degrees_end_it_with_what_to_do(simulate, tmp_path, refused
     write_recording(replace(recording, q=np.degrees(recording.q)), tmp_path / 'bag')
     said = refused('bag', 'replay', tmp_path / 'bag', '--no-plots', after='')
     assert 'they look like degrees' in said and '--position-unit deg' in said
+    assert 'correct what publishes them and record again' in said  # where it is no log
+
+
+def test_where_no_set_fits_none_fits_as_well(fer_recording, tmp_path, answered):
+    effort = fer_recording.effort * np.where(np.arange(7) == 3, 1.3, 1.0)
+    write_recording(replace(fer_recording, effort=effort), tmp_path / 'bag')
+    _, printed = answered('bag', 'replay', tmp_path / 'bag', '--no-plots')
+    assert printed.startswith('No listed set fits: the best has an error of ')
+    assert '`identify arm` tries which fault of the recording explains it.' in printed
+    assert 'as well' not in printed

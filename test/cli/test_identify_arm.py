@@ -169,11 +169,16 @@ def with_its_sign_turned(recording):
     return replace(recording, effort=-recording.effort)
 
 
+def in_degrees(recording):
+    return replace(recording, q=np.degrees(recording.q))
+
+
 @pytest.mark.parametrize(
     ('change', 'words', 'sentence'),
     [
         (another_arm, ['bag', 'other'], 'fer_joint7; the first names panda_joint1, '),
         (replace, ['bag', '--test', 'other'], 'other holds the same recording as'),
+        (in_degrees, ['other', '--anyway', *SIMPLE], 'correct what publishes them and record'),
         (with_its_sign_turned, ['other'], 'other: effort looks like another sign'),
         (
             replace,
