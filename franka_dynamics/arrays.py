@@ -10,7 +10,7 @@ from types import EllipsisType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import JointVectorError
+from .errors import JointVectorError, shortened
 from .typing import Array
 
 _SHOWN = 200
@@ -117,10 +117,17 @@ def joint_values(
     Raises
     ------
     JointVectorError
-        If the shape does not fit or a value is not finite; the message names the joint.
+        If the values are no numbers, the shape does not fit or a value is not finite; the message
+        names the joint.
 
     """
-    vector, n = np.asarray(values, dtype=float), len(joints)
+    try:
+        vector, n = np.asarray(values, dtype=float), len(joints)
+    except (TypeError, ValueError) as error:
+        raise JointVectorError(
+            f'{name} cannot be read as numbers ({shortened(str(error))}); give one number per '
+            f'joint{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
+        ) from error
     fits = vector.shape[-1:] == (n,) and (stack or vector.ndim == 1)
     if fits and np.isfinite(vector).all():
         return vector

@@ -34,6 +34,11 @@ def listed(names: Sequence[object]) -> str:
     return shown if len(names) <= _MOST_SHOWN else f'{shown}, ... ({len(names)} in all)'
 
 
+def unreadable(path: object, error: OSError) -> str:
+    """Return a sentence on a file that cannot be opened, and what to do."""
+    return f'{path} cannot be read: {error.strerror}. Correct its path or its permissions.'
+
+
 class FrankaDynamicsError(Exception):
     """
     Base of all errors that the package raises on purpose.

@@ -15,7 +15,7 @@ import numpy as np
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .strict_yaml import decimal
 from .typed_file import decode, FieldError, of_length, read_typed, Vector
-from ..errors import DescriptionError, InertiaError
+from ..errors import DescriptionError, InertiaError, unreadable
 from ..typing import Array
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
@@ -214,7 +214,7 @@ def read_desk_file(path: Path) -> LinkInertia:
         taken = {key: value for key, value in dict(content).items() if key in known}
         file: _DeskFile = decode(_DeskFile, taken)
     except OSError as error:
-        raise DescriptionError(f'{path} cannot be read: {error.strerror}.') from error
+        raise DescriptionError(unreadable(path, error)) from error
     except FieldError as error:
         named = '.'.join(f'{key}' for key in error.keys)
         raise DescriptionError(f'{path}: {named} {error.problem}.') from error

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import DescriptionError
+from ..errors import DescriptionError, unreadable
 
 _INTEGER = re.compile(r'[-+]?[0-9]+\Z')
 _FLOAT = re.compile(
@@ -120,7 +120,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
         loader.name = str(path)
         content = loader.get_single_data()
     except OSError as error:
-        raise DescriptionError(f'{path} cannot be read: {error.strerror}.') from error
+        raise DescriptionError(unreadable(path, error)) from error
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         detail = ' '.join(str(error).split())
         raise DescriptionError(

@@ -24,7 +24,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, TypeVar
 import numpy as np
 
 from .strict_yaml import line_of, read_mapping
-from ..errors import DescriptionError, FrankaDynamicsError, shortened
+from ..errors import DescriptionError, FrankaDynamicsError, shortened, unreadable
 from ..typing import Array
 
 _Kind = TypeVar('_Kind')
@@ -128,7 +128,7 @@ def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     try:
         modified = path.stat().st_mtime_ns
     except OSError as error:
-        raise DescriptionError(f'{path} cannot be read: {error.strerror}.') from error
+        raise DescriptionError(unreadable(path, error)) from error
     schema: Any = kind
     found: _Kind = _read(path, schema, expected, modified)
     return found

@@ -219,11 +219,15 @@ def _answered(argv: list[str]) -> int:
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         leaf = arguments.parser
-        named = f'; did you mean --arm {unknown[0]}?' if hasattr(arguments.action, 'arm') else ''
-        leaf.error(
-            f'unrecognized arguments: {" ".join(unknown)}'
-            f'{"" if unknown[0].startswith("-") else named}'
-        )
+        word, options = unknown[0].partition('=')[0], leaf._option_string_actions
+        if not word.startswith('-'):
+            meant = f'--arm {word}' if '--arm' in options else ''
+        elif word.startswith('--robot') and '--arm' in options:
+            meant = '--arm'
+        else:
+            meant = nearest(word, options)
+        suggestion = f'; did you mean {meant}?' if meant else ''
+        leaf.error(f'unrecognized arguments: {" ".join(unknown)}{suggestion}')
     if arguments.action is None:
         arguments.parser.print_help()
         return 0

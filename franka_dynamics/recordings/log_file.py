@@ -128,7 +128,10 @@ class LogColumns:
     def in_words(self) -> str:
         """Return the arrays' names and shapes as a string; long lists are cut at 24 names."""
         if list(self.arrays) == ['']:
-            return f'{self.arrays[""].shape[1]} columns without names'
+            return (
+                f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '
+                '--position 2-8'
+            )
         shown = [
             f'{name}{"" if array.ndim == 1 else f" {array.shape}"}'
             for name, array in islice(self.arrays.items(), _SHOWN)

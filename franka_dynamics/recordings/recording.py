@@ -20,6 +20,7 @@ from .rosbag import (
     joint_columns,
     JOINT_STATE,
     open_bag,
+    other_joints,
     what_to_do,
 )
 from .unclosed import REMARK, unclosed_file
@@ -274,11 +275,11 @@ class _Messages:
                 f'there, so the bag is cut short or damaged. {what_to_do()}.'
             )
         if self._passed_over == self.seen:
+            most = max(self._columns, key=len)  # a gripper's own messages may come first
             raise RecordingError(
                 f'{self._where}: none of the {self.seen} messages has the joints '
-                f'{", ".join(self._expected)}; the first names '
-                f'{", ".join(next(iter(self._columns))) or "no joints"}. Say how the joints '
-                'are called with --joint-names, or choose another --arm or --arm-prefix.'
+                f'{", ".join(self._expected)}; one names {", ".join(most) or "no joints"}. '
+                f'{other_joints(most, self._expected)}'
             )
 
     def piece(self) -> Recording:

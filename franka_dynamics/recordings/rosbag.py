@@ -129,6 +129,29 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     raise RecordingError(f'{bag} has no topic of type {JOINT_STATE}; {there}.')
 
 
+def other_joints(present: Sequence[str], joints: Sequence[str]) -> str:
+    """Return a sentence: what to do if the names in a message are none of the arm's joints."""
+    if len(present) < len(joints):
+        return (
+            f'These are fewer than {len(joints)} joints, such as those of a gripper: choose the '
+            "topic with the arm's joints by --topic, or record that."
+        )
+    for name in present:
+        # The prefix may be missing, or lack its underscore.
+        prefix = name.removesuffix(joints[0])
+        if prefix == name:
+            prefix = f'{name.partition("_")[0]}_'
+            own = [f'{prefix}{one.removeprefix(prefix[:-1])}' for one in joints]
+        else:
+            own = [f'{prefix}{one}' for one in joints]
+        if set(own) <= set(present):
+            return f'Give --arm-prefix {prefix}.'
+    return (
+        'Say how the joints are called with --joint-names, or choose another --arm or '
+        '--arm-prefix.'
+    )
+
+
 def joint_columns(
     present: Sequence[str], joints: Sequence[str], where: str
 ) -> NDArray[np.intp] | None:

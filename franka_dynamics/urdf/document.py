@@ -22,7 +22,7 @@ import numpy as np
 from ..arm.description import JointLimits
 from ..arm.strict_yaml import decimal
 from ..arm.typed_file import MOST_EFFORT
-from ..errors import DescriptionError, listed, UrdfError
+from ..errors import DescriptionError, listed, unreadable, UrdfError
 from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
@@ -115,7 +115,7 @@ def read_urdf(path: Path) -> str:
             return _expanded(path)
         return path.read_text(encoding='utf-8')
     except OSError as error:
-        raise UrdfError(f'{path} cannot be read: {error.strerror}.') from error
+        raise UrdfError(unreadable(path, error)) from error
     except UnicodeDecodeError as error:
         raise UrdfError(
             f'{path} cannot be read: byte {error.start} is not UTF-8; is it a URDF?'

@@ -176,7 +176,7 @@ def in_degrees(recording):
 @pytest.mark.parametrize(
     ('change', 'words', 'sentence'),
     [
-        (another_arm, ['bag', 'other'], 'fer_joint7; the first names panda_joint1, '),
+        (another_arm, ['bag', 'other'], 'fer_joint7; one names panda_joint1, '),
         (replace, ['bag', '--test', 'other'], 'other holds the same recording as'),
         (in_degrees, ['other', '--anyway', *SIMPLE], 'correct what publishes them and record'),
         (with_its_sign_turned, ['other'], 'other: effort looks like another sign'),

@@ -145,6 +145,8 @@ def test_options_without_meaning_together_are_refused(command, refused, tmp_path
         ('arm check --states 1_0', '1_0 is not a whole number of at least 1'),
         ('sim --duration -1', '-1 is not a number of at least 0.001'),
         ('demoo', 'did you mean demo?'),
+        ('arm check --robot fer', 'did you mean --arm?'),
+        ('arm check --jsn', 'did you mean --json?'),
         ('arm chek', 'did you mean check?'),
         ('arm show fer', 'did you mean --arm fer?'),
         ('demo --arm FR3', 'did you mean fr3?'),

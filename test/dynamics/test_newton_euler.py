@@ -36,6 +36,12 @@ def test_a_joint_vector_of_wrong_length_names_the_joints():
         NewtonEulerModel(load('fer')).gravity(np.zeros(6))
 
 
+@pytest.mark.parametrize('given', [['a'] * 7, [None, 'b'], [[0.0] * 7, [0.0]], {}])
+def test_joint_values_that_are_no_numbers_are_refused(given):
+    with pytest.raises(JointVectorError, match=r'q cannot be read as numbers .* fer_joint1, fer_'):
+        NewtonEulerModel(load('fer')).gravity(given)
+
+
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
 def test_a_joint_value_that_is_not_finite_names_its_joint(bad):
     dq = np.zeros((2, 7))

@@ -206,6 +206,11 @@ TWO = lines(GOOD, GOOD)
             "has no column 'joint1' for position; it has t, q1, q2",
         ),
         (
+            lines(GOOD).partition('\n')[2],
+            NAMED,
+            '22 columns without names: give their numbers, such as --position 2-8',
+        ),
+        (
             TWO,
             ColumnMap('2-7', '16-22', '9-15', stamp='1'),
             "position '2-7' names 6 columns, but 7 are needed",

@@ -91,7 +91,7 @@ def test_an_effort_that_no_joint_has_is_taken_for_none_and_noted():
 @pytest.mark.parametrize(
     ('content', 'sentence'),
     [
-        (None, r'arm\.urdf cannot be read: No such file or directory\.$'),
+        (None, r'arm\.urdf cannot be read: No such file or directory\. Correct its path'),
         (
             b'<robot name="\xff"/>',
             r'arm\.urdf cannot be read: byte 13 is not UTF-8; is it a URDF\?$',
