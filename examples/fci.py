@@ -135,7 +135,7 @@ class TorqueLoop:
         controller.update_monitors(cycle)
         if cycle.command is not None:
             return cycle.command
-        if controller.stopping:
+        if controller.mode is Mode.STOPPING:
             return controller.stop_step(LONGEST_STEP_S)
         return self._last if controller.mode is not Mode.SILENT else None
 
