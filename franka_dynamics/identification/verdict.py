@@ -8,7 +8,7 @@ conditions hold:
 
 1. Its E is lower than that of the best published set, with friction fitted to the same samples, by
    more than the spread over the parts and by more than 5 %.
-2. The published set predicts no whole bag better.
+2. Its E is lower than that of the published set on every whole bag too.
 3. Its inertias alone predict no worse than those of the starting set. Friction without an offset
    is here fitted to the unseen part itself. Otherwise joints whose friction is larger than gravity
    would decide by their friction, and an offset would hide errors of gravity.
@@ -146,7 +146,7 @@ class Verdict:
     least : float
         Smallest useful gain; a smaller one does not count as better.
     lost : tuple of str
-        Whole bags on which the published set predicts better.
+        Whole bags on which the published set's E is lower than the identified arm's, or equal.
 
     """
 
@@ -201,7 +201,7 @@ def judge(arm: Score, published: Sequence[Score], start: Score) -> Verdict:
 
 
 def _lost(arm: Sequence[PartScore], published: Sequence[PartScore]) -> tuple[str, ...]:
-    """Return the bags on which, all stretches together, the published set's E is not larger."""
+    """Return the bags on all of whose stretches together the published set's E is <= the arm's."""
     squares: dict[str, float] = {}
     for own, theirs in zip(arm, published):
         bag = own.name.partition(STRETCH)[0]

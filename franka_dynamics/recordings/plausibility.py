@@ -172,7 +172,8 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
             if factor / _NEAR < of_all < factor * _NEAR:
                 yield (
                     f'{what}: velocities are {of_all:.3g} times the rate at which positions '
-                    f'change; import the log with {fix}'
+                    'change; correct what publishes them, or, if the bag was made from a log, '
+                    f'import the log with {fix}'
                 )
                 return
         yield (

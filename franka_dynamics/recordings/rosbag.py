@@ -137,6 +137,8 @@ def other_joints(present: Sequence[str], joints: Sequence[str]) -> str:
             "topic with the arm's joints by --topic, or record that."
         )
     for name in present:
+        if joints[0].endswith(name):
+            return f'Leave the prefix {joints[0].removesuffix(name)} of --arm-prefix out.'
         # The prefix may be missing, or lack its underscore.
         prefix = name.removesuffix(joints[0])
         if prefix == name:

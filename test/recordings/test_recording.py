@@ -241,6 +241,7 @@ def with_prefix(prefix):
         (['shoulder', 'elbow', 'a', 'b', 'c', 'd', 'e'], '', 'with --joint-names, or'),
         ([f'panda_joint{k}' for k in range(1, 8)], '', 'with --joint-names, or'),
         (['fer_finger_joint1', 'fer_finger_joint2'], '', 'gripper: choose the topic'),
+        (with_prefix(''), 'left', 'Leave the prefix left of --arm-prefix out.'),
         (with_prefix('left_'), '', 'Give --arm-prefix left_.'),
         (with_prefix('left_'), 'left', 'Give --arm-prefix left_.'),
         ([*with_prefix('left_'), *with_prefix('right_')], 'right', 'Give --arm-prefix right_.'),
