@@ -18,6 +18,7 @@ from .settings import Settings, StateSource
 from .terms import TermModel
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..errors import distinct
 from ..typing import Array
 
 # Trajectory points computed per call, so that other threads run between the parts of a long
@@ -180,9 +181,10 @@ class ControlLaw:
         ):
             # Written so that NaN counts as too far, even without a bound.
             if not abs(measured - wish) <= bound:
+                far, allowed = distinct(abs(measured - wish), bound)
                 return (
-                    f'{name} is {abs(measured - wish):.3g} rad from where it '
-                    f'should be, more than max_tracking_error allows ({bound:g}); is '
+                    f'{name} is {far} rad from where it '
+                    f'should be, more than max_tracking_error allows ({allowed}); is '
                     'something in its way, or is the gain too small for the motion?'
                 )
         most = self.settings.max_flange_error
@@ -190,8 +192,9 @@ class ControlLaw:
             is_at, should = (self.terms.true.frames(one)[-1][:3, 3] for one in (q, desired))
             distance = float(np.linalg.norm(is_at - should))
             if not distance <= most:
+                far, allowed = distinct(distance, most)
                 return (
-                    f'the flange is {distance:.3g} m from where it should be, more than '
-                    f'max_flange_error allows ({most:g})'
+                    f'the flange is {far} m from where it should be, more than '
+                    f'max_flange_error allows ({allowed})'
                 )
         return ''

@@ -22,11 +22,12 @@ from .external_torque import friction_in_effort, LONGEST_STEP_S, MomentumObserve
 from .terms import TermModel
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
-from ..errors import SettingsError
+from ..errors import distinct, SettingsError
 from ..typing import Array
 
 # Bounds as fractions of the torque limit. On real FER and FR3 arms that nobody touched, moving at
-# up to 85 % of their speed, measured torque and model differ by up to 8.5 %. Without a measured
+# up to 85 % of their speed, measured torque and model differ by up to 8.5 % of the
+# joint's torque limit. Without a measured
 # torque, friction and rotor inertia are unexplained as well; measured torque and command differ by
 # these too.
 MEASURED, COMMANDED = 0.10, 0.20
@@ -357,9 +358,9 @@ class Guard:
         if by_motion[joint] <= 1.0:
             return ''
         return (
-            f'{self._names[joint]} is held with {self.external[joint]:+.1f} N m beyond the model '
-            f'(at most {1.0 / self._per_bound[0, joint]:.1f} are allowed); check payload, hand, '
-            'gravity_vector and target, or something touches the arm'
+            f'the torque that holds {self._names[joint]} '
+            f'{_departs(self.external[joint], self._per_bound[0, joint], "the model")}; check '
+            'payload, hand, gravity_vector and target, or something touches the arm'
         )
 
     def _unexplained(self, by_motion: Array, by_command: Array) -> str:
@@ -367,18 +368,17 @@ class Guard:
         name = self._names[joint]
         if by_command[joint] > by_motion[joint]:
             differ = (self.external - self.command_residual)[joint]
-            bound = 1.0 / self._per_bound[1, joint]
+            added = f'what is commanded and target {self._target} adds'
             return (
-                f'{name} is measured to get {differ:+.1f} N m more than is commanded and target '
-                f'{self._target} adds (at most {bound:.1f} are allowed); check target, payload '
-                'and gravity_vector'
+                f'the measured torque of {name} '
+                f'{_departs(differ, self._per_bound[1, joint], added)}; check target, payload and '
+                'gravity_vector'
             )
-        bound = 1.0 / self._per_bound[0 if self.measured else 1, joint]
-        what = 'is measured' if self.measured else 'is commanded'
+        per_bound = self._per_bound[0 if self.measured else 1, joint]
+        departs = _departs(self.external[joint], per_bound, 'what its motion needs')
         return (
-            f'{name} {what} to get {self.external[joint]:+.1f} N m more than its motion needs (at '
-            f'most {bound:.1f} are allowed); check payload, hand, gravity_vector and target, or '
-            'something touches the arm'
+            f'the {"measured" if self.measured else "commanded"} torque of {name} {departs}; '
+            'check payload, hand, gravity_vector and target, or something touches the arm'
         )
 
     @property
@@ -454,7 +454,7 @@ class Guard:
         joint = int(self.shares.argmax())
         if self.shares[joint] <= 1.0:
             return (FirstTorque.AT_ONCE if ours and carried else FirstTorque.RAMPED), ''
-        name, bound = self._names[joint], 1.0 / per_bound[joint]
+        name = self._names[joint]
         if self._idle():
             return FirstTorque.NOT_YET, (
                 f'no joint is measured to give a torque, but target {self._target} should carry '
@@ -462,15 +462,15 @@ class Guard:
             )
         if shares[joint] > 1.0:
             return FirstTorque.NOT_YET, (
-                f'before the first torque {name} is measured to get {by_motion[joint]:+.1f} N m '
-                f'more than the model needs (at most {bound:.1f} are allowed); check payload, '
+                f'before the first torque the measured torque of {name} '
+                f'{_departs(by_motion[joint], per_bound[joint], "the model")}; check payload, '
                 'hand, gravity_vector and robot_type, or something touches the arm'
             )
         return FirstTorque.NOT_YET, (
             f'before the first torque {name} is measured to get {by_command[joint]:+.1f} N m that '
-            f'target {self._target} does not say; if something else carries the arm, choose a '
-            'target that adds gravity itself (fci, franka_gazebo) or deactivate that controller, '
-            'and if the receiver carries it only until a command comes, set '
+            'nobody should be adding. If the robot or another controller carries the arm, '
+            'deactivate that controller, or set target to fci or franka_gazebo, with which this '
+            'node adds no gravity. If the receiver lets go at the first torque, set '
             'held_until_commanded'
         )
 
@@ -493,6 +493,13 @@ def joint_factors(limits: GuardLimits, description: ArmDescription) -> Array:
             'per joint.'
         )
     return np.broadcast_to(factors, (n,)).copy()
+
+
+def _departs(difference: float, per_bound: float, expected: str) -> str:
+    """Return that a torque departs from an expected one by more than its bound [N m]."""
+    _, bound = distinct(abs(difference), 1.0 / per_bound)
+    digits = len(bound.partition('.')[2])
+    return f'departs by {difference:+.{digits}f} N m from {expected} (at most {bound} are allowed)'
 
 
 def _without(difference: Array, awaited: Array) -> Array:

@@ -74,7 +74,7 @@ def test_what_is_told_wrong_while_commanding_is_braked_and_held(arm, gains, wron
     assert loop.controller.mode is Mode.RUNNING
     loop.controller.apply(replace(settings, **wrong))
     loop.run(1.0)
-    assert 'more than its motion needs' in loop.controller.fault
+    assert 'from what its motion needs' in loop.controller.fault
     assert loop.controller.holding
     assert loop.fastest < MEASURED_MOST
     assert np.abs(loop.arm.data.qvel).max() < 0.02
@@ -163,7 +163,7 @@ def test_a_short_unexplained_torque_stops_nothing_however_often(more, seconds, s
 
     loop.arm.read = bumped
     loop.run(1.0)
-    assert ('more than its motion needs' in loop.controller.fault) == stopped
+    assert ('from what its motion needs' in loop.controller.fault) == stopped
 
 
 @pytest.mark.parametrize('by', [-1.2, 1.2])

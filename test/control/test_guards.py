@@ -78,7 +78,9 @@ def test_an_arm_that_its_receiver_carries_is_taken_over_only_if_said_so():
         loop.command = GRAVITY
         return loop.run(0.1)
 
-    assert first().published == []
+    refused = first()
+    assert refused.published == []
+    assert 'or set target to fci or franka_gazebo' in refused.controller.waits_for
     taken = first(held_until_commanded=True)
     np.testing.assert_allclose(
         taken.published, np.tile(GRAVITY, (len(taken.published), 1)), rtol=0, atol=1e-6
@@ -152,7 +154,7 @@ def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     # The torque of the fault still presses against the brake: it would move the arm.
     cleared, why = loop.controller.clear_fault()
     assert not cleared
-    assert 'fer_joint2 is held with' in why
+    assert 'the torque that holds fer_joint2 departs by' in why
     loop.arm.braked = False
     loop.run(1.0)
     assert loop.controller.clear_fault() == (
@@ -422,3 +424,10 @@ def test_a_brake_under_which_the_arm_gains_energy_is_given_up():
             break
     assert braking.failure == 'it gains energy'
     assert k < 300
+
+
+def test_a_distance_just_over_its_bound_is_written_as_another_number():
+    law = ControlLaw(FER, replace(MUJOCO, max_tracking_error=(0.5,), max_flange_error=0.0))
+    sentence = law.astray(FER.home + 0.5004 * np.eye(7)[1], FER.home)
+    assert 'fer_joint2 is 0.5004 rad from' in sentence
+    assert '(0.5000)' in sentence

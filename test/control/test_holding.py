@@ -160,7 +160,7 @@ def test_another_target_is_checked_even_if_the_arm_moves():
     loop.controller.enable()
     loop.run(0.3)
     assert loop.controller.mode is Mode.SILENT
-    assert 'choose a target' in loop.controller.waits_for
+    assert 'or set target to fci' in loop.controller.waits_for
 
 
 # Gains and efforts that no arm can have. --------------------------------------------------------
