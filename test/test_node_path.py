@@ -105,7 +105,7 @@ def test_the_node_imports_only_what_apt_brings():
 
 
 def test_the_import_guard_names_who_imports_a_library_outside():
-    # Given the guard, which must be able to fail: a module of ours that imports rich.
+    # The same guard must fail for a module of this package that imports rich.
     program = PROGRAM.split('for room in ROOMS')[0] + (
         "exec(\"import rich\", {'__name__': 'franka_dynamics.arm.somewhere'})"
     )

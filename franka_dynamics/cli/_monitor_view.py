@@ -22,7 +22,9 @@ _WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
 # Stamps this far from the clock are simulated time, for which an age is meaningless.
 _MEANINGLESS_AGE_MS = 3.6e6
-_LATE_MS = 100.0  # of a simulated arm that fell behind, not of a message
+# Stamps this far behind the clock are of an arm in lockstep, which runs slower than real time. A
+# node accepts them only if max_state_age is 0.
+_LATE_MS = 100.0
 
 
 def monitor_view(
@@ -95,6 +97,8 @@ def _age(age: float, *, simulated: bool) -> str:
         return 'simulated time'
     if simulated and age > _LATE_MS:
         return f'simulated time, {1e-3 * age:.1f} s behind the clock'
+    if age > _LATE_MS:
+        return f'stamps {1e-3 * age:.1f} s behind the clock'
     return f'{_number(age, 1)} ms old'
 
 

@@ -65,7 +65,7 @@ def with_number(
 
     Publishers number their messages from 1; the number is None if the middleware has none. rclpy's
     EventsExecutor passes message and information as one tuple, other executors as two arguments.
-    rclpy decides by the callback's signature whether to pass the information.
+    rclpy decides from the callback's signature whether to pass the information at all.
     """
 
     def on_message(*arguments: Any) -> None:

@@ -57,6 +57,22 @@ class Loaded(NamedTuple):
     unchanged: tuple[str, ...]
 
 
+_TYPES = {
+    ParameterType.PARAMETER_BOOL: 'true or false',
+    ParameterType.PARAMETER_INTEGER: 'a whole number',
+    ParameterType.PARAMETER_DOUBLE: 'a number such as 0.5',
+    ParameterType.PARAMETER_DOUBLE_ARRAY: 'a list of numbers such as [0.5, 1.0]',
+}
+
+
+def _type(value: Any) -> int | None:
+    """Return the ParameterType that ROS gives a value; None for what is no parameter value."""
+    try:
+        return Parameter.Type.from_parameter_value(value).value
+    except TypeError:
+        return None
+
+
 def decimal(descriptor: ParameterDescriptor, value: Any) -> Any:
     """
     Return a value read from YAML, converted to the parameter's type if that is lossless.
@@ -130,7 +146,11 @@ class NodeClient:
             raise SettingsError(
                 f'{text[:80]!r} is no value: {" ".join(str(error).split())[:120]}.'
             ) from error
-        value = decimal(self.describe([parameter])[0], value)
+        descriptor = self.describe([parameter])[0]
+        value = decimal(descriptor, value)
+        wanted = _TYPES.get(descriptor.type)
+        if wanted and not descriptor.dynamic_typing and _type(value) != descriptor.type:
+            raise SettingsError(f'{parameter} takes {wanted}, not {shortened(text)!r}.')
         self.set_all({parameter: value})
         return value
 

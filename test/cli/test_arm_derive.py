@@ -29,7 +29,7 @@ def test_a_report_is_printed_or_the_same_is_written(tmp_path, capsys):
     assert capsys.readouterr().out == f'{file}\n'
 
 
-# The lengths of the RPR report in config/arms/rpr.yaml.
+# Lengths [m] of the RPR arm in config/arms/rpr.yaml, and g [m/s^2].
 RPR = {'d0': 0.3, 'a1': 0.2, 'a3': 0.4, 'd2bar': 0.3, 'g': 9.81}
 RPR |= {'h1': 0.2, 'r1': 0.03, 'a2': 0.3, 'b2': 0.05, 'c2': 0.06, 'h3': 0.4, 'r3': 0.025}
 

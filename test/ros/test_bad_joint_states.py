@@ -44,7 +44,7 @@ BAD = {
 def test_a_state_at_fault_is_named_and_the_arm_stopped(world, fault):
     changes, sentence = BAD[fault]
     send_until_running(world)
-    # What was told before is of the test before, which may have had the same sentence.
+    # Forget the diagnostics of the test before, which may contain the same sentence.
     world.probe.diagnostics.clear()
 
     def told(subject, text):
