@@ -188,6 +188,17 @@ def test_a_better_arm_from_a_broken_log_is_not_written(sound, tmp_path):
     assert identify(broken, FER, [FER], given).diagnosis.sound
 
 
+def test_a_larger_error_is_told_without_a_minus_sign(sound):
+    result = identify([prepared(sound)], FER, [FER], OPTIONS)
+    for gain, spread, lost, sentence in (
+        (-2.34, 0.25, ('bag',), 'worse on bag (its E is 2.34 N m larger on average'),
+        (-0.02, 0.05, (), 'the spread (its E is 0.020 N m larger on average'),
+        (0.50, 0.05, (), 'better (its E is 0.500 N m smaller on average'),
+    ):
+        judged = replace(result.verdict, gain=gain, spread=spread, lost=lost)
+        assert sentence in ' '.join(verdict(replace(result, verdict=judged)))
+
+
 def test_a_scale_that_motion_does_not_show_changes_no_inertia(sound):
     results = [
         identify([prepared(scaled(sound, 6, gain))], FER, [FER], OPTIONS) for gain in (0.5, 1, 2)
