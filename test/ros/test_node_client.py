@@ -118,14 +118,18 @@ def test_a_file_that_is_no_trajectory_is_told_so_before_a_node_is_asked(text, se
         read_trajectory_file(path)
 
 
-def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(node_world, capfd):
-    node_world(target='mujoco')
+@pytest.fixture(scope='module')
+def world(node_world):
+    """Return one node for all tests: a client finds its node by name."""
+    return node_world(target='mujoco')
+
+
+def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(world, capfd):
     assert main(['node', 'play', 'fr3']) == 1
     assert '`franka-dynamics node play fer`' in capfd.readouterr().err
 
 
-def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(node_world, capfd):
-    world = node_world(target='mujoco')
+def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(world, capfd):
     world.arm.until(lambda: len(world.commands) > 5, 'commands')
     world.arm.send(1, position=[math.nan] * 7)
     word = 'clear the fault once its cause is gone (`franka-dynamics node clear`'
