@@ -144,7 +144,9 @@ def test_gains_that_would_swing_are_refused_and_the_node_commands_on(world):
     settle(world, BARE)
     result = world.probe.set_parameters(NODE, kd=[30.0])
     world.arm.send(100)
-    assert (result.successful, 'oscillate' in result.reason) == (False, True), world.node.text[-1500:]
+    assert (result.successful, 'oscillate' in result.reason) == (False, True), world.node.text[
+        -1500:
+    ]
     np.testing.assert_allclose(world.commands[-1].data, BARE, rtol=0, atol=ATOL_NM)
 
 

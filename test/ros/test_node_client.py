@@ -74,8 +74,13 @@ def test_without_reports_nothing_is_sent(probe):
     assert not motions
 
 
-def test_a_value_of_another_type_is_refused_in_words(node_world):
-    node_world(target='fci')
+@pytest.fixture(scope='module')
+def world(node_world):
+    """Return one node for all tests: a client finds its node by name."""
+    return node_world(target='mujoco')
+
+
+def test_a_value_of_another_type_is_refused_in_words(world):
     with NodeClient('feedforward') as client:
         assert client.set('scale', '1') == 1.0
         assert client.set('kp', '[1, 2, 3, 4, 5, 6, 7.5]') == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]
@@ -116,12 +121,6 @@ def test_a_file_that_is_no_trajectory_is_told_so_before_a_node_is_asked(text, se
     path.write_text(text)
     with pytest.raises(SettingsError, match=sentence):
         read_trajectory_file(path)
-
-
-@pytest.fixture(scope='module')
-def world(node_world):
-    """Return one node for all tests: a client finds its node by name."""
-    return node_world(target='mujoco')
 
 
 def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(world, capfd):
