@@ -3,8 +3,9 @@
 """
 How Sphinx makes the pages: `make docs`.
 
-Three sets of pages are written anew by every build, into reference/generated: each package's
-public names, from their docstrings, the command line's own help, and the examples.
+Four sets of pages are written anew by every build, into reference/generated: each package's
+public names, from their docstrings, the command line's own help, the examples, and the nodes'
+parameter files.
 """
 
 import ast
@@ -158,6 +159,15 @@ def write_examples_page(app):
     write('examples.rst', lines)
 
 
+def write_parameters_page(app):
+    """Write each node's parameter file, which explains every parameter."""
+    lines = title('All parameters')
+    for path in sorted((Path(__file__).parents[1] / 'config').glob('*/default.yaml')):
+        lines += title(f'{path.parent.name}_node', '-')
+        lines += [f'.. literalinclude:: ../../../config/{path.parent.name}/default.yaml', '']
+    write('parameters.rst', lines)
+
+
 def escape_formulas(app, what, name, obj, options, lines):
     """Escape `J*w`, |a| and x_, which reStructuredText would read as markup."""
     for i, line in enumerate(lines):
@@ -172,4 +182,5 @@ def setup(app):
     app.connect('builder-inited', write_python_pages)
     app.connect('builder-inited', write_command_line_page)
     app.connect('builder-inited', write_examples_page)
+    app.connect('builder-inited', write_parameters_page)
     app.connect('autodoc-process-docstring', escape_formulas, priority=400)

@@ -189,7 +189,7 @@ class Defaults(Action):
     )
     output: Path | None = file_option('write there, not to the screen')
     all: Path | None = folder_option(
-        'write the parameter files and the page that the package ships below a folder'
+        'write the parameter files of all nodes below a folder, as the package ships them'
     )
 
     def run(self) -> int:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The committed parameter files and page are the tables', and the nodes take them whole."""
+"""The committed parameter files are generated from the tables, and the nodes take them whole."""
 
 import dataclasses
 
