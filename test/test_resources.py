@@ -14,21 +14,21 @@ def place(monkeypatch, package):
     monkeypatch.setattr(share, '__file__', str(package / 'share.py'))
 
 
-def test_share_of_a_source_tree_is_the_folder_beside_the_package(monkeypatch, tmp_path):
-    place(monkeypatch, tmp_path / 'checkout' / 'franka_dynamics')
-    (tmp_path / 'checkout' / 'package.xml').touch()
-    (tmp_path / 'checkout' / 'config').mkdir()
-    assert share_directory() == tmp_path / 'checkout'
-
-
 @pytest.mark.parametrize(
-    'lib', ['lib/python3.12/site-packages', 'local/lib/python3.12/dist-packages']
+    ('lib', 'share'),
+    [
+        ('checkout', 'checkout'),
+        ('lib/python3.12/site-packages', 'share/franka_dynamics'),
+        ('local/lib/python3.12/dist-packages', 'share/franka_dynamics'),
+    ],
 )
-def test_share_of_an_installation_is_below_its_prefix(monkeypatch, tmp_path, lib):
+def test_the_data_files_are_beside_the_package_or_below_its_prefix(
+    monkeypatch, tmp_path, lib, share
+):
     place(monkeypatch, tmp_path / lib / 'franka_dynamics')
-    expected = tmp_path / 'share' / 'franka_dynamics'
-    (expected / 'config').mkdir(parents=True)
-    assert share_directory() == expected
+    (tmp_path / share / 'config').mkdir(parents=True)
+    (tmp_path / share / 'package.xml').touch()
+    assert share_directory() == tmp_path / share
 
 
 def test_modules_without_data_say_how_to_install_them(monkeypatch, tmp_path):

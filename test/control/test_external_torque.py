@@ -26,29 +26,23 @@ FORCE = (0.0, 6.0, -8.0)  # 10 N at the flange
 PUSH_AT, LONG_AFTER = 0.1, 0.3
 
 
-def observe(push, until):
-    """Hold the arm by gravity and damping; yield position and estimate."""
-    simulation = ArmSimulation(FER, SimulationSettings(push=push, brake_release_after=0.0))
+def test_a_flange_push_is_observed_as_minus_j_transpose_force_and_nothing_before():
+    simulation = ArmSimulation(
+        FER, SimulationSettings(push=Push(FORCE, PUSH_AT, 10.0), brake_release_after=0.0)
+    )
     model = PinocchioModel(FER)
-    observer = MomentumObserver(model)
-    reading = simulation.read()
-    while reading.time < until:
-        simulation.step(model.gravity(reading.position) - 2.0 * reading.velocity)
-        # The effort of this step acted on the state before it: pair them as a driver does.
+    observer, reading, before = MomentumObserver(model), simulation.read(), []
+    while reading.time < LONG_AFTER:
+        # Held by gravity and damping. The effort of this step acted on the state before it: they
+        # are paired as a driver does.
         q, dq = reading.position, reading.velocity
+        simulation.step(model.gravity(q) - 2.0 * dq)
         reading = simulation.read()
-        yield q, observer.update(reading.time, q, dq, reading.effort)
-
-
-def test_without_contact_no_external_torque_is_observed():
+        torque = observer.update(reading.time, q, dq, reading.effort)
+        before += [torque] * (reading.time < PUSH_AT)
     # 1e-9 N m: far above rounding, far below what any sensor resolves.
-    assert max(np.abs(torque).max() for *_, torque in observe(Push(), 0.3)) < 1e-9
-
-
-def test_a_flange_push_is_observed_as_minus_j_transpose_force():
-    jacobian = NewtonEulerModel(FER).jacobian
-    *_, (q, torque) = observe(Push(FORCE, PUSH_AT, 10.0), LONG_AFTER)
-    expected = -jacobian(q)[:3].T @ np.array(FORCE)
+    assert len(before) > 90 and np.abs(before).max() < 1e-9
+    expected = -NewtonEulerModel(FER).jacobian(q)[:3].T @ np.array(FORCE)
     # The arm moves while pushed, and the observer lags by 12 ms.
     np.testing.assert_allclose(torque, expected, rtol=0, atol=0.05 * np.abs(expected).max())
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.control.cycle_result import Mode
-from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
@@ -21,7 +20,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import Push
 
-from .closed_loop import commands_at_rest, FER, KD, KP, Loop, MUJOCO
+from .closed_loop import FER, KD, KP, Loop, MUJOCO
 
 LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
 
@@ -32,8 +31,6 @@ INCLINED = (3.0, -1.0, -9.28)
 @pytest.mark.parametrize(
     ('settings', 'simulation'),
     [
-        (MUJOCO, {}),
-        (Settings(target='fci'), {'gravity_compensation': True}),
         (replace(MUJOCO, gravity_vector=INCLINED, payload=LOAD), {'gravity': INCLINED}),
         (
             Settings(
@@ -90,18 +87,6 @@ def test_gains_back_on_after_hand_guiding_do_not_spring_back():
     np.testing.assert_allclose(loop.command, 0.0, rtol=0, atol=0.1)
 
 
-@pytest.mark.parametrize(
-    ('until', 'by_activation'), [(ClearedBy.ACTIVATION, True), (ClearedBy.CONFIGURATION, False)]
-)
-def test_a_fault_is_cleared_by_no_change_and_only_some_by_activation(until, by_activation):
-    controller = FeedforwardController(FER, MUJOCO)
-    controller.latch_fault('a reason', until)
-    controller.apply(replace(MUJOCO, terms=Terms(gravity=False), kp=(5.0,)))
-    assert not controller.clear_fault()[0] and controller.fault
-    controller.enable()
-    assert (controller.fault == '') == by_activation
-
-
 def test_an_effort_not_finite_stops_the_arm_and_names_its_joint():
     loop = Loop().run(0.5)
     effort = np.zeros(7)
@@ -110,31 +95,6 @@ def test_an_effort_not_finite_stops_the_arm_and_names_its_joint():
     assert cycle.observation.condition is Condition.NOT_FINITE
     assert 'fer_joint4 has a measured effort of nan' in cycle.observation.reason
     assert loop.controller.mode is Mode.STOPPING
-
-
-def test_after_silence_the_first_torque_is_gravity_of_a_new_pose():
-    loop = Loop().run(0.5)
-    loop.controller.disable('test')
-    loop.run(0.2)
-    elsewhere = FER.home + [0.0, 0.7, 0.0, 0.3, 0.0, 0.0, 0.0]
-    loop.controller.supervisor.reset()
-    loop.controller.enable()
-    still = {'q': elsewhere, 'begin': 5.0, 'effort': np.zeros(7)}
-    first = commands_at_rest(loop.controller, 100, **still)[0]
-    np.testing.assert_allclose(first, NewtonEulerModel(FER).gravity(elsewhere), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(('target', 'compensation'), [('fci', True), ('mujoco', False)])
-def test_a_stop_ends_at_zero_on_fci_and_at_gravity_elsewhere(target, compensation):
-    loop = Loop(Settings(target=target, kp=KP, kd=KD), gravity_compensation=compensation).run(1.0)
-    resting = np.zeros(7) if target == 'fci' else NewtonEulerModel(FER).gravity(loop.arm.position)
-    loop.controller.disable('test')
-    loop.run(0.5)
-    assert loop.controller.mode is Mode.SILENT
-    np.testing.assert_allclose(loop.command, resting, rtol=0, atol=1e-9)
-    count = len(loop.published)
-    loop.run(0.1)
-    assert len(loop.published) == count
 
 
 def test_the_first_torque_on_fci_is_zero_and_ramps_by_the_rate():

@@ -87,29 +87,21 @@ def test_a_stream_that_stops_is_held_at_its_last_position():
     assert not source.active
 
 
-def test_a_trajectory_stamped_ahead_lets_the_current_one_go_on(points):
+@pytest.mark.parametrize('after_its_end', [False, True])
+def test_a_trajectory_stamped_ahead_lets_the_current_one_go_on(points, after_its_end):
     times, positions, velocities, _ = points
     first = Trajectory(times, positions, velocities)
-    later = Trajectory(times + 1.0 + times[1] - times[0], positions + 5.0, velocities)
+    shift = 1.0 + times[-1 if after_its_end else 1] - times[0]
+    later = Trajectory(times + shift, positions + 5.0, velocities)
     source = ReferenceSource()
     source.follow(first, times[0])
     source.follow(later, times[0])
-    before = later.times[0] - 1e-6
-    np.testing.assert_array_equal(source.sample(before).dq, first.sample(before).dq)
+    for before in later.times[0] - [0.5, 1e-6]:  # after its end the first one rests there
+        for found, expected in zip(source.sample(before), first.sample(before)):
+            np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(source.at(later.times[1]).q, later.sample(later.times[1]).q)
     np.testing.assert_array_equal(source.sample(later.times[0]).q, positions[0] + 5.0)
     assert source.active
-
-
-def test_a_trajectory_stamped_ahead_begins_after_a_rest_at_the_end_of_the_current_one(points):
-    times, positions, velocities, _ = points
-    later = Trajectory(times + (times[-1] - times[0]) + 1.0, positions + 5.0, velocities)
-    source = ReferenceSource()
-    source.follow(Trajectory(times, positions, velocities), times[0])
-    source.follow(later, times[0])
-    for between in (times[-1], times[-1] + 0.5):
-        np.testing.assert_array_equal(source.sample(between).q, positions[-1])
-    np.testing.assert_array_equal(source.sample(later.times[0]).q, positions[0] + 5.0)
 
 
 MOTION = Trajectory(np.array([1.0, 3.0]), np.array([[0.0, 0.0], [0.5, -0.2]]))

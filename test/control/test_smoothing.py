@@ -9,7 +9,6 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.joining import begun_at, join, to_rest
-from franka_dynamics.control.planning import plan, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, Trajectory
 from franka_dynamics.control.smoothing import spline_derivatives, upsample
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -151,13 +150,6 @@ def test_the_fourth_chunk_follows_without_a_step():
         motion, now = following, now + 0.4
     assert max(steps) < 1e-9
     np.testing.assert_allclose(motion.sample(now - 0.2).q, at(now - 0.2).q, rtol=0.0, atol=1e-4)
-
-
-def test_points_too_far_apart_are_refused_with_the_limit():
-    positions = np.stack([ARM.home, ARM.home + 0.5, ARM.home])
-    request = TrajectoryRequest(ARM.joint_names, np.array([0.0, 0.1, 0.2]), positions)
-    with pytest.raises(ReferenceRefusedError, match='its limits there are'):
-        plan(request, ARM, 5.0, ReferencePoint.at_rest(ARM.home))
 
 
 def test_without_ruckig_a_join_is_refused_with_what_to_install(monkeypatch):

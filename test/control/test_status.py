@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a controller says of itself: what it does, why, and what lets it command again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,8 @@ def test_a_fault_names_what_clears_it_and_that_does(controller, until, way, clea
     # What came first is told; a weaker fault or one alike does not take its place.
     controller.latch_fault('another', until)
     assert controller.status().reason == 'too heavy'
+    controller.apply(replace(FCI, kp=(5.0,)))  # nor does a change of settings clear it
+    assert controller.status().faulty
     commands_at_rest(controller, 30, begin=1.1)  # an arm that is being braked goes on
     clear(controller)
     assert not controller.status().faulty

@@ -9,7 +9,8 @@ import pytest
 pytest.importorskip('mujoco')
 
 
-def test_feedforward_halves_the_error_of_both_kinds_of_targets(example, capsys):
+def test_feedforward_halves_the_error_of_both_kinds_of_targets(example, capsys, monkeypatch):
+    monkeypatch.setattr(example, 'DURATION_S', 5.0)
     assert example.main([]) == 0
     late = [int(ms) for ms in re.findall(r'(\d+) ms late', capsys.readouterr().out)]
     # A stream is followed three periods of 33 ms late by design; a chunk says what comes.

@@ -72,25 +72,35 @@ def assert_stopped_in_steps(published):
     assert np.abs(np.diff(published, axis=0)).max() <= 1.0 + 1e-12
 
 
-def test_an_exception_in_a_transition_stops_the_arm():
+@pytest.fixture
+def make():
+    """Return a function that makes nodes in a context of their own."""
+    context, nodes = Context(), []
+    rclpy.init(context=context)
+
+    def node(kind=RecordingNode, **options):
+        nodes.append(kind(context=context, **options))
+        return nodes[-1]
+
+    yield node
+    for one in nodes:
+        one.destroy_node()
+    context.try_shutdown()
+
+
+def test_an_exception_in_a_transition_stops_the_arm(make):
     class Broken(RecordingNode):
         def on_deactivate(self, state):
             raise RuntimeError('nobody foresaw this')
 
-    context = Context()
-    rclpy.init(context=context)
-    node = Broken(context=context)
-    try:
-        node.trigger_configure()
-        node.trigger_activate()
-        node.command()
-        assert node.trigger_deactivate() is TransitionCallbackReturn.ERROR
-        assert_stopped_in_steps(node.published)
-        # It starts over: unconfigured, and able to configure again.
-        assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
+    node = make(Broken)
+    node.trigger_configure()
+    node.trigger_activate()
+    node.command()
+    assert node.trigger_deactivate() is TransitionCallbackReturn.ERROR
+    assert_stopped_in_steps(node.published)
+    # It starts over: unconfigured, and able to configure again.
+    assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
 
 
 def test_an_unforeseen_exception_in_configure_is_logged(monkeypatch, capfd):
@@ -100,18 +110,12 @@ def test_an_unforeseen_exception_in_configure_is_logged(monkeypatch, capfd):
     assert 'ZeroDivisionError' in output
 
 
-def test_two_models_that_differ_then_no_node_starts(monkeypatch):
+def test_two_models_that_differ_then_no_node_starts(make, monkeypatch):
     # No two recursions agree to less than rounding.
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.TOLERANCE', 1e-20)
-    context = Context()
-    rclpy.init(context=context)
-    node = RecordingNode(context=context)
-    try:
-        assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
-        assert 'The models of fer' in node.refusal
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
+    node = make()
+    assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+    assert 'The models of fer' in node.refusal
 
 
 @pytest.mark.parametrize(
@@ -122,60 +126,42 @@ def test_two_models_that_differ_then_no_node_starts(monkeypatch):
         ('frame', 'tool', "There is no frame 'tool'"),
     ],
 )
-def test_what_there_is_not_then_no_node_is_configured(name, value, sentence):
-    context = Context()
-    rclpy.init(context=context)
+def test_what_there_is_not_then_no_node_is_configured(name, value, sentence, make):
     overrides = [Parameter(name, value=value), Parameter('crosscheck_states', value=30)]
-    node = FeedforwardNode(context=context, parameter_overrides=overrides)
-    try:
-        assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
-        assert sentence in node.refusal
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
+    node = make(FeedforwardNode, parameter_overrides=overrides)
+    assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+    assert sentence in node.refusal
 
 
-def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(capfd):
-    context = Context()
-    rclpy.init(context=context)
-    node = RecordingNode(context=context)
-    try:
-        before = node.get_parameter('frame')
-        assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
-        assert node.set_parameters([Parameter('frame', value='99')])[0].successful
+def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(make):
+    node = make()
+    before = node.get_parameter('frame')
+    assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
+    assert node.set_parameters([Parameter('frame', value='99')])[0].successful
+    for _ in range(2):
         assert node.trigger_activate() is TransitionCallbackReturn.FAILURE
         assert 'There is no frame 99' in node.refusal
-        assert node.trigger_activate() is TransitionCallbackReturn.FAILURE
-        assert node.set_parameters([before])[0].successful
-        assert node.trigger_activate() is TransitionCallbackReturn.SUCCESS
-        node.command()
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
+    assert node.set_parameters([before])[0].successful
+    assert node.trigger_activate() is TransitionCallbackReturn.SUCCESS
+    node.command()
 
 
-def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(monkeypatch):
+def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(make, monkeypatch):
     monkeypatch.setattr('franka_dynamics.ros.model_source.TOLERANCE', 1e-20)
-    context = Context()
-    rclpy.init(context=context)
-    node = RecordingNode(context=context)
-    try:
-        assert node.set_parameters([Parameter('crosscheck_period', value=1e-3)])[0].successful
-        node.trigger_configure()
-        node.trigger_activate()
-        node.command()
-        node.run_beside()
-        assert node.controller.fault.startswith('cross-check: the running model')
-        assert node.controller.mode is Mode.STOPPING
-        assert not node.controller.clear_fault()[0]
-        node.trigger_deactivate()
-        assert_stopped_in_steps(node.published)
-        node.trigger_cleanup()
-        node.trigger_configure()
-        assert not node.controller.fault
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
+    node = make()
+    assert node.set_parameters([Parameter('crosscheck_period', value=1e-3)])[0].successful
+    node.trigger_configure()
+    node.trigger_activate()
+    node.command()
+    node.run_beside()
+    assert node.controller.fault.startswith('cross-check: the running model')
+    assert node.controller.mode is Mode.STOPPING
+    assert not node.controller.clear_fault()[0]
+    node.trigger_deactivate()
+    assert_stopped_in_steps(node.published)
+    node.trigger_cleanup()
+    node.trigger_configure()
+    assert not node.controller.fault
 
 
 def test_an_exception_in_a_callback_stops_arm_and_node():

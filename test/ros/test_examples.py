@@ -49,7 +49,7 @@ def since_start(messages):
     ],
 )
 def test_with_the_terms_an_example_tracks_its_motion(
-    probe, start_arm, start_node, launch, name, kind, read, actual, most
+    probe, start_arm, start_node, launch, commands, name, kind, read, actual, most
 ):
     desired = probe.collect(kind, f'/{name}/desired', depth=4000)
     states = probe.collect(JointState, 'joint_states', depth=4000)
@@ -78,19 +78,9 @@ def test_with_the_terms_an_example_tracks_its_motion(
         assert seconds < 20.0, f'{len(desired)} and {len(states)} messages, {len(found)} alike'
         probe.until(lambda least=seconds: since_start(desired) > least, 'more of it')
     assert example.end() == 0
+    probe.until(lambda: not np.any(commands[-1].data), 'its last torque, which has faded')
     rms = float(np.sqrt(np.mean(np.sum(np.square(found), axis=1))))
     # What it prints is what was seen from outside, but for states that were lost on the way.
     printed = float(re.search(r'states answered: .* were (\S+) m\w* off', example.text)[1])
     np.testing.assert_allclose(1e-3 * printed, rms, rtol=0.25, atol=0.0)
     assert rms < most
-
-
-def test_an_interrupted_examples_last_torque_is_zero(
-    probe, start_arm, start_node, launch, commands
-):
-    start_arm(gravity_compensation=True)
-    start_node(remaps={})
-    example = launch(example_file('joint_impedance').name, terms=False)
-    probe.until(lambda: commands and np.any(commands[-1].data), 'a torque')
-    assert example.end() == 0
-    probe.until(lambda: not np.any(commands[-1].data), 'the torque has faded')

@@ -161,6 +161,7 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
     probe.until(lambda: len(states) > ended + 3, 'states after the end')
     fastest = [np.abs(state.velocity).max() for state in states[since:]]
     # Let go at rest; what is left is what drifts, and no arm that coasts at 0.4 rad/s.
-    assert min(fastest) < 1.5 * REST_SPEED
+    # A state at rest may be lost on the way here; it moved at 20 times REST_SPEED.
+    assert min(fastest) < 3.0 * REST_SPEED
     assert fastest[-1] < 0.1
     assert 'not braked to rest' not in node.text

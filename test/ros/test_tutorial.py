@@ -152,7 +152,7 @@ def through(shell, page):
             assert system.wait(TIMEOUT_S) == 0, shell.logs()
             system = None
         # An arm that stands still is told from one that moves in less than ten seconds.
-        few = ['--duration', '4'] if '--duration' in words else SHORTER.get(verb(words), [])
+        few = ['--duration', '3'] if '--duration' in words else SHORTER.get(verb(words), [])
         if verb(words) == 'bag record':
             said['bag record'] = recorded(shell, [*words, *few])
         else:
@@ -178,7 +178,7 @@ def test_the_commands_of_getting_started_run(shell):
 
 def test_the_commands_for_the_real_arm_run(shell):
     # An arm that carries itself stands in for the real one, and nothing moves it.
-    running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', factor='0.2')
+    running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', factor='0.12')
     said = through(shell, 'howto/real-arm.md')
     # Nobody moved it, which its recorder tells, and the simulated arm is its own model.
     assert 'note: no joint has moved' in said['bag record']
