@@ -53,6 +53,12 @@ def arm_prefix_option(**more: Any) -> Any:
     return option('prefix of every joint name, such as left_', 'PREFIX', default='', **more)
 
 
+def lead_option() -> Any:
+    """Return --lead."""
+    text = 'time in which the arm first moves to the beginning of the motion [s]'
+    return option(text, 'S', default=0.0, least=0.0, most=60.0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class NewFile(Action):
     """An output file that users may edit: an existing file is only overwritten with --force."""

@@ -21,10 +21,10 @@ from rich.text import Text
 
 from ._arm_options import ArmOptions, suggest
 from ._interrupts import until_interrupted
-from ._options import absolute, arm_prefix_option, folder_option, new_bag, Topics
+from ._options import absolute, arm_prefix_option, folder_option, lead_option, new_bag, Topics
 from ._say import say, say_each, terminal
 from ..arm import ArmDescription
-from ..errors import FrankaDynamicsError
+from ..errors import FrankaDynamicsError, SettingsError
 from ..options import option
 
 if TYPE_CHECKING:
@@ -59,12 +59,15 @@ class Record(Topics, ArmOptions):
         flags=('--with',),
         default=None,
     )
+    lead: float = lead_option()
     node: str = option('the feedforward node, if one runs', 'NAME', default='feedforward')
 
     def run(self) -> int:
         """Record until interrupted; exit 1 if the recording cannot be used."""
         if self.motion is not None:
             self.refuse('--with MOTION: it ends with the motion', 'duration')
+        elif self.lead:
+            raise SettingsError('--lead leads the arm to the motion of --with; give --with too.')
         from ..ros.recording_session import record
         from ..ros.trajectories import read_trajectory_file
 
@@ -83,7 +86,7 @@ class Record(Topics, ArmOptions):
                 if not progress.of_arm and progress.heard > _OTHER_ARM_S:
                     return False  # nothing is moved, and _judge names the joints of both
                 if self.motion is not None and player is None and progress.of_arm:
-                    player = _playing(self.motion, self.node)
+                    player = _playing(self.motion, self.node, self.lead)
                 if player is not None and player.poll() is not None:
                     return False
                 return unasked() and not self._long_enough(progress)
@@ -161,10 +164,11 @@ class Record(Topics, ArmOptions):
         return 0
 
 
-def _playing(motion: Path, node: str) -> subprocess.Popen[str]:
+def _playing(motion: Path, node: str, lead: float) -> subprocess.Popen[str]:
     """Return `node play` as a process, because recording needs all of this process's time."""
+    words = ['--node', node, '--lead', f'{lead:g}']
     return subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics', 'node', 'play', str(motion), '--node', node],
+        [sys.executable, '-m', 'franka_dynamics', 'node', 'play', str(motion), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

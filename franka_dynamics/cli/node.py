@@ -12,7 +12,7 @@ from typing import Any
 
 from ._action import Action
 from ._interrupts import until_interrupted
-from ._options import file_option, folder_option, print_or_write, write_files
+from ._options import file_option, folder_option, lead_option, print_or_write, write_files
 from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
 from ..options import option
@@ -102,7 +102,8 @@ def _payload(given: str) -> list[float]:
     zeros = given.count(',') in (3, 9) and not given.strip('0.,- ')
     if zeros or given.lower() == 'none':
         return [0.0] * 10
-    return payload_array(read_payload(given)).tolist()
+    # Rounded, because the conversions in between leave 0.10000000000000002 of 0.1.
+    return [float(f'{one:.12g}') for one in payload_array(read_payload(given)).tolist()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +115,7 @@ class Play(_Question):
         'FILE',
         positional=True,
     )
-    lead: float = option(
-        'time in which the arm first moves to the beginning of the motion [s]',
-        'S',
-        default=0.0,
-        least=0.0,
-        most=60.0,
-    )
+    lead: float = lead_option()
 
     def ask(self, client: Any) -> object:
         """Return how the motion ended."""

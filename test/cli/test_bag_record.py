@@ -71,8 +71,9 @@ def test_nothing_moves_while_the_states_are_of_another_arm(of_arm, monkeypatch, 
 
     monkeypatch.setattr(recording_session, 'record', record)
     monkeypatch.setattr(bag_record, '_playing', playing)
-    assert main(['bag', 'record', '--with', 'fr3', '--output', str(tmp_path / 'bag')]) == 1
-    assert len(played) == of_arm
+    words = ['--with', 'fr3', '--lead', '2.5', '--output', str(tmp_path / 'bag')]
+    assert main(['bag', 'record', *words]) == 1
+    assert [arguments[-1] for arguments in played] == [2.5] * of_arm
 
 
 def test_the_next_command_names_the_arm_as_it_was_given(simulate, monkeypatch, tmp_path, capsys):

@@ -124,6 +124,7 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
         'arm derive --kinematics --reference-frame X',
         'arm derive --reference-frame LOCAL',
         'bag record --with motion.yaml --duration 1',
+        'bag record --lead 2',
         'payload-from-mesh tool.stl --mass 1 --density 2700',
     ],
 )
