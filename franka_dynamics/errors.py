@@ -167,10 +167,6 @@ class LoopError(FrankaDynamicsError):
     """A closed chain cannot be assembled, or is at a singular position."""
 
 
-class CommandRefusedError(FrankaDynamicsError, ValueError):
-    """A torque command from outside cannot be followed."""
-
-
 class RobotError(FrankaDynamicsError):
     """A robot cannot be reached over its control interface, or does not fit the arm."""
 

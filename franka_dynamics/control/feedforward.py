@@ -702,8 +702,9 @@ class FeedforwardController:
             return None
         if self.output.last is None:
             # Nothing was published yet: begin with what keeps the arm where it is, if it is known
-            # that nobody else does.
-            begin = ours if self._first_torque is FirstTorque.AT_ONCE else self._zero
+            # that nobody else does, otherwise with what acts on the arm already.
+            at_once = self._first_torque is FirstTorque.AT_ONCE
+            begin = ours if at_once else self.guard.held_torque()
             self.output.take(self.output.clipped(begin), stamp)
         if self.mode is Mode.RUNNING:
             desired = self.output.glide(

@@ -428,6 +428,20 @@ class Guard:
             return FirstTorque.RAMPED, ''
         return self._compared_at_rest(ours, held_until_commanded)
 
+    def held_torque(self) -> Array:
+        """
+        Return the torque that acts before our first command, besides the target's, (n,) [N m].
+
+        A receiver without a time-out goes on applying the last torque of a node that was killed.
+        It is the measured effort, if the arm moves as that effort says. It is zero for an arm at
+        rest, where an error of the model looks the same.
+        """
+        if not self._last_effort or float(np.abs(self._dq).max()) <= REST_SPEED:
+            return self._zero
+        effort, added = np.frombuffer(self._last_effort), self._gravity - self._left
+        unexplained = np.abs(effort - (added - self.command_residual)) * self._per_bound[1]
+        return effort - added if (unexplained <= 1.0).all() else self._zero
+
     @property
     def idle(self) -> bool:
         """Whether no joint is measured to give a torque, or nothing is measured."""

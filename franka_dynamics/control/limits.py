@@ -8,36 +8,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..arm import ArmDescription
-from ..errors import CommandRefusedError, listed
 from ..typing import Array
 
 # FCI's limit; it holds for every arm, also one whose file has a larger rate or none.
 MOST_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
 # A receiver applies a change within one of its 1 ms cycles, even if two stamps are further apart.
 LONGEST_STEP_S = 1e-3
-
-
-def judged_command(command: ArrayLike, description: ArmDescription) -> NDArray[np.float64]:
-    """
-    Return commanded torques as an array of shape (n,) [N m].
-
-    Raises
-    ------
-    CommandRefusedError
-        If the number of values is wrong, or a value is not finite or exceeds its joint's limit.
-
-    """
-    torque, limit = np.array(command, dtype=float), description.limit('effort')
-    if torque.shape != limit.shape or not (np.isfinite(torque) & (np.abs(torque) <= limit)).all():
-        raise CommandRefusedError(
-            f'a command of {torque.size} values [{listed(torque.tolist())}] was refused: '
-            f'{description.n} torques in the order {", ".join(description.joint_names)} are '
-            f'needed, each finite and at most {limit.tolist()} N m'
-        )
-    return torque
 
 
 class LimitedTorque(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .braking import Braking
-from .limits import all_finite, judged_command, TorqueLimiter
+from .limits import all_finite, TorqueLimiter
 from .settings import Settings
 from .terms import TermModel
 from ..arm import ArmDescription
@@ -36,6 +36,15 @@ class ReceiverState(str, Enum):
     BRAKING = 'braking'  # the sender has fallen silent, and the arm still moves
     HOLDING = 'holding'  # the receiver carries the arm at rest until a sender comes
     STOPPED = 'stopped'  # the arm carries itself: the torque goes to zero and stays there
+
+
+class Refusal(str, Enum):
+    """Why a torque is not followed, in the words of the generated ros2_control controller."""
+
+    OTHER_PUBLISHER = 'other publisher'
+    WRONG_SIZE = 'wrong size'
+    NOT_FINITE = 'not finite'
+    OUT_OF_BOUNDS = 'out of bounds'
 
 
 class TorqueReceiver:
@@ -78,23 +87,22 @@ class TorqueReceiver:
         self.applied = np.zeros(description.n) if holding is None else holding
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
         self.timeouts = 0  # how often the sender stopped sending for longer than the time-out
-        self.foreign = 0  # torques of a second sender, which were ignored
-        self._description = description
+        self.refused = dict.fromkeys(Refusal, 0)  # how many torques, by the reason
+        self._effort = description.limit('effort')
         self._terms = TermModel(description, settings)
         self._holds = not settings.profile.receiver_adds_gravity
-        self._limiter = TorqueLimiter(
-            description.limit('effort'), description.limit('effort_rate')
-        )
+        self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
         self._braking = Braking(description)
         self._given = self.applied
         self._number: int | None = None  # of the last torque that was followed
         self._heard = self._stamp = -np.inf
 
-    def take(self, torque: ArrayLike, number: int | None) -> bool:
+    def take(self, torque: ArrayLike, number: int | None) -> Refusal | None:
         """
-        Take a torque; return whether it is followed, or ignored because of another sender.
+        Follow a torque and return None, or return why it is refused.
 
-        A second sender is followed only once the first one has been silent for the time-out.
+        After a refused torque the last one stays until the time-out. A second sender is followed
+        only once the first one has been silent for the time-out.
 
         Parameters
         ----------
@@ -104,21 +112,23 @@ class TorqueReceiver:
             The message number; each sender counts its own messages one by one. None if the
             middleware gives no number: then every sender is followed.
 
-        Raises
-        ------
-        CommandRefusedError
-            If the number of values is wrong, or a value is not finite or exceeds its joint's
-            limit. The last torque then stays until the time-out.
-
         """
-        given = judged_command(torque, self._description)
-        last = self._number
+        given, last = np.array(torque, dtype=float), self._number
+        refusal = None
         if last is not None and number is not None and not last < number <= last + _LOST_AT_MOST:
-            self.foreign += 1
-            return False
+            refusal = Refusal.OTHER_PUBLISHER
+        elif given.shape != self._effort.shape:
+            refusal = Refusal.WRONG_SIZE
+        elif not all_finite(given):
+            refusal = Refusal.NOT_FINITE
+        elif (np.abs(given) > self._effort).any():
+            refusal = Refusal.OUT_OF_BOUNDS
+        if refusal is not None:
+            self.refused[refusal] += 1
+            return refusal
         self._given, self._number, self._heard = given, number, self._stamp
         self.state = ReceiverState.FOLLOWING
-        return True
+        return None
 
     def follows(self, stamp: float) -> bool:
         """Return whether a sender is followed and not yet silent for too long at a stamp [s]."""

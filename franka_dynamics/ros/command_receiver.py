@@ -15,12 +15,13 @@ from .diagnostics import OK, WARN
 from .messages import with_number
 from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, qos_overriding_options
 from .rivals import publisher_names
-from ..control.receiver import ReceiverState, TorqueReceiver
-from ..errors import CommandRefusedError
+from ..arm import ArmDescription
+from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
+from ..errors import listed
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
-# The same sentences as in the generated C++ controller, whose status topic has the same name.
+# Sentences and keys are those of the generated C++ controller, whose status topic has this name.
 _SENTENCES = {
     ReceiverState.WAITING: 'waiting for a first command',
     ReceiverState.FOLLOWING: 'following',
@@ -28,7 +29,6 @@ _SENTENCES = {
     ReceiverState.HOLDING: 'holding the arm until a command comes',
     ReceiverState.STOPPED: 'stopped',
 }
-_KEYS = 'time-outs', 'refused: other publisher', 'refused: wrong size, not finite, over a limit'
 _USUAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
 
 
@@ -40,13 +40,16 @@ class CommandReceiver:
     """
 
     def __init__(
-        self, node: Any, receiver: TorqueReceiver, arm: str, on_followed: Callable[[], None]
+        self,
+        node: Any,
+        receiver: TorqueReceiver,
+        arm: ArmDescription,
+        on_followed: Callable[[], None],
     ) -> None:
         self._node, self._receiver, self._on_followed = node, receiver, on_followed
         self._arm = arm
-        self.refused = 0
-        self._told: ReceiverState | None = None
-        self._values, self._next = (0, 0, 0), 0.0
+        self._state: ReceiverState | None = None
+        self._counts, self._next = self.counts, 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = node.create_subscription(
             Float64MultiArray,
@@ -62,6 +65,12 @@ class CommandReceiver:
         """A sentence with the receiver's state and its reason."""
         return _SENTENCES[self._receiver.state]
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often the sender fell silent, and how many torques were refused, by the reason."""
+        refused = {f'refused: {why.value}': n for why, n in self._receiver.refused.items()}
+        return {'time-outs': self._receiver.timeouts, **refused}
+
     def note(self) -> bool:
         """
         Publish and log changes of the receiver's state; return whether it changed.
@@ -69,18 +78,21 @@ class CommandReceiver:
         If only the counts changed, they are published at most once per second.
         """
         receiver, now = self._receiver, time.monotonic()
-        values = receiver.timeouts, receiver.foreign, self.refused
-        changed = receiver.state is not self._told
-        if not changed and (values == self._values or now < self._next):
+        changed = receiver.state is not self._state
+        if not changed and (now < self._next or self.counts == self._counts):
             return False
-        self._told, self._values, self._next = receiver.state, values, now + _LOG_PERIOD_S
+        self._state, self._counts, self._next = (
+            receiver.state,
+            self.counts,
+            now + _LOG_PERIOD_S,
+        )
         self._publisher.publish(
             DiagnosticStatus(
                 level=OK if receiver.state in _USUAL else WARN,
                 name=self._node.get_fully_qualified_name(),
                 message=self.sentence,
-                hardware_id=self._arm,
-                values=[KeyValue(key=key, value=str(one)) for key, one in zip(_KEYS, values)],
+                hardware_id=self._arm.name,
+                values=[KeyValue(key=key, value=str(n)) for key, n in self._counts.items()],
             )
         )
         log = self._node.get_logger()
@@ -92,18 +104,21 @@ class CommandReceiver:
         return changed
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
-        try:
-            followed = self._receiver.take(message.data, number)
-        except CommandRefusedError as error:
-            self.refused += 1
-            self._node.get_logger().error(str(error), throttle_duration_sec=_LOG_PERIOD_S)
-            return
-        if followed:
+        refusal = self._receiver.take(message.data, number)
+        if refusal is None:
             self._on_followed()
             return
-        topic = self._subscription.topic_name
-        self._node.get_logger().error(
-            f'a second sender of torques on {topic} is not followed; publishers listed there: '
-            f'{", ".join(publisher_names(self._node, topic))}',
-            throttle_duration_sec=_LOG_PERIOD_S,
-        )
+        if refusal is Refusal.OTHER_PUBLISHER:
+            topic = self._subscription.topic_name
+            sentence = (
+                f'a second sender of torques on {topic} is not followed; publishers listed there: '
+                f'{", ".join(publisher_names(self._node, topic))}'
+            )
+        else:
+            arm, given = self._arm, message.data.tolist()
+            sentence = (
+                f'a command of {len(given)} values [{listed(given)}] was refused '
+                f'({refusal.value}): {arm.n} torques in the order {", ".join(arm.joint_names)} '
+                f'are needed, each finite and at most {arm.limit("effort").tolist()} N m'
+            )
+        self._node.get_logger().error(sentence, throttle_duration_sec=_LOG_PERIOD_S)

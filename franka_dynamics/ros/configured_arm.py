@@ -162,9 +162,8 @@ class ConfiguredArm:
         began = time.perf_counter()
         if number is not None and self._state_senders.add(number):
             self._stop_for_another(
-                f'a second node publishes {self._state_topic}; states of two arms, or of one '
-                'twice, cannot be told apart. Stop or remap the other one, then activate this '
-                'node again',
+                f'a second node publishes {self._state_topic}, and states of two arms cannot be '
+                'told apart; stop or remap the other one',
                 self._state_topic,
             )
         now, self._last_arrival = self._now(), time.monotonic()

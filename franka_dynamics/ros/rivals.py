@@ -67,7 +67,7 @@ class CommandWatch:
             return ''
         return (
             f'somebody else commands {self.topic} ({self._foreign} messages that are not ours); '
-            'stop the other one, then activate this node again'
+            'stop the other one'
         )
 
     def listen(self, seconds: float) -> str:

@@ -95,7 +95,7 @@ class SimulatorNode(Node):
             else None
         )
         self._diagnostics = StatusPublisher(self, self._names[0])
-        self._commands = CommandReceiver(self, self._receiver, description.name, self._on_followed)
+        self._commands = CommandReceiver(self, self._receiver, description, self._on_followed)
         self._fresh = False
         self._published_at = 0.0
         self._latency = Durations(1 << 16)
@@ -219,9 +219,7 @@ class SimulatorNode(Node):
                     'steps without a new command': self._missed,
                     'behind real time [ms]': 1e3 * behind,
                     'receiver': self._commands.sentence,
-                    'senders that fell silent': self._receiver.timeouts,
-                    'commands of a second sender': self._receiver.foreign,
-                    'commands refused': self._commands.refused,
+                    **self._commands.counts,
                     'round trip p50 [us]': 1e6 * self._latency.percentile(50),
                     'round trip p99 [us]': 1e6 * self._latency.percentile(99),
                 },

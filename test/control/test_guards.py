@@ -51,6 +51,23 @@ def test_gravity_beyond_a_limit_begins_at_the_limit():
     assert {torque[heaviest] for torque in commands} == {np.copysign(effort, GRAVITY[heaviest])}
 
 
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_beside_a_receiver_that_holds_a_dead_nodes_torque_a_new_one_begins_there(target):
+    loop = Loop(
+        Settings(target=target, kp=KP, kd=KD), gravity_compensation=target == 'fci', friction=True
+    ).run(0.45)
+    follow_request(loop.controller, multisine(FER, 3.0, 0.6))
+    loop.run(0.85)  # as one node, then as another; the arm goes on under the last torque
+    held = loop.command
+    assert loop.fastest > 0.5 and np.abs(held).max() > (5.0 if target == 'fci' else 20.0)
+    loop.controller = FeedforwardController(FER, loop.controller.settings)
+    loop.controller.enable()
+    loop.published.clear()
+    loop.run(0.03)
+    steps = np.diff([held, *loop.published], axis=0)
+    assert np.abs(steps).max() <= 1.0 + 1e-9  # the rate limit
+
+
 def test_a_falling_arm_is_given_gravity_at_once():
     # Nobody holds it, and its drives measure nothing: only the motion shows it.
     loop = Loop(GAZEBO)

@@ -64,7 +64,10 @@ def test_one_foreign_command_takes_the_torque_back(arm, probe, start_node, comma
     rival.publish(Float64MultiArray(data=[0.5] * 7))
     arm.until(lambda: not any(commands[-1].data), 'zero')
     arm.until(lambda: probe.says(COMMANDS, '(1 messages that are not ours)'), 'why it stopped')
-    assert probe.diagnostics[COMMANDS][0] == 2  # an error
+    level, said, _ = probe.diagnostics[COMMANDS]
+    assert level == 2  # an error
+    # The remedy is told once.
+    assert 'stop the other one' in said and said.count(' activate ') == 1
 
 
 def test_what_comes_again_or_out_of_order_is_not_ours():
