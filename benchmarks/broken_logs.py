@@ -8,8 +8,8 @@ What `identify` says of logs that were broken on purpose: refused or accepted, a
 FOLDER holds the two public recordings of bare FER that docs/howto/recordings.md names
 (`fer_excitation`, `fer_gaz2019_1khz`). Each fault is put into the sound log by calculation. An
 accepted arm is compared with the sound log: `harmless` if it predicts that better than the best
-published set with friction fitted alike, `HARMFUL` if not. Takes about two minutes of processor
-time a recording.
+published set with friction fitted in the same way, `HARMFUL` if not. A recording takes about two
+minutes of processor time.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def cases() -> Iterator[Case]:
 
 
 def outcome(case: Case, log: Recording, published: float) -> str:
-    """Return what comes out of one case."""
+    """Return the outcome of one case: refused with which cause, or accepted with which error."""
     _, expected, change, arm, options = case
     broken = change(log)
     wrong = faults(broken, arm, gravity=options.gravity)

@@ -11,8 +11,8 @@ Coulomb friction); torque sensors with a new offset in every run, ripple and a l
 cable; two joints that hardly move. Torques are MuJoCo's inverse dynamics. `identify` gets four
 runs of 60 s at 30 or 100 Hz, during which friction changes by up to 30 % as the arm cools. A draw
 takes 2 to 3 s of processor time. Printed are left-out errors E [N m], draw by draw, beside those
-of the published set and what the true inertias leave with friction fitted alike to the other runs:
-any error above that comes from the identified inertias.
+of the published set and of the true inertias, with friction fitted to the other runs. An error
+above that of the true inertias comes from the identified inertias.
 """
 
 from __future__ import annotations

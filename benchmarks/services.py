@@ -8,8 +8,8 @@ How long the torque waits while services, parameters and references are handled.
 The node runs as a process of its own. A driver publishes joint states at 1 kHz and notes how long
 each waits for the next command; a client, a third process, makes one request at a time.
 
-The table gives the longest wait around each request, and the longest wait during as many seconds
-without requests, which is due to the machine.
+The table gives the longest wait around each request. The longest wait during as many seconds
+without requests shows the machine's own share.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 """
 Simulate arms whose controller has a wrong setting or wrong sensors, and print their peak speed.
 
-Each case is run with and without measured effort, with no, gentle and firm gains, on each arm:
-the fastest joint, how far the arm gets, and the torque at the end. `make told-wrong` runs all of
-them (ten minutes of processor time); `--json FILE` keeps the rows, and `--against FILE` compares
-with rows that were kept before. `--healthy N` runs excitations at 90 % of the limits on N drawn
-realistic plants of each arm instead, with right settings: the guard may stop none of them.
+Each case is run with and without measured effort, with no, gentle and firm gains, on each arm. A
+row has the fastest joint's speed, the largest displacement of a joint and the torque at the end.
+`make told-wrong` runs all cases (ten minutes of processor time); `--json FILE` keeps the rows, and
+`--against FILE` compares with rows that were kept before. `--healthy N` instead runs motions at
+90 % of the limits on N random realistic arms of each type, with correct settings; the guard may
+stop none of them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from franka_dynamics.typing import Array
 
 ARMS = ('fer', 'fr3', 'fr3v2')
 STEP_S = 1e-3
-AT = 1000  # the step at which live changes come
+AT = 1000  # number of the step before which live changes are made
 GAINS: dict[str, dict[str, tuple[float, ...]]] = {
     'none': {},
     # The simulated wrist has no rotors behind its gears, so it bears less damping than a real one.
@@ -82,11 +83,12 @@ Channel = Callable[[State], State | None]
 @dataclass(frozen=True)
 class Case:
     """
-    One thing told wrong.
+    One wrong setting or wrong sensor.
 
-    `settings` are the controller's, `simulation` the arm's; `known` and `real` are arm
-    descriptions where they differ from the shipped one. `hooks` make what acts before each step,
-    `channel` what states pass through, and `wiring` what a command passes through.
+    `settings` are the controller's, `simulation` the simulated arm's. `known` is the controller's
+    model and `real` the simulated arm, if they are not the shipped one. `hooks` make functions
+    that are called before each step, `channel` makes the function that changes joint states on
+    their way to the controller, and `wiring` changes the command on its way to the arm.
     """
 
     name: str
@@ -103,7 +105,7 @@ class Case:
 
 @dataclass
 class Row:
-    """What a case gave: peak speed [rad/s], way [rad], both until silence; torque at the end."""
+    """Results of a case: peak speed [rad/s], displacement [rad], torque at the end [N m]."""
 
     arm: str
     case: str
@@ -187,7 +189,7 @@ def _waits_for(controller: FeedforwardController) -> str:
     return str(getattr(controller, 'waits_for', '')) if controller.mode is Mode.SILENT else ''
 
 
-# What acts -----------------------------------------------------------------------------------
+# Hooks, channels and wirings of the cases ------------------------------------------------------
 
 
 def body(mass: float) -> LinkInertia:
@@ -201,7 +203,7 @@ def body(mass: float) -> LinkInertia:
 
 
 def payload(mass: float) -> tuple[float, ...]:
-    """Return the same as the parameter `payload`."""
+    """Return the load of `body` as the ten numbers of the parameter `payload`."""
     return (mass, 0.0, 0.0, 0.1, 0.003 * mass, 0.0, 0.0, 0.003 * mass, 0.0, 0.003 * mass)
 
 
@@ -252,7 +254,7 @@ def moves(arm: ArmDescription) -> Hook:
 
 
 def chases(ahead: float | Sequence[float]) -> Callable[[ArmDescription], Hook]:
-    """Send set-points that are always so far ahead of the measured arm [rad]."""
+    """Send set-points that stay a distance [rad] ahead of the measured position."""
 
     def begin(arm: ArmDescription) -> Hook:
         def hook(bench: Bench) -> None:
@@ -272,7 +274,7 @@ def chases(ahead: float | Sequence[float]) -> Callable[[ArmDescription], Hook]:
 
 
 def wall(stiffness: float, damping: float) -> Callable[[ArmDescription], Hook]:
-    """Put a wall 5 cm before the flange [N/m, N s/m]."""
+    """Put an elastic wall 5 cm in front of the flange [N/m, N s/m]."""
 
     def begin(arm: ArmDescription) -> Hook:
         places: list[float] = []
@@ -290,7 +292,7 @@ def wall(stiffness: float, damping: float) -> Callable[[ArmDescription], Hook]:
 
 
 def efforts(change: Callable[[Array], Array]) -> Callable[[], Channel]:
-    """Let states pass with another effort."""
+    """Return a channel that replaces the effort of the states."""
 
     def passed(state: State) -> State:
         if state.effort is not None:
@@ -301,7 +303,7 @@ def efforts(change: Callable[[Array], Array]) -> Callable[[], Channel]:
 
 
 def frozen() -> Channel:
-    """Let the effort stand still from 0.5 s on."""
+    """Return a channel that repeats the effort of 0.5 s from then on."""
     last: list[Array] = []
 
     def passed(state: State) -> State:
@@ -315,7 +317,7 @@ def frozen() -> Channel:
 
 
 def delayed(states: int) -> Callable[[], Channel]:
-    """Let states come late by so many, with their age."""
+    """Return a channel that delays states by a number of steps, and sets their age."""
 
     def begin() -> Channel:
         kept: list[State] = []
@@ -345,7 +347,7 @@ def swapped(one: int, other: int) -> Callable[[], Channel]:
 
 
 def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
-    """Yield every case of an arm; `family` is its name in the shipped files."""
+    """Yield every case of an arm; `family` is the arm's shipped name."""
     carried = {'gravity_compensation': True}
     mujoco = {'target': 'mujoco'}
     unknown = {'max_payload': 6.0, 'payload_known_to_robot': False}

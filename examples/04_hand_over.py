@@ -31,8 +31,8 @@ ARM = load('fer')
 STEP_S = 1e-3
 PULL_N, PULL_S = 5.0, 0.1  # what counts as a pull
 LOAD_S = 0.5  # time constant of the torque that is load or model error
-SETTLED_S = 1.0  # until the arm stands still under its gains
-OPENING_S = 0.05  # from the order to the gripper's fingers having let go
+SETTLED_S = 1.0  # time for the arm to come to rest under its gains
+OPENING_S = 0.05  # from the order to open until the gripper's fingers have let go
 OBJECT = (0.8, 0.0, 0.0, 0.12, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as setLoad takes it
 KP, KD = (400.0,) * 4 + (100.0,) * 3, (25.0,) * 4 + (5.0,) * 3
 # A bump of 15 N for 30 ms, then a pull that grows to 12 N within 0.2 s, up and away [N].
@@ -157,7 +157,7 @@ def report(found: Run) -> str:
 
 
 def draw(found: Run, path: str) -> None:
-    """Draw the pull as it is and as it is told, and the flange."""
+    """Draw the true and the estimated pull, and the motion of the flange."""
     import matplotlib
 
     matplotlib.use('Agg')

@@ -60,7 +60,7 @@ def out_and_back(
 
 
 class TorqueLoop:
-    """Answers each state of a robot with a torque, from zero to zero."""
+    """Answers each state of a robot with a torque; begins and ends with zero torque."""
 
     def __init__(self, library: Any, robot: Any, controller: FeedforwardController) -> None:
         arm = controller.description

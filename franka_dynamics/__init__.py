@@ -8,7 +8,7 @@ Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.
     >>> fd.Model(arm).gravity(arm.home).shape
     (7,)
 
-Every name of `__all__` is imported at its first use, so that `import franka_dynamics` loads
+Each name in `__all__` is imported at its first use, so that `import franka_dynamics` alone loads
 neither Pinocchio nor a compiler nor a solver.
 """
 

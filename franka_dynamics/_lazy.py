@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """
-    Return `__getattr__`, which knows `__all__` too, and `__dir__` of a package.
+    Return `__getattr__`, which also answers `__all__`, and `__dir__` of a package.
 
-    The exported names are those that the package's `if TYPE_CHECKING:` block imports for editors
-    and type checkers, so there is no second list. That block is parsed at the first use of an
-    exported name; the command line uses none and starts without parsing. `dir`, and so completion
-    in an editor or a Python prompt, lists these names, imported or not, and no modules.
+    The package's `if TYPE_CHECKING:` block imports its exported names for editors and type
+    checkers; it is the only list of them. It is parsed at the first use of an exported name, so
+    the command line, which uses none, starts without parsing. `dir`, and so completion in an
+    editor or a Python prompt, lists the exported names, imported or not, and no modules.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ TRAJECTORY_PACKAGE = 'joint_trajectory_controller'
 
 
 def generate_launch_description():
-    """Return the arguments, and what they make of controller and node."""
+    """Return the arguments, and the actions that start controller and node."""
     arguments = [
         argument('robot_type', 'fr3', 'fr3, fr3v2, fr3v2_1 or an arm file of one of them.'),
         argument(
@@ -69,7 +69,7 @@ def generate_launch_description():
 
 
 def everything(given):
-    """Return what unloads an old controller, then the new one, then the node."""
+    """Return the actions that unload an old controller, load the new one and start the node."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
@@ -92,7 +92,7 @@ def everything(given):
     feedforward = own_node(
         'feedforward',
         namespace=given.namespace,
-        # Does nothing where the node has unloaded its controller itself.
+        # This does nothing if the node has unloaded its controller itself.
         on_exit=[
             unloading(
                 manager, controller, on_exit=Shutdown(reason='the feedforward node has ended')

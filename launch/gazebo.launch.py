@@ -46,7 +46,7 @@ ROS2_CONTROL = ('gz_ros2_control', 'controller_manager', 'joint_state_broadcaste
 
 
 def generate_launch_description():
-    """Return the arguments, and what they make of Gazebo, the arm and the node."""
+    """Return the arguments, and the actions that start Gazebo, the arm and the node."""
     arguments = [
         *arm_arguments(),
         argument(
@@ -73,7 +73,7 @@ def generate_launch_description():
 
 
 def everything(given):
-    """Return Gazebo, the bridge of its clock, and the processes of the chosen way."""
+    """Return the actions of control:=direct or control:=ros2_control, after checking files."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
@@ -85,7 +85,7 @@ def everything(given):
 
 
 def server(given, flag):
-    """Return Gazebo with the world and this flag, if any."""
+    """Return the action that starts Gazebo with the world and a flag, if any."""
     flags = [flag, '' if given.gui == 'true' else '-s']
     return IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
@@ -109,7 +109,7 @@ def bridge(folder):
 
 
 def spawned(*source):
-    """Return what puts the arm into Gazebo."""
+    """Return the process that spawns the arm in Gazebo."""
     from franka_dynamics.simulation.gazebo import MODEL
 
     return Node(
@@ -211,7 +211,7 @@ def direct_way(given, arm, own_file):
         robot_state_publisher({**parameters, 'connected_to': 'world'}),
         spawn,
         started,
-        # gazebo_direct_node listens where a forward controller would.
+        # gazebo_direct_node subscribes to the topic that a forward controller would have.
         simulated_feedforward(
             given.robot_type, given.hand, TARGET, own_file, f'{FORWARD}/commands'
         ),

@@ -38,7 +38,7 @@ PACKAGES = (
 
 
 def generate_launch_description():
-    """Return the arguments, and what they make of MuJoCo, the arm and the node."""
+    """Return the arguments, and the actions that start MuJoCo, the arm and the node."""
     arguments = [
         *arm_arguments(),
         argument(
@@ -99,8 +99,8 @@ def everything(given):
         on_exit=Shutdown(reason='MuJoCo has ended'),
         parameters=[{'use_sim_time': True}, parameters],
     )
-    # One process activates both, soon: under the first efforts alone the arm is an inverted
-    # pendulum.
+    # One process activates both controllers, so that it is quick: with the constant first efforts
+    # alone the arm is unstable.
     active = spawner(
         'joint_state_broadcaster', chosen.controller, '--param-file', str(folder / 'receiver.yaml')
     )

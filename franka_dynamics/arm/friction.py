@@ -181,8 +181,8 @@ class MaxwellSlipFriction(LinearFriction):
         _freeze(self, ('deviations',), 4 + elements, n, least=0.0)
         if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
-                f'The reach {shown(self.reach)} of a Maxwell-slip friction names two '
-                'elements alike; make one of them.'
+                f'Two elements of a Maxwell-slip friction have the same reach '
+                f'({shown(self.reach)}); combine them into one.'
             )
         _require_positive(self.width, 'The width of the Coulomb friction')
         _require_positive(self.stribeck_velocity, 'The Stribeck velocity')
@@ -250,7 +250,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return the friction with -tau(-dq) for one joint; only offsets are not odd in dq."""
+    """Return the friction after one joint's sign is reversed, -tau(-dq): its offset is negated."""
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)
         offset[joint] = -offset[joint]

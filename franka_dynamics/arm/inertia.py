@@ -39,7 +39,7 @@ def six_from_tensor(tensor: ArrayLike) -> Array:
 
 
 def steiner(mass: float, offset: ArrayLike) -> Array:
-    """Return m (|c|^2 1 - c c^T): added when the reference point moves by `offset` [m]."""
+    """Return m (|c|^2 1 - c c^T), Steiner's term of a reference point `offset` c [m] away."""
     c = np.asarray(offset, dtype=float)
     return mass * (c @ c * np.eye(3) - np.outer(c, c))
 

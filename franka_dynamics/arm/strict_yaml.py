@@ -24,7 +24,7 @@ _FLOAT = re.compile(
     r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
     r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
 )
-_MOST_DIGITS = 300  # digits that a float can have
+_MOST_DIGITS = 300  # no float has more digits before its point
 
 
 class _StrictLoader(yaml.SafeLoader):

@@ -176,8 +176,8 @@ class BatchModel:
             not set(requested) <= set(range(size)) or len(set(requested)) < len(requested)
         ):
             raise JointVectorError(
-                f'columns must be different numbers from 0 to {size - 1}, a link parameter each; '
-                'those of rotors are no part of this regressor.'
+                f'columns must be different numbers from 0 to {size - 1}, one for each link '
+                'parameter; this regressor has no columns for rotors.'
             )
         return self._run(Quantity.REGRESSOR, (q, dq, ddq), out, requested)
 

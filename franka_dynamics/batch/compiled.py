@@ -37,7 +37,7 @@ else:
     if tuple(map(int, llvmlite.__version__.split('.')[:2])) < (0, 45):
         llvm = None  # llvmlite is missing or too old (LLVM before opaque pointers)
 
-STATES_PER_THREAD = 4000  # a second thread is worth starting from twice as many states on
+STATES_PER_THREAD = 4000  # a second thread is started for twice as many states
 _COLUMNS = 4096  # states that NumPy works on at a time, so that they stay in the caches
 _DIGEST = hashlib.sha256().digest_size
 
@@ -133,7 +133,7 @@ def _executor() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(available_threads(), 'franka_dynamics batch')
 
 
-if hasattr(os, 'register_at_fork'):  # threads stay behind in the parent
+if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent's threads
     os.register_at_fork(after_in_child=_executor.cache_clear)
 
 
@@ -146,7 +146,7 @@ def _vector_bits() -> int:
 
 
 _lock = threading.Lock()
-_kept: dict[str, tuple[Any, ...]] = {}  # by identity, with the objects that must live as long
+_kept: dict[str, tuple[Any, ...]] = {}  # by name, with objects that must not be freed before
 
 
 def _loaded(text: str, pointers: int) -> tuple[Any, ...]:

@@ -34,7 +34,7 @@ def exchange(
     """
     Return NumPy views of other libraries' arrays, and a function that converts results back.
 
-    The function is None if all arrays are NumPy's or plain numbers.
+    Return None if all arrays are NumPy's or plain numbers.
 
     Raises
     ------

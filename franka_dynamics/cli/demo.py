@@ -63,9 +63,9 @@ class Demo(ArmOptions):
             raise TooBusyError(f'this machine is too busy: {error}') from error
 
     def _run(self, plan: DemoPlan, folder: Path) -> int:
-        """Run both acts, show their results and return the exit status."""
+        """Run both parts, show their results and return the exit status."""
         from ..recordings.recording import write_recording
-        from ..report.demo import demo_report, draw, draw_second_act, second_act_report, write_json
+        from ..report.demo import demo_report, draw, draw_inexact, inexact_report, write_json
         from ..ros.demo import run_session
         from ..simulation.demo_figures import demo_figures
         from ..simulation.model_trial import run_trial
@@ -91,8 +91,8 @@ class Demo(ArmOptions):
             draw(figures, arm.joint_names, folder / 'demo.png')
             recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=progress)
             write_recording(recording, folder / 'plant_bag')
-            second = second_act_report({name: error for name, (_, error) in errors.items()})
-            draw_second_act(errors, folder / 'second_act.png')
+            second = inexact_report({name: error for name, (_, error) in errors.items()})
+            draw_inexact(errors, folder / 'inexact_model.png')
             write_json(report, session.rates, second, folder / 'demo.json')
         busy = session.rates.too_busy
         _show(report, second, busy, f'{arm.name} ({arm.inertial_set})')
@@ -115,26 +115,26 @@ class Demo(ArmOptions):
 
 
 def _show(report: DemoReport, second: DemoReport, too_busy: str, arm: str) -> None:
-    """Print what came of both acts, and what a busy machine did to them."""
+    """Print the results of both parts; say if a busy machine changed how they ran."""
     show(report.table(f'{arm} in MuJoCo, plant = model, torques over DDS'))
     say(report.caption)
     say_each(report.errors, 'error')
     if too_busy:
         say(
-            f'this machine is too busy for 1 kHz: {too_busy}. So the first act '
-            'ran again with simulated time waiting for each torque; end other work to see it '
-            'by the clock.',
+            f'this machine is too busy for 1 kHz: {too_busy}. So the first part '
+            'ran again with simulated time waiting for each torque; end other work to run it '
+            'in real time.',
             'note',
         )
     show(
         second.table(
-            'second act: inertias 10 % off, friction, elastic gears, noise and 0.2 kg '
-            'unknown to the model'
+            'second part, an arm that differs from the model: inertias 10 % off, friction, '
+            'elastic gears, noise and an undeclared 0.2 kg'
         )
     )
     if too_busy:
         say(
-            'The second act always simulates without a clock, one torque a step: the busy '
-            'machine made it slower and left its figures as they are.',
+            'The second part always computes one torque for each simulation step, so a busy '
+            'machine makes it slower but does not change its figures.',
             'note',
         )

@@ -47,8 +47,8 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
     )
     period: float = option('duration of the motion', 'S', default=10.0)
     repetitions: int | None = option(
-        'how often the motion will be recorded (default: as often as it takes until every'
-        f' base parameter that matters is known, {_FEWEST} to {_MOST} times)',
+        'how often the motion will be recorded (default: until every base parameter that '
+        f'matters is identifiable, {_FEWEST} to {_MOST} times)',
         'N',
         default=None,
         least=1,
@@ -71,7 +71,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
     )
 
     def run(self) -> int:
-        """Write the trajectory; exit 1 if it shows too little, or a rehearsal missed the arm."""
+        """Write the trajectory; exit 1 if it shows too few parameters or the rehearsal fails."""
         from ..files import write_text
 
         if self.rehearse:
@@ -150,10 +150,10 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         minutes = repetitions * self.period / 60.0
         given = f', and the {len(self.given)} given bags' if self.given else ''
         say(
-            f"At most {found.left_open.max():.0%} of a base parameter's prior standard deviation "
-            f'(masses 100 %, others in proportion) is left open by {times} ({minutes:.1f} minutes)'
-            f'{given}: {_verdict(problem, found, unknown, open_ones)}. Random motions within the '
-            f'same limits ({len(found.random_worst)} of them) leave '
+            f'After {times} ({minutes:.1f} minutes){given} the standard deviation of a base '
+            f"parameter is at most {found.left_open.max():.0%} of its prior's (masses 100 %, "
+            f'others in proportion): {_verdict(problem, found, unknown, open_ones)}. Random '
+            f'motions within the same limits ({len(found.random_worst)} of them) reach '
             f'{found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
             f'{self.repetitions or _FEWEST} repetitions.'
         )
@@ -167,8 +167,8 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
                 )
                 for k in np.flatnonzero(unknown)
             ]
-            heads = ('parameter', 'start', 'deviation', Head('left open', form='.0%'), '')
-            title = f'predicted standard deviations of those left open by {times}{given}'
+            heads = ('parameter', 'start', 'deviation', Head("of the prior's", form='.0%'), '')
+            title = f'predicted standard deviations after {times}{given}'
             show(Table(title, heads, rows))
         return not open_ones.any()
 
@@ -247,7 +247,7 @@ def _verdict(
         most = problem.torques_left(found.deviations)[small].max()
         said += (
             f'; {_listed(names, small)} are not needed: the uncertainty of each changes no '
-            f'torque by more than {most:.2g} of its noise'
+            f'torque by more than {most:.2g} times its noise'
         )
     if open_ones.any():
         said += (

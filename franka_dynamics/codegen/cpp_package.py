@@ -22,8 +22,8 @@ from ..typing import Array
 
 QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantity.INVERSE_DYNAMICS)
 # The same values as in control.braking and control.terms.
-BRAKE_ACCELERATION = 10.0  # [rad/s^2] of a joint whose file states no limit
-DEVIATIONS_LEFT = 2.0  # standard deviations of each coefficient
+BRAKE_ACCELERATION = 10.0  # [rad/s^2] for a joint without an acceleration limit
+DEVIATIONS_LEFT = 2.0  # standard deviations by which commanded friction is reduced
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')
 # Folders of the package for the templates in cpp/, by suffix. @NAME@ and other words between
 # @ signs are replaced in their names and texts.
@@ -125,7 +125,7 @@ def _filled(text: str, words: dict[str, str]) -> str:
 
 
 def _arm_words(description: ArmDescription) -> dict[str, str]:
-    """Return the arm's numbers as texts, by the words of the template arm.hpp."""
+    """Return the arm's numbers as texts, by the placeholders of the template arm.hpp."""
 
     def limit(name: str) -> str:
         return _listed(np.abs(description.limit(name)))
@@ -153,7 +153,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
 
 
 def _friction_words(description: ArmDescription) -> dict[str, str]:
-    """Return the friction's coefficients, their uncertainties and constants as such texts."""
+    """Return friction coefficients, reductions and constants as texts for the template arm.hpp."""
     model, n = description.friction, description.n
     kind, rows, reach = 'none', np.zeros((4, n)), np.zeros(0)
     deviations, width, stribeck_velocity = None, 1.0, 1.0

@@ -30,8 +30,8 @@ def operation_count(program: Program) -> OperationCount:
     """
     Return the number of operations of one evaluation, counted in the code.
 
-    Sines, cosines, divisions and index arithmetic are not counted, as in table 1 of Gautier and
-    Khalil 1990 (which has no divisions).
+    As in table 1 of Gautier and Khalil 1990, sines, cosines and index arithmetic are not counted;
+    nor are divisions, which the table does not have.
     """
     texts = [statement.expression for statement in program.statements]
     text = '\n'.join([*texts, *(result.expression for result in program.results)])
@@ -42,7 +42,8 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     """
     Return a program as a C99 function of arrays of n numbers.
 
-    With parameters at run time a struct of prepared values and a function that fills it precede.
+    With parameters at run time, a struct of prepared values and a function that fills it come
+    before this function.
     `prefix`, an identifier, is put with an underscore in front of every name.
     """
     name = f'{prefix}_{program.name}'

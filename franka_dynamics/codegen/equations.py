@@ -186,12 +186,12 @@ def customised_equations(
         space axes adds -J^T w.
     classical : bool
         Whether the ten parameters of each link are used as they are, instead of base
-        parameters: for comparison, for it costs more.
+        parameters. This takes more operations and is meant for comparisons.
     columns : sequence of int, optional
         Which of the 10 n columns a regressor has, in this order; all if not given.
     slopes : bool
-        Whether to return the derivatives of the quantity by all input values instead, along one
-        more axis, those by q first.
+        Whether to return the derivatives of the quantity by all inputs instead of the quantity.
+        They are along one more axis, the derivatives by q first.
 
     Returns
     -------
@@ -363,8 +363,8 @@ def _solved(
     """
     Return x with M x = right, by M = L D L^T without square roots.
 
-    Golub and Van Loan 2013, section 4.1.2, with n divisions. `elements` are those (i, j) of M with
-    i <= j; `names` are the joints', for the InertiaError of a pivot that is always zero.
+    Golub and Van Loan 2013, section 4.1.2, with n divisions. `elements` maps (i, j), i <= j, to
+    the elements of M. If a pivot is always zero, an InertiaError names its joint (`names`).
     """
     n = len(right)
     L: dict[tuple[int, int], Expression] = {}
@@ -374,9 +374,10 @@ def _solved(
         pivot = elements[j, j] - graph.total(L[j, k] * scaled[j, k] for k in range(j))
         if pivot.is_zero:
             raise InertiaError(
-                f'The mass matrix is singular: {names[j]} moves no mass that the joints before it '
-                'do not move alike, and has no rotor inertia, so its acceleration is '
-                'undetermined. Give its link an inertia, or the joint a rotor_inertia.'
+                f'The mass matrix is singular: {names[j]} moves no mass, or only mass that the '
+                'joints before it move in the same way, and has no rotor inertia. Its '
+                'acceleration is undetermined. Give its link an inertia, or the joint a '
+                'rotor_inertia.'
             )
         inverse.append(graph.reciprocal(pivot))
         graph.name(f'D{j + 1}', pivot)

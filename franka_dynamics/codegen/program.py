@@ -1,7 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The outputs of a graph as a list of statements, those of parameters alone in a preparation.
+The outputs of a graph as a list of statements.
+
+Values that depend on parameters alone are computed by separate statements, the preparation.
 
 The statements' right-hand sides are valid in Python and in C: +, -, *, parentheses, names and
 literals. A variable may hold the negative of a value; its name is then m_ and the value's name.
@@ -46,7 +48,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Result:
-    """One element of an output array; a matrix element of a symmetric array names both places."""
+    """One element of an output array; equal elements of a symmetric matrix are one Result."""
 
     array: str
     places: tuple[tuple[int, ...], ...]
@@ -94,8 +96,8 @@ def write_program(
     """
     Return the statements that compute the outputs, in order from base to tip.
 
-    `arrays` are the input arrays in the order of the arguments, also those that no statement
-    reads; `shape` is the output array's.
+    `arrays` names the input arrays in the order of the function's arguments, whether the equations
+    read them or not; `shape` is the output array's.
     """
     return _Writer(graph, outputs).program(name, tuple(arrays), tuple(parameters), tuple(shape))
 
@@ -144,7 +146,7 @@ class _Writer:
         )
 
     def _crossing(self) -> set[int]:
-        """Return the constant nodes, numbers aside, that statements or outputs read."""
+        """Return the nodes that the preparation computes and statements or outputs read."""
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         reads += [output.value.node for output in self.outputs]
         return {node.number for node in reads if node.constant and node.kind != CONSTANT}

@@ -42,8 +42,8 @@ class Inputs:
     """
     Positions, velocities and accelerations of the joints, and the wrench at the tip.
 
-    Any of them may be zero, and is then folded. `force` and `moment` are what the link that
-    carries the tip exerts on its surroundings, about the origin and in the axes of its frame.
+    Inputs that are zero cost no operations. `force` and `moment` are the wrench that the link with
+    the tip exerts on its surroundings, about the origin and in the axes of that link's frame.
     `weightless` leaves gravity out.
     """
 
@@ -57,7 +57,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Spread:
-    """The matrix U of a link by rows, and combinations of its elements that are known already."""
+    """The matrix U of a link by rows, and combinations of elements that are already computed."""
 
     rows: Matrix
     yy_xx: Expression | None = None  # Uyy - Uxx
@@ -69,10 +69,10 @@ class BodyMotion:
     """The motion of a link, in the axes of its frame."""
 
     omega: Vector
-    spin: Vector  # domega
+    spin: Vector  # time derivative of omega
     spread: Spread
-    acceleration: Vector  # of the origin
-    at_joint: Vector  # of the origin as well, in the axes of the previous frame
+    acceleration: Vector  # acceleration of the origin
+    at_joint: Vector  # acceleration of the origin, in the axes of the previous frame
 
 
 def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[BodyMotion]:
@@ -121,7 +121,7 @@ def _turn_about(
     at_joint: Vector,
     linear: Vector,
 ) -> BodyMotion:
-    """Return the motion after a revolute joint at a twist alpha of quarter turns."""
+    """Return the motion after a revolute joint whose alpha is a multiple of a quarter turn."""
     x, y, _ = rotate_back(turned, source[0])
     xz_axis, yz_axis, zz_axis = rotate_back(turned, source[1])
     z, spin_z = rates

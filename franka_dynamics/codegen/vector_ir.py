@@ -98,8 +98,8 @@ class _Writer:
         self.number, self.bits = ('float', 32) if single else ('double', 64)
         self.vector = f'<{lanes} x {self.number}>'
         self.lines: list[str] = []
-        self.values: dict[int, str] = {}  # by the numbers of nodes
-        self.turns: dict[int, tuple[str, str]] = {}  # sine and cosine, by those of angles
+        self.values: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
+        self.turns: dict[int, tuple[str, str]] = {}  # of sine and cosine, by angle
 
     def function(self) -> str:
         """Return the function."""
@@ -111,7 +111,7 @@ class _Writer:
             'loop:',
             '  %start = phi i64 [ 0, %entry ], [ %next, %loop ]',
         ]
-        # Lanes beyond the last state compute that one again, so that no remainder is left.
+        # Lanes beyond the last state compute the last state again, so that every vector is full.
         wanted = [self._let(f'add i64 %start, {lane}') for lane in range(self.lanes)]
         states = [self._let(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
         elements = {array: self._loaded(array, states) for array in self.equations.arrays}

@@ -4,9 +4,9 @@
 Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
 
 Kwon, section 3, extended to any mechanism. Every loop is cut at one joint, which leaves a tree. A
-`Loop` names the two bodies that must coincide, and the directions in which they must. The motors'
-torques follow from the tree's joint torques by virtual work. The joint at a cut stays in the tree
-as the joint of a body without mass (Kwon's joint 5), so that its torque in the tree is zero.
+`Loop` names two bodies that must coincide, and in which directions. The motors' torques follow
+from the tree's joint torques by virtual work. The joint at a cut stays in the tree as the joint of
+a body without mass (Kwon's joint 5), so that its torque in the tree is zero.
 """
 
 from __future__ import annotations

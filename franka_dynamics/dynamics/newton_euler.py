@@ -4,8 +4,8 @@
 Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
 The Pinocchio backend is cross-checked against this model. Both share only the arm description:
-here are no Pinocchio, no spatial algebra and no inertias about centres of mass. All methods also
-take a stack of states: arrays of shape (..., n).
+this module uses no Pinocchio, no spatial algebra and no inertias about centres of mass. All
+methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations

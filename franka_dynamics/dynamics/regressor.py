@@ -27,8 +27,8 @@ from ..typing import Array
 
 ROTOR_SYMBOL = 'Ia'
 PER_LINK = len(PARAMETER_SYMBOLS)
-# States worked on at once: enough to spread NumPy's cost per call, few enough that what a block
-# holds besides the result (some 20 MB at seven joints) never matters.
+# States in a block: enough that NumPy's cost per call does not matter, and few enough that the
+# intermediate arrays stay small (about 20 MB at seven joints).
 _BLOCK = 2048
 
 

@@ -91,7 +91,7 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     Parameters
     ----------
     mesh : TriangleMesh
-        Closed and wound outwards; `solid_check.require_solid` tells.
+        Closed and wound outwards, as `solid_check.require_solid` checks.
     density : float
         [kg/m^3]
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""STL, OBJ and PLY files -> meshes in metres, with every step on the way said aloud."""
+"""Reads STL, OBJ and PLY files as meshes in metres; notes say what was changed on the way."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     path : str or Path
         A file that ends in .stl, .obj or .ply.
     unit : {'m', 'cm', 'mm', 'in'}, optional
-        Of the file's numbers; told from their size if not given.
+        Unit of the file's numbers; by default found from the size of the mesh.
     repair : bool
         Wind all faces alike, close holes by fans around one of their corners (right for flat
         convex holes) and turn parts whose normals point the wrong way.
@@ -74,7 +74,7 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
 
 
 def _read(path: Path) -> tuple[Any, list[str]]:
-    """Return trimesh's mesh in the file's numbers, connected, and what that took."""
+    """Return trimesh's mesh in the file's unit, coinciding vertices merged, and notes on that."""
     try:
         import trimesh
     except ImportError as error:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a triangle mesh bounds a solid, and in which words it does not."""
+"""Whether a triangle mesh bounds a solid, and sentences on its defects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..typing import Array
 
 # Below this share of area times extent an enclosed volume is rounding or a flat sheet.
 _THIN = 1e-9
-# A part's winding number is probed this share of its extent beside a face.
+# The winding number is evaluated this far from a face, relative to the part's extent.
 _PROBE = 1e-6
 
 

@@ -109,25 +109,25 @@ def demo_report(
 
 
 def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: Path) -> None:
-    """Write both acts' reports as JSON, complete or not at all."""
+    """Write the reports of both parts as JSON, complete or not at all."""
     content = {
         'passed': report.passed and second.passed,
         'figures': {row.name: row for row in report.rows},
         'machine': rates,
         'errors': report.errors,
-        'second_act': {row.name: row for row in second.rows},
+        'inexact_model': {row.name: row for row in second.rows},
     }
     write_text(path, json_text(content))
 
 
 # Bound on the tracking error with the identified model, relative to that with the published model.
-# Nine randomly drawn plants had 9 to 55 %.
+# For nine random arms it was 9 to 55 %.
 IDENTIFIED_BOUND = 2.0 / 3.0
 
 
-def second_act_report(columns: Mapping[str, Array]) -> DemoReport:
+def inexact_report(columns: Mapping[str, Array]) -> DemoReport:
     """
-    Return the table of the second act.
+    Return the table of the second part, in which the arm differs from the model.
 
     Parameters
     ----------
@@ -159,10 +159,10 @@ def _draw_errors(
     axes.grid(alpha=0.3)
 
 
-def draw_second_act(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
-    """Draw the three errors of the second act over time (k,) [s] as rms over joints, (k, n)."""
+def draw_inexact(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
+    """Draw the three errors of the second part over time (k,) [s] as rms over joints, (k, n)."""
     figure = figure_of_size((9.0, 4.5))
-    title = 'A plant that is no model: the same weak PD, three models'
+    title = 'An arm that differs from the model: the same weak PD, three models'
     _draw_errors(figure.subplots(), columns, title, (MEASURED, RESIDUAL, PREDICTED))
     save(figure, path)
 

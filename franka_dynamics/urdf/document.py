@@ -41,8 +41,8 @@ class UrdfJoint:
     """
     A joint as written in the file.
 
-    `limits` is None where the URDF states none; A missing lower or upper bound beside other limits
-    is zero, as in the URDF format, except for a continuous joint.
+    `limits` is None where the URDF states none. If only a lower or upper bound is missing, it is
+    zero, as the URDF format says, except for a continuous joint.
     """
 
     name: str

@@ -211,7 +211,7 @@ def _bodies(model: pin.Model, document: UrdfDocument) -> list[tuple[str, ...]]:
 def _not_the_arms(
     model: pin.Model, document: UrdfDocument, arm: Sequence[UrdfJoint]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return other moving joints: those after the arm, and those elsewhere in the tree."""
+    """Return the moving joints that are not the arm's: those after it, and those elsewhere."""
     first, own = model.getJointId(arm[0].name), {joint.name for joint in arm}
     below = {name for name, support in zip(model.names, model.supports) if first in support}
     held = tuple(name for name in document.joints if name in below - own)
@@ -254,7 +254,7 @@ def find_chains(document: UrdfDocument) -> list[tuple[str, ...]]:
 
 
 def _next_moving(document: UrdfDocument, link: str) -> list[UrdfJoint]:
-    """Return the moving joints next below a link, through fixed joints; mimics left out."""
+    """Return the next moving joints after a link, through fixed joints, without mimic joints."""
     found, frontier = [], [link]
     while frontier:
         for joint in document.joints_from(frontier.pop(0)):

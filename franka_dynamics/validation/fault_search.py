@@ -33,8 +33,8 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import JointVectorError
 from ..typing import Array
 
-# A smaller change of torque per unit of a parameter (N m per m, rad, kg ...) is a rounding error;
-# two changes proportional within this tolerance count as the same.
+# A smaller change of torque per unit of a parameter (N m per m, rad, kg ...) is a rounding error.
+# Two torque changes that are proportional within this tolerance count as the same.
 _UNIDENTIFIABLE, _ALIKE = 1e-9, 1e-7
 _ALIKE_LEFT = 1e-5  # and the differences that remain are equal within this tolerance
 _STEP = 1e-4  # step of the central differences, in the parameter's unit

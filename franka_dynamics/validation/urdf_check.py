@@ -49,7 +49,7 @@ class UrdfVerdict:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against the URDF as the model."""
+        """Whether the URDF may be the model: no finding speaks against it."""
         return not self.findings
 
     @property
@@ -88,7 +88,8 @@ _TILT = 1e-6  # [rad]; a base less tilted than this is upright
 # [N m] Two readings of one text agree to 1e-13; angles rounded in it cause up to 1e-3.
 _READING_TOLERANCE = 2e-3
 _HAND_OF_FRANKA = 'franka_hand'
-# [m/s^2] A base tilted about two axes lets every parameter act that acts in any mounting.
+# [m/s^2] Gravity of a base tilted about two axes: every parameter that has an effect in some
+# mounting has one here.
 _TILTED = (3.0, -5.0, -7.9)
 # pi/2 written as 1.5708 is 3.7e-6 rad off. On a FER this much in a joint axis changes no torque
 # by more than 8e-4 N m, and 1e-6 m none by more than 3e-4 N m.

@@ -36,7 +36,7 @@ def planned(tmp_path_factory):
 def test_the_node_accepts_and_follows_the_written_message(planned):
     folder, printed = planned
     out = folder / 'excitation.yaml'
-    assert 'left open by 400 repetitions of 8 s' in printed
+    assert 'After 400 repetitions of 8 s' in printed
     # Not every machine has ROS's tools.
     assert f'node play {out} or, where ROS 2 is installed' in printed
     assert 'ros2 topic pub --once /feedforward/reference' in printed
@@ -89,7 +89,7 @@ def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
     command = [*'identify plan --arm fr3 --fraction 0.4 --output'.split(), out, *QUICK[:-2]]
     status, printed = answered(*command)
     assert status == 0
-    count = int(printed.split('left open by ')[1].split(' repetitions of 8 s')[0])
+    count = int(printed.split('After ')[1].split(' repetitions of 8 s')[0])
     assert 10 < count <= 200
     assert 'XXR_7' in printed.split('; ')[1].split(' are not needed')[0]
     assert 'NOT identifiable' not in printed
