@@ -91,7 +91,7 @@ RECEIVED = """
     update_rate: 1000
     receiver.type: my_arm/FeedforwardController
 /receiver:
-  ros__parameters: {target: mujoco, reference: total_torque, reference_timeout: 0.05}
+  ros__parameters: {target: mujoco, reference: total_torque, reference_timeout: TIMEOUT}
 """
 # Torques that change with each message; a relay repeats what it hears 50 ms later.
 SENDER = """
@@ -127,13 +127,14 @@ EVENTS = ('kill', 'kill-restart', *(f'stop-{stall:g}' for stall in STALLS_S), 't
 class Senders:
     """A receiver in a controller manager on mock hardware, and processes that send it torques."""
 
-    def __init__(self, arm, folder):
+    def __init__(self, arm, folder, timeout=0.05):
         self._held, self.said = PinocchioModel(arm).gravity(arm.home), []
         self._processes, self._open = {}, ExitStack()
         self._output, self._errors = (
             self._open.enter_context((folder / name).open('w+')) for name in ('out', 'errors')
         )
-        command, env = driving(arm, folder, 'receiver', mock_urdf(arm), parameters=RECEIVED)
+        parameters = RECEIVED.replace('TIMEOUT', f'{timeout}')
+        command, env = driving(arm, folder, 'receiver', mock_urdf(arm), parameters=parameters)
         self._manager = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=self._output, stderr=self._errors, env=env
         )
@@ -178,6 +179,18 @@ class Senders:
             assert time.monotonic() < end, f'never {words}: {self.said}'
             assert self._manager.poll() is None, (self._errors.seek(0), self._errors.read())
 
+    def _time_outs(self):
+        return self.said[-1].partition('time-outs ')[2].partition(',')[0]
+
+    def _follows(self, seconds):
+        """Wait until a sender was followed for so long; a busy machine makes it time out."""
+        end, before = time.monotonic() + 60.0, None
+        while before != self._time_outs():
+            assert time.monotonic() < end, f'never followed for {seconds} s: {self.said}'
+            self._until('following')
+            before = self._time_outs()
+            self._spin(seconds)
+
     def happen(self, event):
         """
         Do one of EVENTS to a sender that is followed.
@@ -202,13 +215,15 @@ class Senders:
             self._spin(float(event.removeprefix('stop-')))
             self._processes['first'].send_signal(signal.SIGCONT)
             self._spin(0.2)
-            self._until('following')
         else:
             second = 'second' if event == 'two' else 'relay'
             self._start(second, -OFFSET)
             self._until('following, publisher /first', f'refused publisher /{second}')
             self._spin(0.5)
-        self._spin(0.5)
+        if event == 'kill':
+            self._spin(0.5)
+        else:
+            self._follows(0.5)
         self._manager.stdin.close()
         code = self._manager.wait(30.0)
         for file in (self._output, self._errors):

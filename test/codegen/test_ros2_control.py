@@ -224,8 +224,10 @@ def test_behind_a_trajectory_controller_it_adds_the_terms(drive):
     # At first only gravity; at the trajectory's end the effort of its last point comes through.
     np.testing.assert_allclose(added[0], 0.0, rtol=0.0, atol=1e-10)
     np.testing.assert_allclose(added.max(axis=0), after, rtol=0.02, atol=0.0)
+    # Where a busy machine skips cycles the effort jumps, and the limit of 1 N m acts by joint.
+    limited = np.abs(np.diff(added, axis=0, prepend=added[:1])).max(axis=1) > 1.0 - 1e-9
     share = added / after
-    moving = (share[:, 0] > 0.1) & (share[:, 0] < 0.9)
+    moving = (share[:, 0] > 0.1) & (share[:, 0] < 0.9) & ~limited
     assert moving.any()
     np.testing.assert_allclose(
         share[moving], np.repeat(share[moving, :1], arm.n, axis=1), rtol=0.0, atol=1e-9
@@ -235,14 +237,17 @@ def test_behind_a_trajectory_controller_it_adds_the_terms(drive):
 
 @pytest.mark.parametrize('event', ['kill', 'kill-restart', 'stop-0.5', 'two'])
 def test_a_torque_ends_with_its_sender_and_no_second_one_is_followed(folder, event):
-    with Senders(ARM, folder) as senders:
+    # A sender beside another one must not time out, however busy the machine is.
+    with Senders(ARM, folder, timeout=1.0 if event == 'two' else 0.05) as senders:
         step, held, away, times = senders.happen(event)
     assert step <= 1.0 + ATOL
-    assert held < 0.5  # 0.05 s are due; the cycles of a busy machine come in bursts
-    if event == 'kill':
-        np.testing.assert_allclose(away[-1], 0.0, rtol=0.0, atol=ATOL)
-    else:  # nearer to the sender's torque than to what holds the arm
-        assert (away[times > times[-1] - 0.4] > 0.5 * OFFSET).all(axis=1).any()
-    assert any('time-outs 1' in said for said in senders.said) == (event != 'two')
+    away = away[times > 0.0]
     if event == 'two':
-        assert (away > -0.1).all()
+        assert (away > -0.1).all() and (away[-1] > 0.5 * OFFSET).all()
+        return
+    assert held < 0.5  # 0.05 s are due; the cycles of a busy machine come in bursts
+    ended = (np.abs(away) < ATOL).all(axis=1)
+    assert ended.any() and any('time-outs 1' in said for said in senders.said)
+    followed = (away[np.argmax(ended) :] > 0.5 * OFFSET).all(axis=1)
+    assert followed.any() == (event != 'kill')
+    assert event != 'kill' or ended[-1]
