@@ -96,10 +96,8 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])
 def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
     # Fixed gains took 4.4 of FR3's seventh joint's velocity away in a step; above 2 is unstable.
-    from ..dynamics.lagrangian import LagrangianModel
-
     description = load(arm)
     kp, kd = weak_gains(description, 100.0)
-    inverse = np.linalg.inv(LagrangianModel(description).mass_matrix(description.home))
+    inverse = np.linalg.inv(NewtonEulerModel(description).mass_matrix(description.home))
     assert np.linalg.eigvals(inverse * kd).real.max() * 1e-3 < 0.5
     assert (kp > 0.0).all()

@@ -21,7 +21,6 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
-from .lagrangian import LagrangianModel
 from ..agreement import assert_near
 
 mujoco = pytest.importorskip('mujoco')
@@ -29,7 +28,7 @@ mujoco = pytest.importorskip('mujoco')
 # Thirty times the largest difference seen (3e-13 of max(1, |a|)); MuJoCo turns every link's
 # tensor into principal axes and a quaternion first.
 AGREEMENT = 1e-11
-FORMULATIONS = (PinocchioModel, NewtonEulerModel, ExponentialsModel, LagrangianModel)
+FORMULATIONS = (PinocchioModel, NewtonEulerModel, ExponentialsModel)
 STATES = 10
 
 
