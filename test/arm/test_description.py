@@ -14,7 +14,7 @@ from franka_dynamics.arm import (
     load,
 )
 from franka_dynamics.arm.bodies import Box
-from franka_dynamics.errors import DescriptionError, JointVectorError
+from franka_dynamics.errors import DescriptionError
 
 UNIT = Box(size=(0.1, 0.1, 0.1), mass=1.0).link()
 
@@ -46,16 +46,6 @@ def two_joints(**changes):
 def test_parts_that_do_not_fit_are_refused_in_one_sentence(changes, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         two_joints(**changes)
-
-
-def test_a_joint_vector_of_another_length_lists_the_joints():
-    with pytest.raises(JointVectorError, match=r'q has shape \(3,\), expected \(2,\).*first, sec'):
-        two_joints().joint_vector(np.zeros(3), 'q')
-
-
-def test_a_nan_in_a_joint_vector_is_refused_naming_the_joint():
-    with pytest.raises(JointVectorError, match='dq of joint second is nan'):
-        two_joints().joint_vector([0.0, np.nan], 'dq')
 
 
 def test_fr3_velocity_bounds_near_limits_are_frankas_formula():

@@ -13,11 +13,9 @@ import pytest
 from franka_dynamics.arm import JointKind, load
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.cli.main import main
-from franka_dynamics.codegen.cuda import cuda_source
 from franka_dynamics.codegen.emit import c_header, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.errors import OutputError
 
 from .arms import standard_parameters
 
@@ -113,13 +111,6 @@ def test_headers_of_any_arm_compile_without_a_warning(arm, parameters, tmp_path)
     names = {}
     exec(compile(python_module(listed), 'arm.py', 'exec'), names)
     assert callable(names['gravity'])
-
-
-@pytest.mark.parametrize('write', [c_header, python_module, cuda_source])
-def test_a_quantity_listed_twice_is_refused(write):
-    gravity = customised_equations(load('rpr'), Quantity.GRAVITY)
-    with pytest.raises(OutputError, match='gravity is listed twice'):
-        write([gravity, gravity])
 
 
 def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):

@@ -39,11 +39,6 @@ def cycles(receiver, count, *, torque=None, publisher=1, q=ARM.home, dq=STILL):
     return np.array([row[0] for row in rows]), [row[1] for row in rows]
 
 
-def test_nothing_is_commanded_before_the_first_command(library):
-    torques, states = cycles(Receiver(library, MUJOCO), 10)
-    assert np.isnan(torques).all() and set(states) == {'waiting'}
-
-
 @pytest.mark.parametrize('command', ['torque', 'total_torque'])
 def test_torques_are_followed_with_the_terms_or_without(library, command):
     receiver = Receiver(library, MUJOCO, command)

@@ -11,12 +11,13 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
-from franka_dynamics.dynamics.derivatives import tree_motion
+from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.errors import InertiaError
 
-from .arms import arms, runnable, standard_parameters
+from .arms import arms, runnable, standard_parameters, with_rotors
 from ..agreement import assert_close
 from ..identification.trees import random_tree_of_rows
 
@@ -90,3 +91,34 @@ def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
         function = runnable(customised_equations(carrying, gravity=TILTED, terminal_wrench=True))
         function['inverse_dynamics'](q, dq, ddq, force, moment, out)
         assert_close(out, reference, RTOL)
+
+
+@pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
+def test_classical_parameters_give_the_models_torques(name):
+    # Nothing is regrouped: the same torque from other code.
+    arm = with_rotors(load(name))
+    inverse_dynamics = runnable(customised_equations(arm, classical=True))['inverse_dynamics']
+    for q, dq, ddq in np.random.default_rng(0).normal(size=(5, 3, arm.n)):
+        tau = np.empty(arm.n)
+        inverse_dynamics(q, dq, ddq, tau)
+        assert_close(tau, NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq))
+
+
+def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
+    # Three bodies, two of them on the first: larger trees' code only takes longer to compile.
+    tree = random_tree_of_rows(105, special=0.9)
+    assert tree.parents == (-1, 0, 0)
+    batch = BatchModel(tree)
+    # Not a whole number of blocks of lanes.
+    q, dq, ddq = np.random.default_rng(2).uniform(-2.0, 2.0, (3, 7, 11, tree.n))
+    moving = differentiate(tree, q, dq, ddq)
+    assert_close(batch.inverse_dynamics(q, dq, ddq), moving.motion.tau)
+    assert_close(batch.mass_matrix(q), moving.tau.by_ddq)
+    assert_close(batch.gravity(q[0]), tree_motion(tree, q[0], 0 * q[0], 0 * q[0]).tau)
+    ddq_back = batch.forward_dynamics(q, dq, moving.motion.tau)
+    assert_close(ddq_back, ddq)  # through M's inverse, whose condition is at most 6
+    slopes = batch.inverse_dynamics_derivatives(q, dq, ddq)
+    for own, other in zip(slopes, (moving.tau.by_q, moving.tau.by_dq, moving.tau.by_ddq)):
+        assert_close(own, other)
+    assert_close(batch.regressor(q, dq, ddq), torque_regressor(tree, q, dq, ddq))
+    assert_close(batch.flange_pose(q), tree.poses(q)[..., tree.tool_body, :, :] @ tree.tool)

@@ -13,10 +13,8 @@ from franka_dynamics.arm import Convention, DHRow, JointKind, load
 from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.codegen.emit import operation_count, python_function
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from .arms import runnable, with_rotors
-from ..agreement import assert_close
+from .arms import with_rotors
 
 CLASSICAL, MINIMUM = True, False
 GENERAL, SIMPLIFIED = 'chosen', 'simplified'
@@ -101,21 +99,3 @@ def test_counts_are_of_the_operators_that_python_reads(quantity):
     additions = kinds[ast.Add] + kinds[ast.Sub] + kinds[ast.USub]
     assert operation_count(program) == (kinds[ast.Mult], additions)
     assert set(kinds) <= {ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub}
-
-
-@pytest.mark.parametrize('arm', ['scemi', 'stanford', 'rpr'])
-def test_classical_parameters_give_the_models_torques(arm):
-    # Nothing is regrouped: the same torque from other code.
-    description = with_rotors(load(arm))
-    equations = customised_equations(description, classical=True)
-    assert_torques(description, equations)
-
-
-def assert_torques(description, equations):
-    """Compare generated torques with those of the recursion."""
-    model = NewtonEulerModel(description)
-    inverse_dynamics = runnable(equations)['inverse_dynamics']
-    for q, dq, ddq in np.random.default_rng(0).normal(size=(5, 3, description.n)):
-        tau = np.empty(description.n)
-        inverse_dynamics(q, dq, ddq, tau)
-        assert_close(tau, model.inverse_dynamics(q, dq, ddq))

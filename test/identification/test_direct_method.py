@@ -17,7 +17,6 @@ from franka_dynamics.identification.direct_method import (
     direct_base_parameters,
     f_,
     lambda_,
-    Row,
     rows_of,
 )
 from franka_dynamics.identification.energy_regressors import energy_regressors
@@ -97,61 +96,6 @@ def test_the_direct_method_gives_the_qrs_map_of_a_random_arm(seed):
         found, other = direct_base_parameters(arm, gravity), base_parameters(arm, gravity)
         assert found.columns == other.columns
         np.testing.assert_allclose(found.matrix, other.matrix, rtol=0.0, atol=ATOL_COEFFICIENT)
-
-
-def askew(kind):
-    """Return an arm of five joints, none along another, and the row of its last, of this kind."""
-    entries = np.random.default_rng(0).uniform((0.5, 0.3, 0.5, 0.9), (1.0, 0.6, 1.0, 1.2), (5, 4))
-    kinds = (*[JointKind.REVOLUTE] * 4, kind)
-    joints = tuple(
-        Joint(f'j{i}', one, DHRow(a=a, alpha=alpha, d=d, theta=theta))
-        for i, (one, (alpha, a, d, theta)) in enumerate(zip(kinds, entries))
-    )
-    return ArmDescription('askew', Convention.MODIFIED, joints, load('scemi').links[:5])
-
-
-def test_what_leaves_a_revolute_joint_joins_the_link_before_by_equation_20():
-    arm = askew(JointKind.REVOLUTE)
-    row = arm.joints[4].row
-    c, s, d, r = np.cos(row.alpha), np.sin(row.alpha), row.a, row.d
-    # (20) as corrected: what YY_j, mZ_j and m_j add to XX, XY, ..., m of link j - 1.
-    expected = np.array(
-        [
-            [1, 2 * r, r**2],
-            [0, d * s, d * r * s],
-            [0, -d * c, -d * r * c],
-            [c**2, 2 * r * c**2, d**2 + r**2 * c**2],
-            [c * s, 2 * r * c * s, r**2 * c * s],
-            [s**2, 2 * r * s**2, d**2 + r**2 * s**2],
-            [0, 0, d],
-            [0, -s, -r * s],
-            [0, c, r * c],
-            [0, 0, 1],
-        ]
-    )
-    at = Row(c, s, d, 1.0, 0.0, r)
-    idle = np.zeros((10, 3))
-    idle[[0, 3, 8, 9], [0, 0, 1, 2]] = 1.0  # XX + YY, mZ, m
-    np.testing.assert_allclose(lambda_(at).T @ idle, expected, rtol=0.0, atol=1e-15)
-    found = direct_base_parameters(arm, TILTED)
-    gone = [found.standard_names.index(f'{symbol}_5') for symbol in ('YY', 'mZ', 'm')]
-    assert not set(gone) & set(found.columns)
-    np.testing.assert_allclose(
-        found.matrix[found.names.index('XXR_5'), gone], [-1, 0, 0], rtol=0.0, atol=1e-14
-    )
-
-
-def test_what_leaves_a_prismatic_joint_joins_the_link_before_by_equation_22():
-    arm = askew(JointKind.PRISMATIC)
-    found, row = direct_base_parameters(arm, TILTED), rows_of(arm)[4]
-    turn = arm.joints[4].row.transform(Convention.MODIFIED)[:3, :3]
-    tensor = np.array([[0.3, 0.02, -0.03], [0.02, 0.4, 0.05], [-0.03, 0.05, 0.6]])
-    six = tensor[np.triu_indices(3)]
-    moved = (lambda_(row._replace(r=0.0)).T[:, :6] @ six)[:6]
-    expected = (turn @ tensor @ turn.T)[np.triu_indices(3)]
-    np.testing.assert_allclose(moved, expected, rtol=0.0, atol=1e-15)
-    names = found.standard_names
-    assert all(names.index(f'{x}_5') not in found.columns for x in ('XX', 'XY', 'YY', 'ZZ'))
 
 
 @pytest.mark.parametrize(

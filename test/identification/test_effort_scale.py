@@ -12,6 +12,7 @@ from franka_dynamics.errors import IdentificationError, RecordingError
 from franka_dynamics.identification.effort_scale import _median, SCALE_NOT_SHOWN
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.report.diagnosis import diagnosis_lines
 from franka_dynamics.report.identification import verdict
 
 from ..arms import drawn_around
@@ -96,6 +97,9 @@ def test_an_industrial_arms_scales_survive_a_wrong_wrist(simulate, six):
     assert not told[5]
     others = np.median(np.log(np.abs(result.effort_scale[told])))
     np.testing.assert_allclose(np.log(-result.effort_scale[5]), others, rtol=0.0, atol=1e-3)
+    assert not result.accepted
+    doubts = ' '.join(diagnosis_lines(result))
+    assert 'the scales of fer_joint2, fer_joint6 have the opposite sign' in doubts
     said = ' '.join(verdict(result))
     assert 'The motion does not show the scale of fer_joint6' in said
     assert 'if those are 10% too large, so are these scales' in said

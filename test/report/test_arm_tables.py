@@ -7,7 +7,6 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.inertia import tensor_from_six
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.report.arm import arm_tables, dh_rows, inertia_rows, origins
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
@@ -42,13 +41,6 @@ def test_a_joints_coordinate_stands_beside_what_it_moves():
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
 def test_origins_at_zero_are_those_of_the_derivations_figure(name):
     np.testing.assert_allclose(origins(load(name), np.zeros(7)), ORIGINS, rtol=0.0, atol=1e-15)
-
-
-def test_space_rows_sum_to_pinocchios_center_of_mass():
-    arm, q = load('fer'), np.random.default_rng(0).uniform(-1.0, 1.0, 7)
-    rows = inertia_rows(arm, q)
-    mean = sum(row.mass * row.center_of_mass for row in rows) / sum(row.mass for row in rows)
-    np.testing.assert_allclose(mean, PinocchioModel(arm).center_of_mass(q), rtol=0.0, atol=1e-14)
 
 
 def test_steiner_relates_the_space_rows_two_reference_points():

@@ -26,7 +26,8 @@ def letters(q, dq, wrench):
     """Return the numbers of the report's letters at a state."""
     masses, lengths = CLOSED.masses, CLOSED.kinematics
     box = np.diag(ARM.links[1].inertia_at_center_of_mass)
-    names = {'g': 9.81, 'D': lengths.d2bar + q[1], 'I2x': masses.i2x, 'I2y': box[1], 'I2z': box[2]}
+    # What the report assigns itself, such as S1 and D, is not among them.
+    names = {'g': 9.81, 'I2y': box[1], 'I2z': box[2]}
     names |= {name: getattr(lengths, name) for name in ('d0', 'a1', 'a3', 'd2bar')}
     names |= {name: getattr(masses, name) for name in ('m1', 'm2', 'm3')}
     names |= {'h1': 2.0 * masses.k1, 'a2': 2.0 * masses.k2, 'h3': 2.0 * masses.k3}
@@ -35,8 +36,6 @@ def letters(q, dq, wrench):
     names['r3'] = math.sqrt(2.0 * masses.i3y / masses.m3)
     names['b2'] = math.sqrt(12.0 * masses.i2x / masses.m2 - names['a2'] ** 2)
     names['c2'] = math.sqrt(12.0 * box[2] / masses.m2 - names['b2'] ** 2)
-    names |= {'S1': math.sin(q[0]), 'C1': math.cos(q[0])}
-    names |= {'S3': math.sin(q[2]), 'C3': math.cos(q[2])}
     for i in range(3):
         names |= {f'q{i + 1}': q[i], f'dq{i + 1}': dq[i]}
         names |= {f'Fv{i + 1}': ARM.friction.viscous[i], f'Fs{i + 1}': ARM.friction.coulomb[i]}

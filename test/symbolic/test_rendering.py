@@ -25,12 +25,6 @@ def sections(request):
     return derivations.step_by_step(load('rpr'))
 
 
-def test_every_line_of_a_derivations_text_is_an_assignment(sections):
-    tree = ast.parse(as_text(sections))
-    assert len(tree.body) > 10
-    assert all(isinstance(statement, ast.Assign) for statement in tree.body)
-
-
 def test_a_wide_matrix_reads_back_from_its_text():
     long = sum(sp.symbols('a0:40'))
     matrix = sp.Matrix([[long, 1], [2, long]])
@@ -59,21 +53,6 @@ def test_a_pages_tags_close_and_it_needs_no_network(sections):
     names = '<!doctype html>|<meta[^>]*>|&(?!lt|gt|amp)[a-z]+;'  # which XML does not know
     ElementTree.fromstring(re.sub(names, '', page, flags=re.IGNORECASE))
     assert 'http' not in page and '<script' not in page
-
-
-@pytest.mark.parametrize(
-    ('name', 'latex', 'mathml'),
-    [
-        ('hx7', 'h_{x7}', '<msub><mi>h</mi><mi>x7</mi></msub>'),
-        ('theta3', r'\theta_{3}', '<msub><mi>&#952;</mi><mi>3</mi></msub>'),
-        ('d2bar', r'\bar{d}_{2}', '<mover><mi>d</mi><mo>¯</mo></mover><mi>2</mi></msub>'),
-        ('calpha4', r'c_{\alpha 4}', '<mi>&#945;</mi><mo> </mo><mi>4</mi>'),
-    ],
-)
-def test_a_letters_index_is_a_subscript_on_both_pages(name, latex, mathml):
-    sections = [Section('one', (), (Formula('omega_3', sp.Symbol(name)),))]
-    assert rf'\omega_{{3}} &= {latex}' in as_latex(sections)
-    assert mathml in as_html(sections)
 
 
 @pytest.mark.parametrize(
