@@ -133,7 +133,7 @@ def compiled_program(files, source, folder, *, sanitizers=None):
     program = folder / source.stem
     options = [*STRICT, '-pthread', '-I', str(folder / 'include')]
     if sanitizers:
-        options += ['-O1', '-g', f'-fsanitize={sanitizers}', '-fno-sanitize-recover=all']
+        options += [f'-fsanitize={sanitizers}', '-fno-sanitize-recover=all']
     subprocess.run([COMPILER, *options, '-o', str(program), str(source)], check=True)
     return program
 

@@ -106,7 +106,7 @@ def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
     np.testing.assert_array_equal(model.actuator_gainprm[:, 0], 1.0)
 
 
-@ARMS
+@pytest.mark.parametrize('arm', ['fr3', 'rpr'])
 def test_sdformat_keeps_every_moving_link_of_a_committed_urdf(arm):
     tool = shutil.which('ign') or shutil.which('gz')
     if tool is None:

@@ -28,26 +28,24 @@ def black_box(arm, states, gravity=GRAVITY):
 
 
 def planted(name):
-    """Return an arm of three joints, a faulty one, its gravity, what to find and its value."""
+    """Return an arm of three joints, a faulty one, what to find and its value."""
     arm = random_arm(np.random.default_rng(21), joints=3, kinds=(JointKind.REVOLUTE,))
     link = arm.links[2]
     mass, center, tensor = link.mass, link.center_of_mass, link.inertia_at_center_of_mass
-    if name == 'gravity':
-        return arm, arm, (0.0, 0.5, -9.81), 'arm: gravity y', 0.5
     if name == 'sign':
-        return arm, with_joint_reversed(arm, 1), GRAVITY, 'joint2: joint sign', -1.0
-    if name == 'alpha':
-        value = arm.joints[2].row.alpha + 0.3
-        return arm, with_row(arm, 2, alpha=value), GRAVITY, 'joint3: alpha', value
+        return arm, with_joint_reversed(arm, 1), 'joint2: joint sign', -1.0
+    if name == 'alpha':  # far from what it should be
+        value = arm.joints[1].row.alpha + 2.5
+        return arm, with_row(arm, 1, alpha=value), 'joint2: alpha', value
     faulty = LinkInertia.from_center_of_mass(1.5 * mass, center, tensor)
-    return arm, with_link(arm, 2, faulty), GRAVITY, 'joint3: mass', 1.5 * mass
+    return arm, with_link(arm, 2, faulty), 'joint3: mass', 1.5 * mass
 
 
-@pytest.mark.parametrize('name', ['gravity', 'sign', 'alpha', 'mass'])
+@pytest.mark.parametrize('name', ['sign', 'alpha', 'mass'])
 def test_one_fault_in_a_black_box_heads_the_candidates(name):
-    arm, faulty, gravity, what, value = planted(name)
+    arm, faulty, what, value = planted(name)
     states = sample_states(arm, STATES, 1)
-    verdict = search_faults(arm, states, black_box(faulty, states, gravity))
+    verdict = search_faults(arm, states, black_box(faulty, states))
     heads = [one for one in verdict.candidates if one.left < EXPLAINED]
     assert what in {one.name for one in heads}
     for one in heads:
@@ -86,15 +84,6 @@ def test_a_heavier_wrist_of_a_franka_names_both_its_doubles():
     assert verdict.rank < verdict.parameters - len(verdict.unidentifiable)
 
 
-def test_a_twist_angle_wrong_by_2_5_rad_is_found_all_the_same():
-    arm = planted('alpha')[0]
-    states = sample_states(arm, STATES, 3)
-    far = arm.joints[1].row.alpha + 2.5
-    verdict = search_faults(arm, states, black_box(with_row(arm, 1, alpha=far), states))
-    assert verdict.candidates[0].name == 'joint2: alpha'
-    assert verdict.candidates[0].left < EXPLAINED
-
-
 def test_a_black_box_that_is_right_has_no_candidates():
     arm = load('fr3')
     states = sample_states(arm, STATES, 4)
@@ -106,7 +95,7 @@ def test_a_black_box_that_is_right_has_no_candidates():
 
 def test_another_gravity_is_told_from_a_tilted_base():
     # To first order both are one; that gravity has become longer tells them apart.
-    arm = replace(planted('gravity')[0], base=np.eye(4))
+    arm = replace(planted('mass')[0], base=np.eye(4))
     states = sample_states(arm, STATES, 5)
     verdict = search_faults(arm, states, black_box(arm, states, (0.0, 0.3, -9.81)))
     first, second = verdict.candidates[:2]
