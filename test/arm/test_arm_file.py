@@ -11,10 +11,8 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import (
-    available_sets,
     JointKind,
     load,
-    load_hand,
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.sampling import sample_states
@@ -203,20 +201,6 @@ def test_an_unknown_set_or_hand_lists_those_there_are():
         load('fer', 'gaz')
     with pytest.raises(UnknownArmError, match="no hand 'claw'; shipped are franka_hand, "):
         load('fer', hand='claw')
-
-
-@pytest.mark.parametrize(
-    ('arm', 'inertial_set'),
-    [(arm, chosen) for arm in ('fer', 'fr3', 'rpr') for chosen in available_sets(arm)],
-)
-def test_a_shipped_set_without_its_hand_has_no_hands_mass_left(arm, inertial_set):
-    bare = load(arm, inertial_set, hand='none')
-    listed = load(arm, inertial_set)
-    expected = load_hand(listed.hand).mass if listed.hand != 'none' else 0.0
-    assert bare.hand == 'none'
-    np.testing.assert_allclose(
-        listed.links[-1].mass - bare.links[-1].mass, expected, rtol=0.0, atol=1e-15
-    )
 
 
 @pytest.mark.parametrize(

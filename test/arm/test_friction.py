@@ -30,14 +30,6 @@ def test_sigmoid_friction_saturates_at_a_huge_velocity(sign):
     np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_NM)
 
 
-def test_coulomb_friction_away_from_zero_has_the_exact_sign():
-    model = ViscousCoulombFriction([0.4, 6.0], [0.5, 3.0], [0.1, -0.2])
-    torque = model.torque([0.5, -0.5])  # 25 widths: tanh is 1 to the last bit
-    np.testing.assert_allclose(
-        torque, [0.4 * 0.5 + 0.5 + 0.1, -6.0 * 0.5 - 3.0 - 0.2], rtol=0.0, atol=ATOL_NM
-    )
-
-
 @pytest.mark.parametrize(
     ('build', 'sentence'),
     [

@@ -88,19 +88,6 @@ def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered):
     assert load(file).n == 6
 
 
-def test_inertia_without_mass_is_imported(imported):
-    rotor = (
-        '<link name="rotor"><inertial><mass value="0"/><inertia ixx="0.5" ixy="0" ixz="0" '
-        'iyy="0.5" iyz="0" izz="0.5"/></inertial></link><joint name="r" type="fixed">'
-        '<parent link="link3"/><child link="rotor"/></joint>'
-    )
-    arm, said = imported(six_axes(extra=rotor))
-    assert 'pass: ' in said
-    bare, _ = imported(six_axes())
-    added = arm.links[2].inertia - bare.links[2].inertia
-    np.testing.assert_allclose(added, 0.5 * np.eye(3), rtol=0.0, atol=1e-13)
-
-
 def test_a_gripper_is_carried_by_the_last_link_and_noted(imported):
     finger = (
         f'<link name="left_finger">{INERTIAL}</link><joint name="drive" type="prismatic">'

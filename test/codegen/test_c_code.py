@@ -4,6 +4,7 @@
 
 import ctypes
 from dataclasses import replace
+import runpy
 import shutil
 import subprocess
 
@@ -21,6 +22,8 @@ from .arms import standard_parameters
 
 STATES = 1000
 ATOL = 1e-11  # N m; measured 7e-14
+TILTED = (0.0, 4.905, -8.495)
+COMMAND = ('codegen', '--arm', 'fer')
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
 
 COMPILER = shutil.which('cc') or shutil.which('gcc')
@@ -56,25 +59,22 @@ void run(int count, const double *x, const double *q, const double *dq, const do
 
 def compiled(folder, source, *options):
     """Generate the header by the command, compile a caller with it, and load that."""
-    assert (
-        main(['codegen', '--arm', 'fer', '--language', 'c', '--output', str(folder), *options])
-        == 0
-    )
+    assert main([*COMMAND, '--language', 'c', '--output', str(folder), *options]) == 0
     (folder / 'run.c').write_text(source)
     command = [COMPILER, *STRICT, '-O1', '-fPIC', '-shared', '-o', 'run.so', 'run.c', '-lm']
     subprocess.run(command, check=True, cwd=folder)
     return ctypes.CDLL(str(folder / 'run.so')).run
 
 
-def test_a_compiled_baked_header_gives_all_pinocchios_quantities(tmp_path):
-    description = load('fer')
-    run = compiled(tmp_path, BAKED)
+def test_written_c_and_python_give_all_pinocchios_quantities(tmp_path):
+    description, gravity = load('fer'), ('--gravity', *map(str, TILTED))
+    run = compiled(tmp_path, BAKED, *gravity)
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 7]
     states = sample_states(description, STATES, seed=0)
     tau, g, c = (np.full((STATES, 7), np.nan) for _ in range(3))
     m = np.full((STATES, 7, 7), np.nan)
     run(STATES, *states, tau, g, c, m)
-    model = PinocchioModel(description)
+    model = PinocchioModel(description, TILTED)
     expected = (
         model.inverse_dynamics(*states),
         model.gravity(states.q),
@@ -83,6 +83,10 @@ def test_a_compiled_baked_header_gives_all_pinocchios_quantities(tmp_path):
     )
     for found, reference in zip((tau, g, c, m), expected):
         np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)
+    assert main([*COMMAND, '--language', 'python', '--output', str(tmp_path), *gravity]) == 0
+    module, out = runpy.run_path(str(tmp_path / 'fer_dynamics.py')), np.full(7, np.nan)
+    module['gravity'](states.q[0], out)
+    np.testing.assert_allclose(out, g[0], rtol=0.0, atol=ATOL)
 
 
 def sliding():
@@ -115,13 +119,13 @@ def test_headers_of_any_arm_compile_without_a_warning(arm, parameters, tmp_path)
 
 def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):
     # Given code for the bare arm, when the parameters are those of another set with a hand.
-    other, gravity = load('fer', 'ledezma2021'), (0.0, 4.905, -8.495)
+    other = load('fer', 'ledezma2021')
     run = compiled(
         tmp_path, RUN_TIME, '--parameters', 'run_time', '--quantity', 'inverse_dynamics'
     )
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
     states = sample_states(other, 200, seed=1)
     tau = np.full((200, 7), np.nan)
-    run(200, standard_parameters(other, gravity), *states, tau)
-    expected = PinocchioModel(other, gravity).inverse_dynamics(*states)
+    run(200, standard_parameters(other, TILTED), *states, tau)
+    expected = PinocchioModel(other, TILTED).inverse_dynamics(*states)
     np.testing.assert_allclose(tau, expected, rtol=0.0, atol=ATOL)

@@ -50,6 +50,13 @@ def prepared(recording):
     return prepare(recording, columns=columns)
 
 
+def identified(motion, options=OPTIONS):
+    """Return what is identified from five sixths of a motion and judged by the rest."""
+    unseen = len(motion) * 5 // 6
+    learnt, tests = motion.part(slice(0, unseen)), motion.part(slice(unseen, None))
+    return identify([learnt], FER, [FER], options, tests=[tests])
+
+
 def scaled(recording, joint, gain):
     effort = recording.effort.copy()
     effort[:, joint] *= gain
@@ -157,7 +164,7 @@ def test_contacts_are_found_where_the_verdict_is_no(sound, friction):
         effort[touched, :4] += 10.0
     columns = options.torque_model(FER).friction.columns
     touched = prepare(replace(sound, effort=effort), columns=columns)
-    result = identify([touched], FER, [FER], options)
+    result = identified(touched, options)
     assert not result.accepted
     fault = result.diagnosis.fault
     assert fault.kind == 'contact'
@@ -170,8 +177,8 @@ def test_contacts_are_found_where_the_verdict_is_no(sound, friction):
 
 
 def test_a_better_arm_from_a_broken_log_is_not_written(sound, tmp_path):
-    path, broken = tmp_path / 'arm.yaml', [prepared(scaled(sound, 3, 1.3))]
-    result = identify(broken, FER, [FER], OPTIONS)
+    path, broken = tmp_path / 'arm.yaml', prepared(scaled(sound, 3, 1.3))
+    result = identified(broken)
     assert not result.accepted
     said = ' '.join(diagnosis_lines(result))
     assert 'The effort of fer_joint4 seems to be 1.2' in said  # the prior holds 2 % of it back
@@ -184,11 +191,11 @@ def test_a_better_arm_from_a_broken_log_is_not_written(sound, tmp_path):
     assert load(path).inertial_set == 'identified'
     # Given as the sentence says, the log is as good as the sound one.
     given = replace(OPTIONS, effort_scale=(1.0, 1.0, 1.0, 1.0 / 1.3, 1.0, 1.0, 1.0))
-    assert identify(broken, FER, [FER], given).diagnosis.sound
+    assert identified(broken, given).diagnosis.sound
 
 
 def test_a_larger_error_is_told_without_a_minus_sign(sound):
-    result = identify([prepared(sound)], FER, [FER], OPTIONS)
+    result = identified(prepared(sound))
     for gain, spread, lost, sentence in (
         (-2.34, 0.25, ('bag',), 'worse on bag (its E is 2.34 N m larger on average'),
         (-0.02, 0.05, (), 'the spread (its E is 0.020 N m larger on average'),
@@ -199,9 +206,7 @@ def test_a_larger_error_is_told_without_a_minus_sign(sound):
 
 
 def test_a_scale_that_motion_does_not_show_changes_no_inertia(sound):
-    results = [
-        identify([prepared(scaled(sound, 6, gain))], FER, [FER], OPTIONS) for gain in (0.5, 1, 2)
-    ]
+    results = [identified(prepared(scaled(sound, 6, gain))) for gain in (0.5, 1, 2)]
     half, usual, twice = results
     b = len(usual.model.base)
     for one in (half, twice):

@@ -99,7 +99,7 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(identified, name
 
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):
     both = [prepared(one, options=SIMPLE) for one in (fer_1khz_recording, fer_recording)]
-    result = identify(both, FER, [FER], SIMPLE)
+    result = identify(both[:1], FER, [FER], SIMPLE, tests=both[1:])
     assert len(result.contradictions) == 1
     assert result.contradictions[0].startswith(
         'recording 1 and recording 2 contradict each other: the residual of one fit to both is 0.5'
@@ -133,14 +133,14 @@ def test_the_slip_elements_that_joints_have_are_chosen():
     truth = drawn_around(FR3, 10)
     friction = replace(drawn_friction(FR3, 10), reach=np.array([0.002, 0.1]))
     recordings = [slow_work(truth, friction, k, duration=30.0) for k in range(3)]
-    result = identify(recordings, FR3, [FR3])
+    result = identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert result.model.friction.reaches == (0.002, 0.1)
     assert result.arm_score.test.whole < 0.15
 
 
 def test_a_joint_that_hardly_moves_gets_no_friction_of_its_own():
     recordings, _ = runs(4, resting=(4,))
-    result = identify(recordings, FR3, [FR3])
+    result = identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     # The prior keeps what the motion does not show near zero, and its deviation says so.
     fv_5 = result.model.names.index('fv_5')
     assert result.arm.friction.viscous[4] < 0.3
@@ -157,7 +157,7 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     truth = FR3.with_payload(heavier)
     friction = drawn_friction(FR3, 5)
     recordings = [slow_work(truth, friction, k, reach=0.1) for k in range(3)]
-    result = identify(recordings, FR3, [FR3])
+    result = identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
     elsewhere = slow_work(truth, friction, 9, reach=0.5)
     own, start = (fit(arm, prepare(elsewhere)).rigid.whole for arm in (result.arm, FR3))
@@ -169,8 +169,11 @@ def test_what_a_named_hand_holds_is_warned_of():
     half_a_kilo = LinkInertia.from_center_of_mass(0.5, (0.0, 0.0, 0.1), 1e-3 * np.eye(3))
     truth, friction = drawn_around(FR3, 9), drawn_friction(FR3, 9)
     held, empty = (
-        identify([slow_work(arm, friction, 9)], FR3, [FR3], SIMPLE, hands=candidates).remarks
-        for arm in (truth.with_payload(half_a_kilo), truth)
+        identify(first, FR3, [FR3], SIMPLE, tests=second, hands=candidates).remarks
+        for first, second in (
+            halves(prepared(slow_work(arm, friction, 9), FR3, SIMPLE))
+            for arm in (truth.with_payload(half_a_kilo), truth)
+        )
     )
     assert held[0].startswith('recording 1: About 0.')
     assert abs(float(held[0].removeprefix('recording 1: About ').partition(' kg')[0]) - 0.5) < 0.15
@@ -192,7 +195,8 @@ def test_rotors_come_back_when_asked_for(simulate):
     truth = replace(FER, joints=tuple(replace(joint, rotor_inertia=0.2) for joint in FER.joints))
     recording = simulate(truth, duration=60.0, friction=FRICTION, noise=0.1, rate=30.0)
     options = replace(SIMPLE, rotor_inertia=True)
-    result = identify([prepared(recording, options=SIMPLE)], FER, options=options)
+    first, second = halves(prepared(recording, options=SIMPLE))
+    result = identify(first, FER, options=options, tests=second)
     rotors = [joint.rotor_inertia for joint in result.consistent.arm.joints]
     # Joints 1 and 2 share theirs with links that only they move.
     np.testing.assert_allclose(rotors[3:], 0.2, rtol=0.0, atol=0.06)
