@@ -104,31 +104,15 @@ class ArmFile(ArmFields):
 
 
 def available_arms() -> tuple[str, ...]:
-    """
-    Return the names of the arms that are shipped.
-
-    Returns
-    -------
-    tuple of str
-        Sorted; each is a name that `load` takes.
-
-    """
+    """Return the names of the shipped arms, which `load` takes, sorted."""
     return tuple(sorted(path.stem for path in (share_directory() / 'config/arms').glob('*.yaml')))
 
 
 def available_sets(arm: str | Path) -> tuple[str, ...]:
     """
-    Return the names of an arm's inertial sets.
+    Return the names of an arm's inertial sets: the default first, the others sorted.
 
-    Parameters
-    ----------
-    arm : str or Path
-        A shipped arm's name, or the path of an arm file.
-
-    Returns
-    -------
-    tuple of str
-        The default first, the others sorted; each is an `inertial_set` of `load`.
+    `arm` is a shipped arm's name or the path of an arm file.
 
     Raises
     ------

@@ -69,23 +69,11 @@ class DHRow:
         self, convention: Convention, theta_offset: ArrayLike = 0.0, d_offset: ArrayLike = 0.0
     ) -> Array:
         """
-        Return the pose of this row's frame in the previous frame.
+        Return the pose of this row's frame in the previous frame, shape (..., 4, 4).
 
-        Parameters
-        ----------
-        convention : Convention
-            The convention of the row.
-        theta_offset : array_like, shape (...)
-            Added to theta [rad]: the position of a revolute joint.
-        d_offset : array_like, shape (...)
-            Added to d [m]: the position of a prismatic joint.
-
-        Returns
-        -------
-        ndarray, shape (..., 4, 4)
-            Homogeneous transforms, one for each offset (Exp[licit] and Gautier and Khalil 1990 eq.
-            1 for the modified convention, Busellato 2023 section 1 for the standard one).
-
+        The offsets, shape (...), are joint positions: added to theta [rad] of a revolute joint, to
+        d [m] of a prismatic one (Exp[licit] and Gautier and Khalil 1990 eq. 1 for the modified
+        convention, Busellato 2023 section 1 for the standard one).
         """
         turn, slide = np.broadcast_arrays(
             np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)

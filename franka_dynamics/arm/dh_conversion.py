@@ -12,7 +12,6 @@ import numpy as np
 from .denavit_hartenberg import Convention, DHRow, modified_rows
 from .description import ArmDescription, Joint
 from .friction import reversed_friction
-from ..typing import Array
 
 # A half turn of a frame about its x axis commutes with translations along and rotations about x.
 _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -47,7 +46,9 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
             links[joint - 1] = links[joint - 1].expressed_in(_HALF_TURN)
         else:
             base = base @ _HALF_TURN
-    home = None if description.home is None else _negated(description.home, joint)
+    home = description.home
+    if home is not None:
+        home = np.where(np.arange(len(home)) == joint, -home, home)
     return replace(
         description,
         joints=tuple(joints),
@@ -58,12 +59,6 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
         friction=reversed_friction(description.friction, joint),
         simulated_friction=reversed_friction(description.simulated_friction, joint),
     )
-
-
-def _negated(values: Array, place: int) -> Array:
-    out = np.array(values)
-    out[place] = -out[place]
-    return out
 
 
 def _twisted(joint: Joint) -> Joint:

@@ -18,15 +18,7 @@ NO_HAND = 'none'
 
 
 def available_hands() -> tuple[str, ...]:
-    """
-    Return the names of the hands that are shipped.
-
-    Returns
-    -------
-    tuple of str
-        Sorted; each is a name that `load_hand` and the `hand` of `load` take.
-
-    """
+    """Return the names of the shipped hands, which `load_hand` and `load` take, sorted."""
     return tuple(sorted(path.stem for path in (share_directory() / 'config/hands').glob('*.yaml')))
 
 
@@ -34,16 +26,8 @@ def load_hand(name: str) -> LinkInertia:
     """
     Return a hand's inertia about the flange's origin, in the flange frame.
 
-    Parameters
-    ----------
-    name : str
-        A shipped hand, the path of a file of the same form, or that of Desk's end-effector file
-        (.json).
-
-    Returns
-    -------
-    LinkInertia
-        The hand's ten parameters; `arm.with_payload(hand)` puts it on an arm.
+    `name` is a shipped hand, the path of a hand file, or that of Desk's end-effector file (.json).
+    `arm.with_payload(hand)` puts the hand on an arm.
 
     Raises
     ------

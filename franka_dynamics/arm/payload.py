@@ -82,10 +82,7 @@ def payload_body(numbers: Array) -> LinkInertia:
     """
     Return the body of ten numbers, about the flange's origin, in the flange frame.
 
-    Parameters
-    ----------
-    numbers : ndarray, shape (10,)
-        In the order of `payload_array`, all finite; ten zeros mean no payload.
+    They are in the order of `payload_array` and finite; ten zeros mean no payload.
 
     Raises
     ------
@@ -188,17 +185,8 @@ def read_desk_file(path: Path) -> LinkInertia:
     """
     Return the end effector of Franka's `endeffector-config.json`, which `desk_json` writes.
 
-    Only mass, centerOfMass and inertia are used.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    LinkInertia
-        About the flange's origin, in the flange frame.
+    Only mass, centerOfMass and inertia are used. The result is about the flange's origin, in the
+    flange frame.
 
     Raises
     ------
@@ -245,13 +233,8 @@ def desk_json(payload: Array, name: str) -> str:
     Fields as "End effector commissioning" of Franka's RIDE CLI documentation 1.1.1 has them:
     transformation (of the end effector in the flange frame, here none) and inertia by columns.
 
-    Parameters
-    ----------
-    payload : ndarray, shape (10,)
-        Mass [kg], centre of mass [m] and inertia about it (xx xy xz yy yz zz) [kg m^2], in the
-        flange frame, as of `payload_array`.
-    name : str
-        The name that Desk shows; its letters, digits and dashes become the identifier.
+    `payload` has the form of `payload_array`. Desk shows `name`, whose letters, digits and dashes
+    become the identifier.
 
     Raises
     ------

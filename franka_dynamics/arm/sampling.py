@@ -30,22 +30,8 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
 
     Where no limit is known, positions are drawn from +-pi, velocities from +-2 and accelerations
     from +-10; if only one position limit is known and it is beyond pi, the range is half a turn
-    from that limit.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm.
-    count : int
-        How many states.
-    seed : int
-        Seed of the random numbers.
-
-    Returns
-    -------
-    JointStates
-        q, dq and ddq, each of shape (count, n) [rad or m, per s, per s^2].
-
+    from that limit. q, dq and ddq have shape (count, n) [rad or m, per s, per s^2]. `seed` is that
+    of the random numbers.
     """
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
@@ -85,25 +71,11 @@ def random_arm(
     kinds: tuple[JointKind, ...] = _KINDS,
 ) -> ArmDescription:
     """
-    Return an arm with random rows, joint kinds, base, links and rotors.
+    Return an arm with random rows, joint kinds (from `kinds`), base, links and rotors.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of the random numbers.
-    joints : int, optional
-        Number of joints; by default 1 to 8 at random.
-    convention : Convention, optional
-        At random if not given.
-    kinds : tuple of JointKind
-        The kinds from which each joint's kind is drawn.
-
-    Returns
-    -------
-    ArmDescription
-        Of about a metre per three joints and a few kilograms per link; every link consists of six
-        random point masses, so that it is physical and has no symmetry.
-
+    By default the number of joints, 1 to 8, and the convention are random, too. The arm is about a
+    metre long per three joints and weighs a few kilograms per link; every link consists of six
+    random point masses, so that it is physical and has no symmetry.
     """
     n = int(rng.integers(1, 9)) if joints is None else joints
     chosen = tuple(Convention)[int(rng.integers(2))] if convention is None else convention

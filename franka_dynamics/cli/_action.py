@@ -51,20 +51,9 @@ class Action(ABC):
 
     def refuse(self, why: str, *names: str) -> None:
         """
-        Raise an error if options were given that have no effect here.
+        Raise a SettingsError if one of the named fields was given as an option.
 
-        Parameters
-        ----------
-        why : str
-            The option with which they have no effect, and the reason.
-        names : str
-            Names of the options' fields.
-
-        Raises
-        ------
-        SettingsError
-            If one was given; the message names the first one.
-
+        `why` is the option with which they have no effect, and the reason.
         """
         for name in names:
             if name in self.options_given:

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.progress import track
 
@@ -87,7 +86,8 @@ class Codegen(ArmOptions):
                 self.refuse('--language cuda, into which the arm is written', 'parameters')
 
     def _equations(self, arm: ArmDescription) -> Iterator[Equations]:
-        for name in _tracked(self.quantities):
+        text, console = 'writing equations', terminal()
+        for name in track(self.quantities, text, console=console, transient=True):
             yield customised_equations(
                 arm, Quantity(name), self.gravity, parameters=Parameters(self.parameters)
             )
@@ -114,10 +114,6 @@ class Codegen(ArmOptions):
             f'wrote {self.output / self.package} ({len(files)} files); put it into the src of a '
             'colcon workspace'
         )
-
-
-def _tracked(things: Iterable[Any]) -> Iterable[Any]:
-    return track(things, console=terminal(), description='writing equations', transient=True)
 
 
 def _counts(arm: ArmDescription, listed: list[Equations]) -> Table:

@@ -32,14 +32,10 @@ _FOLDERS = {'.hpp': 'include/@NAME@/', '.cpp': 'src/', '.yaml': 'config/'}
 
 def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     """
-    Return the files of an ament_cmake package, by their paths inside it.
+    Return the files of an arm's ament_cmake package, by their paths inside it.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, with its hand; a payload and gravity are settings of the package.
-    name : str
-        The package's name, as ROS requires it: lower case, digits, underscores.
+    The arm's hand is included; a payload and gravity are settings of the package. Its name has
+    lower-case letters, digits and underscores, as ROS requires.
 
     Raises
     ------

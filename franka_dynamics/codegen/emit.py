@@ -207,17 +207,7 @@ def python_module(listed: Sequence[Equations]) -> str:
 
 def c_header(listed: Sequence[Equations]) -> str:
     """
-    Return a single C99 header that depends on nothing but math.h.
-
-    Parameters
-    ----------
-    listed : sequence of Equations
-        Equations of one arm, each of a different quantity.
-
-    Returns
-    -------
-    str
-        The header's text, with a function for each of the equations.
+    Return a C99 header of one arm's equations, a function each, that needs nothing but math.h.
 
     Raises
     ------

@@ -164,7 +164,7 @@ def customised_equations(
     slopes: bool = False,
 ) -> Equations:
     """
-    Return the customised equations of an arm.
+    Return the customised equations of an arm, which `emit.c_header` writes as C code.
 
     Parameters
     ----------
@@ -192,11 +192,6 @@ def customised_equations(
     slopes : bool
         Whether to return the derivatives of the quantity by all inputs instead of the quantity.
         They are along one more axis, the derivatives by q first.
-
-    Returns
-    -------
-    Equations
-        `c_header` writes them as C code, `program` has their statements.
 
     Raises
     ------

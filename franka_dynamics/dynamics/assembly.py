@@ -50,13 +50,6 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     with the body that carries the arm, and is added to that body. The tool is the last arm's
     flange.
 
-    Parameters
-    ----------
-    mounts : sequence of Mount
-        The arms, at least one.
-    torso : BodyTree, optional
-        The bodies on which some of the arms are mounted.
-
     Raises
     ------
     TreeError

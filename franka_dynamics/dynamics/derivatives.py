@@ -151,11 +151,7 @@ def differentiate(
     Parameters and errors are those of `tree_motion`; the cost grows with n^2.
     `closed_chain_derivatives` has the derivatives by the inertial parameters.
 
-    Returns
-    -------
-    DynamicsDerivatives
-        Kwon, Algorithm 1 with the corrections named in this module's docstring.
-
+    This is Kwon's Algorithm 1 with the corrections named in this module's docstring.
     """
     return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).derivatives()
 
@@ -351,11 +347,6 @@ def linearize(
         Position, velocity, torque [rad or m, per s, N m or N].
     gravity, tool_wrench
         As in `tree_motion`; the wrench is constant in the tool's frame.
-
-    Returns
-    -------
-    Linearization
-        A, shape (2n, 2n), and B, shape (2n, n), of d(q, dq)/dt, and ddq at the state, shape (n,).
 
     Raises
     ------

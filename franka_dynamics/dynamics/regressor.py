@@ -38,19 +38,8 @@ def parameter_names(
     """
     Return the names of the standard parameters, in the order of `parameter_vector`.
 
-    Parameters
-    ----------
-    robot : ArmDescription, BodyTree or int
-        The robot, or its number of links.
-    rotor_inertia : bool
-        Whether the rotor inertias follow.
-
-    Returns
-    -------
-    tuple of str
-        XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and if asked
-        for Ia_1, ..., Ia_n.
-
+    XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and with
+    `rotor_inertia` Ia_1, ..., Ia_n. `robot` may be its number of links.
     """
     n = robot.n if isinstance(robot, (ArmDescription, BodyTree)) else int(robot)
     names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in PARAMETER_SYMBOLS]
@@ -63,18 +52,7 @@ def parameter_vector(robot: ArmDescription | BodyTree, *, rotor_inertia: bool = 
     """
     Return the vector X of the standard parameters (Gautier and Khalil 1990, eq. 4).
 
-    Parameters
-    ----------
-    robot : ArmDescription or BodyTree
-        The robot with the parameters.
-    rotor_inertia : bool
-        Whether the rotor inertias follow.
-
-    Returns
-    -------
-    ndarray, shape (10 n,) or (11 n,)
-        In the order of `parameter_names`.
-
+    Shape (10 n,), with the rotor inertias (11 n,), in the order of `parameter_names`.
     """
     if isinstance(robot, BodyTree):
         bodies, rotors = robot.inertias, robot.rotor_inertias

@@ -59,19 +59,9 @@ class SpaceInertia:
 
 def space_inertias(description: ArmDescription, q: ArrayLike) -> tuple[SpaceInertia, ...]:
     """
-    Return centre of mass and inertia of every link in {S} at a pose.
+    Return centre of mass and inertia of every moving link in {S} at q (n,), from base to tip.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm.
-    q : array_like, shape (n,)
-        Joint positions; zero is the pose that the Exp[licit] derivation tabulates.
-
-    Returns
-    -------
-    tuple of SpaceInertia, length n
-        One for each moving link, from base to tip.
+    The Exp[licit] derivation tabulates the pose q = 0.
 
     Raises
     ------

@@ -23,7 +23,7 @@ _LARGEST_IN_METRES, _SMALLEST_IN_MILLIMETRES = 1.5, 10.0
 
 @dataclass(frozen=True)
 class MeshFile:
-    """A mesh as read: in metres, with the `unit` of its file; `notes` say what was done to it."""
+    """A mesh as read, in metres; the `unit` of its file; `notes` on what was changed."""
 
     mesh: TriangleMesh
     unit: str
@@ -47,11 +47,6 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     repair : bool
         Wind all faces alike, close holes by fans around one of their corners (right for flat
         convex holes) and turn parts whose normals point the wrong way.
-
-    Returns
-    -------
-    MeshFile
-        Its `mesh` is a TriangleMesh in metres; its `notes` say what was read leniently.
 
     Raises
     ------

@@ -83,17 +83,7 @@ def consistency_table(arm: ArmDescription) -> Table:
 
 
 def agreement_page(agreement: Agreement, command: str) -> str:
-    """
-    Return the HTML page of a cross-check.
-
-    Parameters
-    ----------
-    agreement : Agreement
-        The result of the comparison.
-    command : str
-        The command that reproduces this page; it is shown at the end.
-
-    """
+    """Return the HTML page of a cross-check, with the command that reproduces it at the end."""
     arm = agreement.description
     quantities, consistency = agreement_tables(agreement)
     verdict = (

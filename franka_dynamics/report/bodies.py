@@ -40,18 +40,9 @@ def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[n
 
 def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, title: str) -> None:
     """
-    Write a picture of a payload in the flange frame; the suffix chooses the format.
+    Write a picture of a payload: its surface [m] and its inertia, both in the flange frame.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        The payload's surface in the flange frame [m].
-    inertia : LinkInertia
-        Inertia of the payload in the flange frame.
-    path : str or Path
-        The file to write: .png, .svg, .pdf, ...
-    title : str
-        Title of the picture.
+    The suffix of the path chooses the format: .png, .svg, .pdf, ...
 
     Raises
     ------

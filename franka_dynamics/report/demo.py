@@ -72,19 +72,8 @@ def demo_report(
     """
     Return the report of a demonstration.
 
-    Parameters
-    ----------
-    figures : DemoFigures
-        Errors and torques, computed from the simulation steps.
-    rates : DemoRates
-        Rates and latencies of the run.
-    residual : float
-        Largest torque difference of the node's cross-check [N m].
-    errors : tuple of str
-        Errors that the two nodes reported during the run; the verdict quotes them.
-    lost : bool
-        Whether the simulated arm was one of the nodes that reported an error.
-
+    `residual` is the largest torque difference of the node's cross-check [N m], `errors` are those
+    that the two nodes reported, and `lost` says whether the simulated arm reported one.
     """
     feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
     bound = TRACKING_BOUND * gravity
@@ -129,12 +118,8 @@ def inexact_report(columns: Mapping[str, Array]) -> DemoReport:
     """
     Return the table of the second part, in which the arm differs from the model.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray, shape (k, n)
-        Desired minus measured position of each controller [rad]: PD with gravity, the published
-        model, and the identified model, in this order.
-
+    `columns` has each controller's desired minus measured positions, (k, n) [rad]: PD with
+    gravity, the published model and the identified model, in this order.
     """
     rms = {name: float(np.sqrt(np.mean(error**2))) for name, error in columns.items()}
     _, published, identified = rms

@@ -78,19 +78,7 @@ def torque_figure(
     """
     Return a figure of every joint's measured torque, predicted torque and their difference.
 
-    Parameters
-    ----------
-    motion : Motion
-        The recorded motion.
-    predicted : ndarray, shape (samples, n)
-        Torque of a model [N m].
-    label : str
-        Name of the model, for the legend.
-    joint_names : sequence of str
-        Names of the joints, for the rows.
-    title : str
-        Title of the figure.
-
+    `predicted` (samples, n) is the torque of a model [N m]; `label` is its name in the legend.
     """
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.7 * n + 0.8))

@@ -23,14 +23,7 @@ def frames_figure(description: ArmDescription, q: ArrayLike) -> Any:
     Return a picture of the frames {0}, {1} to {n} and the flange in the space frame.
 
     The axes of each frame are x red, y green, z blue. A line joins the origins. A dot marks each
-    link's centre of mass; its area grows with the mass.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm.
-    q : array_like, shape (n,)
-        The pose [rad, m].
+    link's centre of mass; its area grows with the mass. q, shape (n,), is in rad or m.
 
     Raises
     ------

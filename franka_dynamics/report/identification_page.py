@@ -76,15 +76,9 @@ def parameter_figure(result: Identification) -> Any:
 
 def identification_page(result: Identification, motions: Iterable[tuple[str, Motion]] = ()) -> str:
     """
-    Return the HTML page of an identification.
+    Return the HTML page of an identification, with plots of the named motions.
 
-    Parameters
-    ----------
-    result : Identification
-        The result of `identify`.
-    motions : iterable of (str, Motion)
-        Names and motions of the bags to plot; only one at a time is kept in memory.
-
+    Only one of the motions is kept in memory at a time.
     """
     fit = result.fit
     noise = Table(

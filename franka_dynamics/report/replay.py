@@ -179,21 +179,9 @@ def plot_torques(
     motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str], title: str, path: str | Path
 ) -> None:
     """
-    Draw every joint's measured torque, the best fit's prediction and their difference.
+    Draw every joint's measured torque, the best (first) fit's prediction and their difference.
 
-    Parameters
-    ----------
-    motion : Motion
-        The recorded motion.
-    fits : sequence of Fit
-        Best first; only the first is drawn.
-    joint_names : sequence of str
-        Titles of the rows.
-    title : str
-        Title of the picture.
-    path : str or Path
-        The file to write, in the format of its suffix; an incomplete file is never left.
-
+    The suffix of the path chooses the format; an incomplete file is never left.
     """
     best = fits[0]
     friction = '' if best.arm.friction is None else ", with the arm file's friction"

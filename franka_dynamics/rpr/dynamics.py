@@ -95,17 +95,8 @@ class RprDynamics:
     """
     The equations of motion B ddq + C dq + F + g = tau - J^T h of an RPR manipulator.
 
-    All methods take stacks of shape (..., 3); torque is (N m, N, N m).
-
-    Parameters
-    ----------
-    kinematics : RprKinematics
-        The lengths.
-    masses : RprMasses
-        The links.
-    friction : FrictionModel, optional
-        F(dq), viscous and Coulomb; none if not given.
-
+    All methods take stacks of shape (..., 3); torque is (N m, N, N m). `friction` is F(dq),
+    viscous and Coulomb; none by default.
     """
 
     kinematics: RprKinematics

@@ -92,17 +92,7 @@ class UrdfDocument:
 
 def read_urdf(path: Path) -> str:
     """
-    Return the text of a URDF.
-
-    Parameters
-    ----------
-    path : Path
-        The file; a xacro file (.xacro) is expanded with its default arguments.
-
-    Returns
-    -------
-    str
-        XML text, as `import_urdf` takes it.
+    Return the text of a URDF file; a xacro file (.xacro) is expanded with its default arguments.
 
     Raises
     ------

@@ -25,7 +25,7 @@ _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
 @dataclass(frozen=True, eq=False)
 class ImportedArm:
     """
-    The description, its joints' names in the URDF, and `notes` on deviations, a sentence each.
+    The description, its joints' names in the URDF, and `notes` on what the description lacks.
 
     `mount` is the pose of the description's space frame (the parent link of joint 1) in the URDF's
     root link; `tip` the link whose frame is the flange.
@@ -67,11 +67,6 @@ def import_urdf(
         Only joints with this prefix are used; the description's names lack it.
     convention : Convention
         Convention of the DH rows.
-
-    Returns
-    -------
-    ImportedArm
-        Its `description` is the arm; its `notes` name what the description leaves out.
 
     Raises
     ------

@@ -72,7 +72,7 @@ def write_urdf(
     tool_shapes: Sequence[Shape] = (),
 ) -> str:
     """
-    Return the URDF of an arm.
+    Return the URDF of an arm as indented XML.
 
     Parameters
     ----------
@@ -86,11 +86,6 @@ def write_urdf(
         Visual and collision shapes, by DH frame (0 is the base) and in that frame.
     tool_shapes : sequence of Shape
         The same for the tool, in the flange frame.
-
-    Returns
-    -------
-    str
-        XML text, indented.
 
     Raises
     ------
@@ -233,7 +228,7 @@ def write_mjcf(
     friction: bool = False,
 ) -> str:
     """
-    Return the MJCF of an arm, with its limits, looks and home pose.
+    Return the MJCF of an arm as indented XML, with its limits, shapes and home pose.
 
     Parameters
     ----------
@@ -245,11 +240,6 @@ def write_mjcf(
         Visual shapes of the tool, in the flange frame.
     friction : bool
         Whether joints have the arm's `friction`, or its `simulated_friction`.
-
-    Returns
-    -------
-    str
-        XML text, indented.
 
     Raises
     ------

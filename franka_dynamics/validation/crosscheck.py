@@ -166,11 +166,6 @@ def compare_formulations(
     quantities : sequence of str
         Names of QUANTITIES to compare; by default all.
 
-    Returns
-    -------
-    Agreement
-        The differences and the verdict.
-
     Raises
     ------
     InertiaError
@@ -206,16 +201,8 @@ def crosscheck(
     """
     Compare Pinocchio with the Newton-Euler recursion in the quantities that the node uses.
 
-    Parameters
-    ----------
-    description, gravity, count, seed
-        As in `compare_formulations`.
-
-    Returns
-    -------
-    Agreement
-        Its `require()` raises CrosscheckError unless the two agree.
-
+    Arguments are those of `compare_formulations`; `require()` of the result raises a
+    CrosscheckError unless the two agree.
     """
     description = described(description)
     return compare_formulations(

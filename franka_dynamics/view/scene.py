@@ -113,17 +113,7 @@ _OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
 class ArmScene:
-    """
-    An arm in a viser scene.
-
-    Parameters
-    ----------
-    server : viser.ViserServer
-        The viser server to draw on.
-    description : ArmDescription
-        The arm.
-
-    """
+    """An arm in the scene of a viser server."""
 
     def __init__(self, server: Any, description: ArmDescription) -> None:
         self._server = server

@@ -37,17 +37,7 @@ _COLOURS = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#
 
 
 class TorquePlot:
-    """
-    The last seconds of every joint's torque as a share of its limit.
-
-    Parameters
-    ----------
-    server : viser.ViserServer
-        The page.
-    description : ArmDescription
-        The arm.
-
-    """
+    """The last seconds of every joint's torque as a share of its limit, on a viser server."""
 
     def __init__(self, server: Any, description: ArmDescription) -> None:
         self._description = description
@@ -94,8 +84,6 @@ class Window:
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm.
     host : str
         Address to serve. With anything but 127.0.0.1 others in the network can open the page;
         there is no password.

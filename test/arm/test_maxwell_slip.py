@@ -119,7 +119,7 @@ def test_a_gap_makes_the_state_unknown_again(gap):
     ('change', 'sentence'),
     [
         ({'reach': [0.004, -0.3]}, 'reach .* must be positive'),
-        ({'reach': [0.3, 0.3]}, 'names two elements alike'),
+        ({'reach': [0.3, 0.3]}, 'have the same reach'),
         ({'slip': [[0.3, np.nan], [0.0, 0.0]]}, 'slip .* must be finite'),
         ({'stribeck_velocity': 0.0}, 'Stribeck velocity is 0.0'),
         ({'deviations': np.full((6, 2), -1.0)}, 'deviations .* must be not negative'),
