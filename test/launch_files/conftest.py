@@ -42,7 +42,9 @@ def ros2_launch(tmp_path):
 
     def run(*words):
         command = [sys.executable, '-c', program, 'launch', *words]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=180
+        )
         return done.returncode, done.stdout + done.stderr
 
     return run

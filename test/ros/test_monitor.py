@@ -19,7 +19,7 @@ from franka_dynamics.ros.statuses import Status
 
 from .conftest import LOCKSTEP, PATIENT
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 ARM = load('fer', prefix='left_')
 NAMED = {'robot_type': 'fer', 'arm_prefix': 'left_'}
 

@@ -16,6 +16,8 @@ from franka_dynamics.ros.parameter_files import (
     require_section,
 )
 
+from .conftest import TIMEOUT_S
+
 NODE = 'franka_dynamics.ros.feedforward_node'
 
 
@@ -63,7 +65,7 @@ def sentence(tmp_path):
             capture_output=True,
             text=True,
             env=dict(os.environ),
-            timeout=60,
+            timeout=TIMEOUT_S,
         )
         assert done.returncode == 2, done.stderr
         # rcl's parser may have logged a line of its own before.

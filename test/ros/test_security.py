@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray, String
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import NODES as NAMES
 
-from .conftest import ROOT
+from .conftest import ROOT, TIMEOUT_S
 
 POLICIES = share_directory() / 'security' / 'policies'
 NODES = sorted([*NAMES, 'gazebo_direct'])
@@ -171,7 +171,7 @@ def test_enforced_security_that_cannot_be_had_is_one_sentence(tmp_path, exists, 
         [sys.executable, '-m', 'franka_dynamics.ros.feedforward_node', *ENCLAVE],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=TIMEOUT_S,
         check=False,
         env={
             **os.environ,
