@@ -224,6 +224,8 @@ def test_no_reference_lets_a_joint_pass_its_limit_by_more_than_15_percent(share,
         guard.commanded(terms.gravity(q) + terms.coriolis(q, dq))
         said = guard.judge(dq)
     assert ('fer_joint7 moves at' in said) == stopped
+    guard.end()
+    assert guard.judge(dq) == ''
 
 
 def test_friction_is_no_external_torque_of_an_arm_that_moves():

@@ -22,15 +22,14 @@ import numpy as np
 from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import String
 
 from franka_dynamics.arm import load
-from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
 
-from ..ros2_control_prefix import environment, made, mock_urdf, PREFIXES
+from ..ros2_control_prefix import environment, mock_urdf, PREFIXES
 
 pytestmark = pytest.mark.skipif(
     not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control'
@@ -46,8 +45,6 @@ PARAMETERS = f"""
     update_rate: 200
     joint_state_broadcaster.type: joint_state_broadcaster/JointStateBroadcaster
     trajectory.type: joint_trajectory_controller/JointTrajectoryController
-    feedforward.type: my_arm/FeedforwardController
-    forward.type: forward_command_controller/ForwardCommandController
     effort_controller.type: forward_command_controller/ForwardCommandController
 /trajectory:
   ros__parameters:
@@ -58,21 +55,13 @@ PARAMETERS = f"""
   ros__parameters:
     joints: {NAMES}
     interface_name: effort
-/feedforward:
-  ros__parameters:
-    target: mujoco
-    reference: torque
-/forward:
-  ros__parameters:
-    joints: {[f'feedforward/{name}' for name in NAMES]}
-    interface_name: effort
 """
 
 
 class Stack:
     """A running ros2_control_node, and a probe beside it."""
 
-    def __init__(self, probe, folder, *prefixes):
+    def __init__(self, probe, folder):
         self.probe = probe
         self.log = folder / 'ros2_control_node.log'
         (folder / 'parameters.yaml').write_text(PARAMETERS)
@@ -86,7 +75,7 @@ class Stack:
                 [node, '--ros-args', '--params-file', str(folder / 'parameters.yaml')],
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=environment(*prefixes),
+                env=environment(),
             )
         latched = QoSProfile(
             depth=1,
@@ -110,24 +99,17 @@ class Stack:
         answer = self.probe.ask(kind, f'controller_manager/{service}', kind.Request(**fields))
         assert answer is not None and answer.ok, (service, fields, self.log.read_text()[-3000:])
 
-    def load(self, *controllers):
+    def activate(self, *controllers):
         for name in controllers:
             self.ask(LoadController, 'load_controller', name=name)
             self.ask(ConfigureController, 'configure_controller', name=name)
-
-    def switch(self, on=(), off=()):
         self.ask(
             SwitchController,
             'switch_controller',
-            activate_controllers=list(on),
-            deactivate_controllers=list(off),
+            activate_controllers=list(controllers),
             strictness=SwitchController.Request.STRICT,
             activate_asap=True,
         )
-
-    def activate(self, *controllers):
-        self.load(*controllers)
-        self.switch(on=controllers)
 
     def efforts(self, since=0):
         """Return the commands of the states from one on, shape (k, 7) [N m]."""
@@ -286,45 +268,3 @@ def test_the_nodes_torques_reach_the_joints(stack, start_node):
     # The controller keeps the last command, which holds the arm.
     efforts = stack.efforts(before + 10)
     np.testing.assert_allclose(efforts, np.tile(WEIGHT, (len(efforts), 1)), atol=1e-12)
-
-
-@pytest.fixture(scope='module')
-def package(tmp_path_factory):
-    """Return where the generated package of the arm is installed."""
-    folder = tmp_path_factory.mktemp('my_arm')
-    for path, text in cpp_package(ARM, 'my_arm').items():
-        (folder / 'source' / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / 'source' / path).write_text(text)
-    made(folder / 'source', folder / 'build', folder / 'install')
-    return folder / 'install'
-
-
-def test_the_generated_controller_runs_behind_another(probe, tmp_path, package):
-    stack = Stack(probe, tmp_path, package)
-    try:
-        stack.load('feedforward', 'forward')
-        stack.switch(on=['feedforward', 'forward'])
-        commands = probe.create_publisher(Float64MultiArray, 'forward/commands', 1)
-        wish = np.linspace(1.0, 4.0, 7)
-
-        def commanded():
-            commands.publish(Float64MultiArray(data=wish.tolist()))
-            return np.abs(stack.efforts(-1) - WEIGHT - wish).max() < 1e-12
-
-        # A newton metre a millisecond at most; then upstream's torque and the arm's weight.
-        stack.until(commanded, 'torque from upstream and gravity')
-        stack.switch(off=['forward'])
-        # Nobody upstream: back to what holds the arm, by the rate limit, and there it stays.
-        stack.until(
-            lambda: np.abs(stack.efforts(-1) - WEIGHT).max() < 1e-12,
-            'the end of the stop sequence',
-        )
-        before = len(stack.states)
-        stack.until(lambda: len(stack.states) > before + 50, 'more states')
-        np.testing.assert_allclose(
-            stack.efforts(before), np.tile(WEIGHT, (len(stack.efforts(before)), 1)), atol=1e-12
-        )
-        stack.switch(on=['forward'])
-        stack.until(commanded, 'torque from upstream again')
-    finally:
-        stack.close()

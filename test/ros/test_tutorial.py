@@ -124,7 +124,6 @@ def running(shell, *options, factor):
     while 'The arm is held' not in shell.logs():
         assert process.poll() is None and time.monotonic() < give_up, shell.logs()
         time.sleep(0.2)
-    shell.run(['node', 'monitor', '--once', '--timeout', '120'])
     return process
 
 
