@@ -9,6 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.planning import (
     follow_request,
     MOST_POINTS,
@@ -16,7 +17,7 @@ from franka_dynamics.control.planning import (
     TrajectoryRequest,
     with_accelerations,
 )
-from franka_dynamics.control.reference import ReferencePoint
+from franka_dynamics.control.reference import ReferencePoint, Trajectory
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
@@ -200,6 +201,18 @@ def test_completed_accelerations_are_means_of_scipys_cubics():
     assert not full.accelerations[[0, -1]].any()
     assert full.velocities is given.velocities  # and positions are kept
     assert full.positions is given.positions
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3'])
+@pytest.mark.parametrize(('duration', 'amplitude'), [(10.0, 0.5), (4.0, 3.0)])
+def test_a_multisine_of_any_size_is_a_motion_the_arm_can_follow(name, duration, amplitude):
+    arm = load(name)
+    motion = multisine(arm, duration, amplitude)
+    # plan() compares it with every limit, between the points too.
+    assert isinstance(plan(motion, arm, NOW, at_home(arm)), Trajectory)
+    np.testing.assert_allclose(motion.positions[[0, -1]], [arm.home, arm.home], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(motion.velocities[[0, -1]], 0.0, rtol=0, atol=1e-12)
+    assert np.abs(motion.positions - arm.home).max() <= amplitude
 
 
 def wave(times, rate=2.0, size=0.3):
