@@ -48,17 +48,21 @@ def currents(simulate, six):
 
 
 def test_given_scales_are_taken_and_make_torques(currents):
-    known = replace(CURRENTS, effort_scale=tuple(SCALE))
-    result = identify([currents], SIX, [SIX], known)
-    np.testing.assert_array_equal(result.effort_scale, SCALE)
-    torques = identify(
-        [replace(currents, effort=currents.effort * SCALE)],
-        SIX,
-        [SIX],
-        replace(CURRENTS, effort_scale=(1.0,) * 6),
+    torques = replace(currents, effort=currents.effort * SCALE)
+    middle = len(currents) // 2
+    result, expected = (
+        identify(
+            [given.part(slice(0, middle))],
+            SIX,
+            [SIX],
+            replace(CURRENTS, effort_scale=tuple(scale)),
+            tests=[given.part(slice(middle, None))],
+        )
+        for given, scale in ((currents, SCALE), (torques, np.ones(6)))
     )
-    np.testing.assert_allclose(result.base.theta, torques.base.theta, rtol=0.0, atol=1e-6)
-    assert result.arm_score.test.whole == pytest.approx(torques.arm_score.test.whole, rel=1e-4)
+    np.testing.assert_array_equal(result.effort_scale, SCALE)
+    np.testing.assert_allclose(result.base.theta, expected.base.theta, rtol=0.0, atol=1e-6)
+    assert result.arm_score.test.whole == pytest.approx(expected.arm_score.test.whole, rel=1e-4)
 
 
 def test_scales_at_fault_are_answered_with_one_sentence(currents):

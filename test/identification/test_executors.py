@@ -132,7 +132,7 @@ def test_the_verb_writes_the_same_arm_from_two_processes_and_a_cluster(
     here, there, page = (tmp_path / name for name in ('here.yaml', 'there.yaml', 'page.html'))
     start = tmp_path / 'start.yaml'
     start.write_text(arm_file_text(ARM))
-    names = [*(str(path) for path in paths[:2]), '--arm', str(start)]
+    names = [str(paths[0]), '--test', str(paths[1]), '--arm', str(start)]
     names += ['--friction', 'viscous_coulomb']
     two = ['--processes', '2', '--output', str(here)]
     assert main(['identify', 'arm', *names, *two]) == 0

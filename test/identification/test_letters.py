@@ -74,7 +74,7 @@ def test_letters_with_numbers_are_an_arms_eliminations(name, gravity):
     )
 
 
-@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('seed', range(3))
 def test_letters_with_numbers_are_a_random_arms_eliminations(seed):
     arm = make_random_arm(seed, n=5, special=(0.0, 0.5, 0.9)[seed % 3])
     for gravity in ((3.0, -5.0, -7.0), NO_GRAVITY):
