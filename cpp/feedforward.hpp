@@ -235,7 +235,7 @@ public:
     law_.terms.gravity(q, gravity);
     // The torques from upstream may contain gravity; once they cease nobody else compensates it.
     if (law_.settings.gravity || law_.settings.torque_from_upstream) {
-      law_.terms.gravity_left_to_us(q, gravity, ours);
+      law_.terms.gravity_to_command(q, gravity, ours);
     }
     law_.terms.coriolis(q, dq, coriolis);
     if (mode_ == Mode::braking) {
@@ -329,7 +329,7 @@ public:
       (law_.settings.gravity || law_.settings.torque_from_upstream))
     {
       law_.terms.gravity(q_, gravity);
-      law_.terms.gravity_left_to_us(q_, gravity, ours);
+      law_.terms.gravity_to_command(q_, gravity, ours);
     }
     for (std::size_t i = 0; i < kJoints; ++i) {
       stop_goal_[i] = TorqueLimiter::within_limit(i, ours[i]);
@@ -405,7 +405,7 @@ private:
         each *= settings.scale;
       }
       if (settings.gravity) {
-        terms.gravity_left_to_us(q, gravity, part);
+        terms.gravity_to_command(q, gravity, part);
         add(total, part);
       }
       for (std::size_t i = 0; has_gains && i < kJoints; ++i) {

@@ -87,7 +87,7 @@ public:
   }
 
   /// The part of `gravity` = g(q) that the target does not add by itself.
-  void gravity_left_to_us(const Vector & q, const Vector & gravity, Vector & tau) const noexcept
+  void gravity_to_command(const Vector & q, const Vector & gravity, Vector & tau) const noexcept
   {
     if (!receiver_adds_gravity_) {
       tau = gravity;

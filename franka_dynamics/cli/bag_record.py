@@ -76,7 +76,7 @@ class Record(Topics, ArmOptions):
         arm = self.load_arm()
         bag = self.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
         player: subprocess.Popen[str] | None = None
-        told: list[str] = []
+        output: list[str] = []
         # A bag must be closed to get its index, so every way to end leaves through the loop's end.
         with until_interrupted() as unasked, _progress_line() as show:
 
@@ -103,9 +103,9 @@ class Record(Topics, ArmOptions):
             finally:
                 if player is not None:
                     player.send_signal(signal.SIGINT)  # a motion that goes on comes to rest
-                    told = player.communicate()[0].splitlines()[1:]
+                    output = player.communicate()[0].splitlines()[1:]
         if player is not None and not player.returncode:
-            say(f'{self.motion}: {told[-1]}')
+            say(f'{self.motion}: {output[-1]}')
         if progress.states:
             say(
                 f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
@@ -113,7 +113,7 @@ class Record(Topics, ArmOptions):
             )
         status = self._judge(arm, bag, progress)
         if player is not None and player.returncode:
-            refused = ' '.join(told[-2:]).replace('franka-dynamics: ', '') or 'it said nothing'
+            refused = ' '.join(output[-2:]).replace('franka-dynamics: ', '') or 'it said nothing'
             say(f'{self.motion} was not played to its end: {refused}', 'error')
             return 1
         return status

@@ -64,7 +64,7 @@ class ControlLaw:
     def gravity(self, q: Array, gravity: Array) -> Array:
         """Return the part of g(q) = `gravity` that the node must command, shape (n,) [N m]."""
         return (
-            self.terms.gravity_left_to_us(q, gravity)
+            self.terms.gravity_to_command(q, gravity)
             if self.settings.terms.gravity
             else self._zero
         )
@@ -170,7 +170,7 @@ class ControlLaw:
         efforts = settings.scale * efforts
         if switches.gravity:
             efforts = efforts + np.array(
-                [terms.gravity_left_to_us(row, terms.gravity(row)) for row in q]
+                [terms.gravity_to_command(row, terms.gravity(row)) for row in q]
             )
         return efforts
 

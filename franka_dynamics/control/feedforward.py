@@ -122,13 +122,13 @@ class FeedforwardController:
         self._arrival = 0.0
         self._stop_goal = self._zero
         self._stopped_by_state = False
-        self._rest: Array | None = None  # where the arm was left by the last stop
-        self._acts = False  # whether the arm is as our last torque left it
+        self._rest_position: Array | None = None  # where the arm was left by the last stop
+        self._last_torque_acts = False  # whether the arm is as our last torque left it
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._held_until_commanded = held_until_commanded
         self._swings = OscillationWatch(self._effort)
         self._feedback: Array | None = None  # of the last command, until it was watched
-        self._before: tuple[ControlLaw, ReferenceSource] | None = None  # until just now
+        self._before_change: tuple[ControlLaw, ReferenceSource] | None = None  # until just now
         self.guard = Guard(description, guard)
         self._first_torque = FirstTorque.NOT_YET
         self._waits_for = ''  # why the guard allows no first torque yet
@@ -185,9 +185,8 @@ class FeedforwardController:
         Raises
         ------
         SettingsError
-            If they cannot be used on this arm, if the gains would swing, or if they would change
-            the target of an enabled arm, or of one that is braked or whose torque is being taken
-            back.
+            If they cannot be used on this arm, if the gains would swing, or if they change the
+            target of an arm that is enabled, being braked, or still getting a torque.
 
         """
         in_use = self.enabled or self.mode is not Mode.SILENT
@@ -216,7 +215,7 @@ class FeedforwardController:
         if law.settings.target != before.settings.target:
             # The guard's observations under the old target do not apply to the first torque under
             # the new one.
-            self._acts = False
+            self._last_torque_acts = False
             self.guard.restart()
         if law.has_gains and not before.has_gains:
             # The position held before the gains were set to zero is out of date.
@@ -241,13 +240,15 @@ class FeedforwardController:
         self.supervisor.reset()
         self._unguarded = None
         self.guard.restart()
-        if self.output.last is not None and self._acts:
+        if self.output.last is not None and self._last_torque_acts:
             self.guard.commanded(self.output.last)
 
     @property
     def ready(self) -> bool:
         """Whether an enabled controller would command a torque at the next trusted state."""
-        return not self.fault and (self._acts or self._may_begin()[0] is not FirstTorque.NOT_YET)
+        return not self.fault and (
+            self._last_torque_acts or self._may_begin()[0] is not FirstTorque.NOT_YET
+        )
 
     def update(
         self,
@@ -269,31 +270,10 @@ class FeedforwardController:
         self._run_guard()  # for the previous state, if update_monitors was not called
         if effort is not None and bool(np.isnan(effort).all()):
             effort = None  # hardware without an effort interface gives NaN
-        if effort is not None and not all_finite(effort):
-            joint = int(np.flatnonzero(~np.isfinite(effort))[0])
-            return CycleResult(
-                self.reject(
-                    Condition.NOT_FINITE,
-                    f'{self.description.joint_names[joint]} has a measured '
-                    f'effort of {effort[joint]}; check its driver',
-                ),
-                stamp,
-                q,
-                dq,
-            )
-        if effort is not None and (np.abs(effort) > _MOST_EFFORT * self._effort).any():
-            joint = int((np.abs(effort) / self._effort).argmax())
-            return CycleResult(
-                self.reject(
-                    Condition.OUT_OF_RANGE,
-                    f'{self.description.joint_names[joint]} has a measured effort of '
-                    f'{effort[joint]:.3g} N m, and its limit is {self._effort[joint]:g}; check '
-                    'the unit in which its driver gives efforts',
-                ),
-                stamp,
-                q,
-                dq,
-            )
+        if effort is not None and not (
+            all_finite(effort) and (np.abs(effort) <= _MOST_EFFORT * self._effort).all()
+        ):
+            return CycleResult(self.reject(*self._wrong_effort(effort)), stamp, q, dq)
         observation = self.supervisor.observe(stamp, q, dq, arrival, age)
         if not observation.valid:
             self._follow_up(observation)
@@ -317,6 +297,19 @@ class FeedforwardController:
         self._unguarded = effort, gravity, limited, None if reference is None else reference.dq
         return CycleResult(
             observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous, limited
+        )
+
+    def _wrong_effort(self, effort: Array) -> tuple[Condition, str]:
+        """Return condition and sentence of efforts that are not finite or far over their limit."""
+        finite = np.isfinite(effort)
+        wrong = ~finite if not finite.all() else np.abs(effort) / self._effort
+        joint = int(wrong.argmax())
+        said = f'{self.description.joint_names[joint]} has a measured effort of'
+        if not finite.all():
+            return Condition.NOT_FINITE, f'{said} {effort[joint]}; check its driver'
+        return Condition.OUT_OF_RANGE, (
+            f'{said} {effort[joint]:.3g} N m, and its limit is {self._effort[joint]:g}; check the '
+            'unit in which its driver gives efforts'
         )
 
     def _run_guard(self) -> None:
@@ -393,15 +386,15 @@ class FeedforwardController:
 
     def _note_change(self) -> None:
         """Remember law and reference before a change, for the ramp from the old torque."""
-        if self.mode is Mode.RUNNING and self._before is None:
-            self._before = self._law, copy(self.reference)
+        if self.mode is Mode.RUNNING and self._before_change is None:
+            self._before_change = self._law, copy(self.reference)
 
     def _torque_before(self, stamp: float, q: Array, dq: Array) -> Array | None:
         """Return the torque of law and reference before the last change, None without a change."""
-        if self._before is None:
+        if self._before_change is None:
             return None
-        law, references = self._before
-        self._before = None
+        law, references = self._before_change
+        self._before_change = None
         reference, terms = references.at(stamp), law.terms
         inertia = self._zero if reference is None else terms.inertia(q, reference.ddq)
         _, desired, _ = law.torque(
@@ -543,8 +536,8 @@ class FeedforwardController:
 
     def _begin_stop_sequence(self) -> None:
         self._stop_goal = self.output.clipped(self._resting_torque())
-        self._rest = self.latest[1] if self.latest is not None else None
-        self._acts = self.latest is not None
+        self._rest_position = self.latest[1] if self.latest is not None else None
+        self._last_torque_acts = self.latest is not None
         self.mode = Mode.STOPPING
 
     def _resting_torque(self) -> Array:
@@ -560,7 +553,7 @@ class FeedforwardController:
             self._braking.residual if self.mode is Mode.BRAKING else self.guard.command_residual
         )
         return resting_torque(
-            terms.gravity_left_to_us(q, gravity) + residual,
+            terms.gravity_to_command(q, gravity) + residual,
             ours,
             (self._zero, gravity),
             # Where the target carries the arm it ends without a torque of ours, also if somebody
@@ -626,7 +619,7 @@ class FeedforwardController:
 
     def _may_begin(self) -> tuple[FirstTorque, str]:
         """Return how commanding may begin, and a reason if not yet."""
-        if self._acts and self._moves():
+        if self._last_torque_acts and self._moves():
             # Our last torque acts on an arm that moves: once running, the guard can brake it.
             return FirstTorque.RAMPED, ''
         swings = self.unstable_gains()
@@ -643,12 +636,12 @@ class FeedforwardController:
         self.faults.restarts += self._stopped_by_state
         self._stopped_by_state = False
         at_once = self._first_torque is FirstTorque.AT_ONCE
-        if at_once and self.guard.idle and not (held or self._acts):
+        if at_once and self.guard.idle and not (held or self._last_torque_acts):
             # The arm is braked or falls: nobody applies our last torque any more.
             self.output.last = None
         self.output.blend_requested = True
         self._braking.release()
-        self._before = None
+        self._before_change = None
         self._swings.restart()
         self.reference.clear()
         if self.latest is not None:
@@ -658,13 +651,13 @@ class FeedforwardController:
         """Restart the guard if the silent arm was moved since the last stop."""
         if (
             self.mode is Mode.SILENT
-            and self._rest is not None
-            and self._acts
-            and np.abs(q - self._rest).max() > _MOVED_SINCE
+            and self._rest_position is not None
+            and self._last_torque_acts
+            and np.abs(q - self._rest_position).max() > _MOVED_SINCE
         ):
             # A receiver without a time-out may still apply the last torque, so the next one
             # follows from it within the rate limit.
-            self._acts = False
+            self._last_torque_acts = False
             self.guard.restart()
 
     def _command(
@@ -688,7 +681,7 @@ class FeedforwardController:
                 self._begin_stop_sequence()
                 return None
             # Also where gravity is switched off: what is braked must not fall.
-            ours = law.terms.gravity_left_to_us(q, gravity)
+            ours = law.terms.gravity_to_command(q, gravity)
             desired = ours + coriolis + brake
         else:
             if law.has_gains and reference is None:

@@ -45,10 +45,10 @@ SETTLED_S, _SETTLED_STATES = 0.018, 20
 # Brakes and friction hide any difference. So after the first torque the guard judges only once the
 # arm has moved by _MOVED [rad] or at _MOVED_AT [rad/s], or after _BRAKES_OPEN_S [s].
 _MOVED, _MOVED_AT, _BRAKES_OPEN_S = 3e-3, 0.05, 1.0
-# After a change of payload, an arm may push against a table with the weight of the load that it is
-# about to take. If gains hold it, it then moves by less than _AWAITED [rad] and slower than
-# _AWAITED_AT [rad/s].
-_AWAITED, _AWAITED_AT = 0.03, 0.1
+# After a change of payload, an arm may press on a table with the weight of the load that it is
+# about to take. If gains hold it, it then moves by less than _PRESSES [rad] and slower than
+# _PRESSES_AT [rad/s].
+_PRESSES, _PRESSES_AT = 0.03, 0.1
 _FROZEN = 10  # number of identical efforts in a row from which on they are no measurement
 _IDLE = 0.02  # fraction of the torque limit below which a measured torque counts as none
 # Smallest norm of g that shows a fall [N m]; fraction of it that is left in a fall
@@ -114,14 +114,14 @@ class Guard:
         self._velocity = description.limit('velocity')
         factors = joint_factors(self.limits, description)
         with np.errstate(divide='ignore'):
-            # Rows: unexplained by the motion with and without a measured torque; unexplained
-            # by the command. An arm without torque limits has no bounds.
+            # Rows: bounds with and without a measured torque. An arm without torque limits has
+            # none.
             self._per_bound = 1.0 / (np.array([[MEASURED], [COMMANDED]]) * factors * self._effort)
         self._zero = np.zeros(description.n)
         self._no_effort = self._zero.tobytes()
         self._terms: TermModel | None = None
         self._friction: FrictionState | None = None
-        self._awaited: Array | None = None
+        self._load_change: Array | None = None
         self.largest = self._zero.copy()
         self.restart()
 
@@ -135,9 +135,9 @@ class Guard:
         self._q = self._dq = self._zero
         self._last_effort = b''
         self._moved = self.measured = False
-        self._over = self._far = self._fast = 0.0
+        self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
         self._reference_speed = self._zero
-        self._left = self._gravity = self._zero
+        self._gravity_to_command = self._gravity = self._zero
         self._observer: MomentumObserver | None = None
         self.command_residual = self.external = self.shares = self._zero
 
@@ -153,7 +153,7 @@ class Guard:
             change = terms.gravity(self._q) - before.gravity(self._q)
             loads = before.loaded.links[-1].mass, terms.loaded.links[-1].mass
             if loads[0] != loads[1] and self.limits.payload_time > 0.0:
-                self._awaited, self._awaited_at = change, (self._stamp, self._q)
+                self._load_change, self._load_changed_at = change, (self._stamp, self._q)
         if self._observer is not None:
             observer = MomentumObserver(terms.true)
             observer.go_on_from(self._observer)
@@ -166,8 +166,8 @@ class Guard:
         `moved`: no brake holds the arm, so differences count from the first state on.
         """
         self._began, self._moved = (stamp, q), moved
-        self._over = self._far = self._fast = 0.0
-        self._awaited = None
+        self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
+        self._load_change = None
         if self._observer is not None:
             # Until now brakes or another controller may have held the arm, so the estimate is out
             # of date.
@@ -175,7 +175,7 @@ class Guard:
 
     def end(self) -> None:
         """Stop judging: no torque is commanded, or the arm is being braked."""
-        self._began = self._awaited = None
+        self._began = self._load_change = None
 
     def commanded(self, torque: Array) -> None:
         """Remember a published command, shape (n,) [N m]."""
@@ -217,8 +217,8 @@ class Guard:
         self._elapsed = elapsed
         if self._observer is None:
             self._observer = MomentumObserver(self._terms.true)
-        self._left = self._terms.gravity_left_to_us(q, gravity)
-        believed = gravity - self._left + self._command(age, elapsed)
+        self._gravity_to_command = self._terms.gravity_to_command(q, gravity)
+        believed = gravity - self._gravity_to_command + self._command(age, elapsed)
         self._note_effort(effort)
         if self.measured and effort is not None:
             if self.takes_friction_out and self._friction is not None:
@@ -258,9 +258,9 @@ class Guard:
     def _ratios(self) -> tuple[Array, Array]:
         """Return the differences by motion and by command as shares of their bounds, (n,) each."""
         by_motion, by_command = self.external, self.external - self.command_residual
-        if self._awaited is not None:
+        if self._load_change is not None:
             by_motion, by_command = (
-                _without(one, self._awaited) for one in (by_motion, by_command)
+                _less_load(one, self._load_change) for one in (by_motion, by_command)
             )
         measured, commanded = self._per_bound
         return np.abs(by_motion) * (measured if self.measured else commanded), (
@@ -305,19 +305,19 @@ class Guard:
                 or self._stamp - began > _BRAKES_OPEN_S
                 or float(np.abs(self._q - place).max()) > _MOVED
             )
-        if self._awaited is not None:
-            self._await_load(fastest)
+        if self._load_change is not None:
+            self._end_load_change(fastest)
         by_motion, by_command = self._ratios()
         self.shares = np.maximum(by_motion, by_command)
         worst = float(self.shares.max())
         if not (self._moved and self.settled):
-            self._over = self._far = self._fast = 0.0
+            self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
             return ''
         np.maximum(self.largest, self.shares, out=self.largest)
         # Written so that NaN counts as beyond the bound.
-        self._over = 0.0 if worst <= 1.0 else self._over + elapsed
-        self._far = 0.0 if worst <= AT_ONCE else self._far + elapsed
-        if self._over >= HOLD_S or self._far >= AT_ONCE_S:
+        self._over_bound_s = 0.0 if worst <= 1.0 else self._over_bound_s + elapsed
+        self._far_over_s = 0.0 if worst <= AT_ONCE else self._far_over_s + elapsed
+        if self._over_bound_s >= HOLD_S or self._far_over_s >= AT_ONCE_S:
             return self._unexplained(by_motion, by_command)
         # An arm under weak gains follows late: its reference has turned while it still moves.
         self._reference_speed = max(0.0, 1.0 - elapsed / _LAG_S) * self._reference_speed
@@ -327,8 +327,8 @@ class Guard:
             OVER_REFERENCE * self._velocity + _OVERSHOOT * self._reference_speed,
             FASTEST * self._velocity,
         )
-        self._fast = self._fast + elapsed if (speed > allowed).any() else 0.0
-        if self._fast < FAST_S:
+        self._too_fast_s = self._too_fast_s + elapsed if (speed > allowed).any() else 0.0
+        if self._too_fast_s < FAST_S:
             return ''
         joint = int((speed / allowed).argmax())
         return (
@@ -337,15 +337,15 @@ class Guard:
             'are allowed (by its reference and its limit)'
         )
 
-    def _await_load(self, fastest: float) -> None:
+    def _end_load_change(self, fastest: float) -> None:
         """Stop expecting another load once the arm moves, or after `payload_time`."""
-        since, place = self._awaited_at
+        since, place = self._load_changed_at
         if (
-            fastest > _AWAITED_AT
+            fastest > _PRESSES_AT
             or self._stamp - since > self.limits.payload_time
-            or float(np.abs(self._q - place).max()) > _AWAITED
+            or float(np.abs(self._q - place).max()) > _PRESSES
         ):
-            self._awaited = None
+            self._load_change = None
 
     def unexplained(self) -> str:
         """
@@ -438,7 +438,7 @@ class Guard:
         """
         if not self._last_effort or float(np.abs(self._dq).max()) <= REST_SPEED:
             return self._zero
-        effort, added = np.frombuffer(self._last_effort), self._gravity - self._left
+        effort, added = np.frombuffer(self._last_effort), self._gravity - self._gravity_to_command
         unexplained = np.abs(effort - (added - self.command_residual)) * self._per_bound[1]
         return effort - added if (unexplained <= 1.0).all() else self._zero
 
@@ -462,7 +462,9 @@ class Guard:
         if held or not ours:
             # Until the first command the arm's holder also carries the part of gravity that we
             # will command.
-            unexplained = np.minimum(unexplained, np.abs(by_command - self._left) * per_bound)
+            unexplained = np.minimum(
+                unexplained, np.abs(by_command - self._gravity_to_command) * per_bound
+            )
         shares = np.abs(by_motion) * per_bound
         self.shares = np.maximum(shares, unexplained)
         joint = int(self.shares.argmax())
@@ -516,8 +518,8 @@ def _departs(difference: float, per_bound: float, expected: str) -> str:
     return f'departs by {difference:+.{digits}f} N m from {expected} (at most {bound} are allowed)'
 
 
-def _without(difference: Array, awaited: Array) -> Array:
-    """Return a difference minus the best-fitting fraction, 0 to 1, of an awaited load, (n,)."""
-    square = float(awaited @ awaited)
-    share = min(max(-float(difference @ awaited) / square, 0.0), 1.0) if square > 0.0 else 0.0
-    return difference + share * awaited
+def _less_load(difference: Array, change: Array) -> Array:
+    """Return a difference without the best-fitting part, 0 to 1, of a change of load, (n,)."""
+    square = float(change @ change)
+    share = min(max(-float(difference @ change) / square, 0.0), 1.0) if square > 0.0 else 0.0
+    return difference + share * change

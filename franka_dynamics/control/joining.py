@@ -101,9 +101,9 @@ def leading_to(
     def way(meeting: float) -> Any:
         return _profile(description, present, motion.sample(meeting), meeting - begin)
 
-    # At the earliest reachable point, ruckig's shortest duration no longer exceeds the time until
-    # the motion is there. Bisection finds it between a point that is too early and one that is
-    # not.
+    # A point of the motion can be reached if ruckig needs no longer than until the motion is
+    # there. Bisection finds the earliest such point between `early`, which cannot be reached, and
+    # `late`, which can.
     found, late = way(early), early
     for _ in range(_ATTEMPTS):
         if found is None:

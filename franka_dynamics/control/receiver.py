@@ -165,7 +165,7 @@ class TorqueReceiver:
         if brake is None and not self._holds:
             self.state, self._given = ReceiverState.STOPPED, np.zeros(len(q))
             return self._given
-        torque = terms.gravity_left_to_us(q, terms.gravity(q)) + terms.coriolis(q, dq)
+        torque = terms.gravity_to_command(q, terms.gravity(q)) + terms.coriolis(q, dq)
         if brake is not None:
             return np.asarray(torque + brake)
         # With the gravity torque alone the arm would drift away, so braking begins anew.

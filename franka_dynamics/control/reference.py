@@ -257,7 +257,7 @@ class ReferenceSource:
         else:
             self._numbers += 1
             following = _Followed(self._numbers, planned, begin, mark, streamed)
-            self._tell(following, ReferenceState.ACCEPTED, now)
+            self._add_event(following, ReferenceState.ACCEPTED, now)
         self._leave(self._next, now, following)
         self._next = following
         self.sample(now)
@@ -287,10 +287,10 @@ class ReferenceSource:
             self._leave(before, stamp, self._now)
             if not self._now.begun:
                 self._now = replace(self._now, begun=True)
-                self._tell(self._now, ReferenceState.FOLLOWING, stamp)
+                self._add_event(self._now, ReferenceState.FOLLOWING, stamp)
         desired = self.at(stamp)
         if self._now is not None and stamp >= self._now.end:
-            self._tell(self._now, ReferenceState.FINISHED, stamp)
+            self._add_event(self._now, ReferenceState.FINISHED, stamp)
             self._held, self._now = ReferencePoint.at_rest(self._now.goal), None
         return desired
 
@@ -305,11 +305,13 @@ class ReferenceSource:
         if one is None or (successor is not None and successor.number == one.number):
             return
         if successor is not None and one.begun and stamp >= one.end:
-            self._tell(one, ReferenceState.FINISHED, stamp)
+            self._add_event(one, ReferenceState.FINISHED, stamp)
         else:
-            self._tell(one, ReferenceState.INTERRUPTED, stamp, reason)
+            self._add_event(one, ReferenceState.INTERRUPTED, stamp, reason)
 
-    def _tell(self, one: _Followed, state: ReferenceState, stamp: float, reason: str = '') -> None:
+    def _add_event(
+        self, one: _Followed, state: ReferenceState, stamp: float, reason: str = ''
+    ) -> None:
         left = max(0.0, one.end - stamp)
         self._put(ReferenceEvent(one.number, state, stamp, reason, one.goal, left, one.mark))
 

@@ -97,53 +97,26 @@ class Settings:
     """
     One consistent set of live parameters.
 
-    Attributes
-    ----------
-    target : str
-        Who receives the torques: a name of TARGETS.
-    terms : Terms
-        Which terms go into the command.
-    state_source : StateSource
-        The state at which Coriolis and inertia terms are evaluated.
-    gravity_vector : tuple of 3 float
-        Gravity in the base frame [m/s^2].
-    payload : tuple of 10 float
-        As libfranka's setLoad takes it, in the flange frame: mass [kg], centre of mass [m],
-        inertia about it [kg m^2] in the order xx, xy, xz, yy, yz, zz.
-    payload_known_to_robot : bool
-        Whether a receiver that compensates gravity knows the payload and compensates its weight.
-    kp, kd : tuple of float
-        Gains of the optional joint PD [N m/rad, N m s/rad]; one number applies to all joints.
-    max_tracking_error : tuple of float
-        A larger tracking error of a joint stops the arm [rad or m]; 0 disables the check.
-    max_flange_error : float
-        A larger position error of the flange stops the arm [m]; 0 disables the check.
-    max_payload : float
-        Largest payload, replacing the arm's rated load [kg]; 0: the rated load.
-    scale : float
-        Factor of Coriolis, inertia and friction torques, 0 to 1; not of gravity or the PD.
-    ramp_time : float
-        Duration of the torque's ramp after a start or a change of settings [s].
-    stream_period : float
-        Period of set-points that have positions alone; a smooth motion is made from them [s]. 0:
-        each set-point is followed as a step.
-
+    Each field is the node's parameter of its name; config/parameters/torque.yaml and motion.yaml
+    have the meaning, the unit and the range. A single gain or tracking error applies to all
+    joints. The payload is mass [kg], centre of mass [m] in the flange frame, and inertia about it
+    [kg m^2] in the order xx, xy, xz, yy, yz, zz.
     """
 
     target: str = DEFAULT_TARGET
     terms: Terms = field(default_factory=Terms)
     state_source: StateSource = StateSource.MEASURED
-    gravity_vector: tuple[float, ...] = GRAVITY
+    gravity_vector: tuple[float, ...] = GRAVITY  # in the base frame [m/s^2]
     payload: tuple[float, ...] = (0.0,) * len(PAYLOAD_ORDER)
     payload_known_to_robot: bool = True
-    kp: tuple[float, ...] = (0.0,)
-    kd: tuple[float, ...] = (0.0,)
-    max_tracking_error: tuple[float, ...] = (0.2,)
-    max_flange_error: float = 0.0
-    max_payload: float = 0.0
+    kp: tuple[float, ...] = (0.0,)  # [N m/rad or N/m]
+    kd: tuple[float, ...] = (0.0,)  # [N m s/rad or N s/m]
+    max_tracking_error: tuple[float, ...] = (0.2,)  # [rad or m]
+    max_flange_error: float = 0.0  # [m]
+    max_payload: float = 0.0  # [kg]
     scale: float = 1.0
-    ramp_time: float = 0.2
-    stream_period: float = 0.0
+    ramp_time: float = 0.2  # [s]
+    stream_period: float = 0.0  # [s]
 
     @property
     def profile(self) -> TargetProfile:

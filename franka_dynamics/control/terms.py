@@ -113,7 +113,7 @@ class TermModel:
         """Return the true g(q), payload included, shape (n,) [N m]."""
         return pin.computeGeneralizedGravity(self.true.model, self.true.data, q)
 
-    def gravity_left_to_us(self, q: Array, gravity: Array) -> Array:
+    def gravity_to_command(self, q: Array, gravity: Array) -> Array:
         """
         Return the part of `gravity` = g(q) that the target does not add itself, shape (n,) [N m].
 

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .diagnostics import FeedforwardDiagnostics
 from .external_watch import ExternalWatch
-from .messages import effort_message, trajectory_message
+from .messages import effort_message, motion_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .received import command_bytes, JointStateReader, OtherJointsError
 from .rivals import CommandWatch, publisher_names
@@ -69,11 +69,7 @@ class ConfiguredArm:
         # Created first, because they may raise an error (no friction model, unknown frame).
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
-        self._external = ExternalWatch(
-            controller,
-            frame,
-            parameters['tool_center'],
-        )
+        self._external = ExternalWatch(controller, frame, parameters['tool_center'])
         self._terms = TermPublishers(
             node, controller, frame, parameters['reference_frame'], self._external
         )
@@ -320,17 +316,8 @@ class ConfiguredArm:
             and self._trajectory_publisher.get_subscription_count() > 0
         ):
             filled, efforts = with_torques(planned, self.controller.trajectory_efforts)
-            start = float(filled.times[0])
             self._trajectory_publisher.publish(
-                trajectory_message(
-                    self._names,
-                    filled.times - start,
-                    filled.positions,
-                    filled.velocities,
-                    filled.accelerations,
-                    efforts,
-                    start,
-                )
+                motion_message(self._names, filled, efforts, float(filled.times[0]))
             )
 
     def _run_housekeeping(self) -> None:

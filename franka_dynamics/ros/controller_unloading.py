@@ -23,15 +23,7 @@ _START_PATIENCE_S = 30.0  # franka_ros2 may be starting at the same time
 
 
 def require_messages() -> None:
-    """
-    Raise an error if controller_manager's messages are not installed.
-
-    Raises
-    ------
-    SettingsError
-        If controller_manager_msgs is not installed.
-
-    """
+    """Raise SettingsError if controller_manager_msgs is not installed."""
     try:
         import controller_manager_msgs.srv  # noqa: F401
     except ImportError as error:
@@ -43,14 +35,9 @@ def require_messages() -> None:
 
 def unload(manager: str, controller: str, patience: float = _PATIENCE_S) -> str:
     """
-    Deactivate and unload a controller if it is loaded.
+    Deactivate and unload a controller if it is loaded; return a sentence about what happened.
 
     `patience` is how long to wait for the controller manager [s].
-
-    Returns
-    -------
-    str
-        A sentence about what happened.
 
     Raises
     ------

@@ -10,6 +10,7 @@ from ..control.cycle_result import CycleResult
 from ..control.external_torque import friction_in_effort, TorqueResidual
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import FeedforwardController
+from ..control.terms import TermModel
 from ..dynamics.model import FLANGE
 from ..typing import Array
 
@@ -38,22 +39,22 @@ class ExternalWatch:
     ) -> None:
         self._controller = controller
         self._frame, self._tool_center = frame, tool_center
-        self._begin()
+        self._terms: TermModel | None = None
+        self._follow_settings()
 
-    def _begin(self) -> None:
-        controller, self._terms = self._controller, self._controller.terms
-        model = self._terms.true
+    def _follow_settings(self) -> None:
+        controller = self._controller
+        if controller.terms is self._terms:
+            return
+        self._terms = controller.terms
         friction = friction_in_effort(
             controller.guard.limits.effort_friction,
             controller.description,
             controller.settings.profile,
         )
+        model = self._terms.true
         self._estimator = WrenchEstimator(model, self._frame, self._tool_center)
         self._plain = TorqueResidual(model, friction)
-
-    def _follow_settings(self) -> None:
-        if self._controller.terms is not self._terms:
-            self._begin()
 
     def torque(self) -> Array | None:
         """Return the external torque at the latest state, shape (n,) [N m], if it is known."""

@@ -5,20 +5,23 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import inspect
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration, Time
 import numpy as np
-from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ..typing import Array
+
 if TYPE_CHECKING:
     from ..control.planning import TrajectoryRequest
+    from ..control.reference import Trajectory
 
 
+POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 _NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
 
 
@@ -31,9 +34,9 @@ class JointReading(NamedTuple):
 
     sec: int
     nanosec: int
-    position: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    effort: NDArray[np.float64] | None
+    position: Array
+    velocity: Array
+    effort: Array | None
 
     @property
     def stamp(self) -> float:
@@ -86,7 +89,7 @@ def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
     return None if waiting is None else (waiting[0], waiting[1])
 
 
-def doubles(values: NDArray[np.float64]) -> array:
+def doubles(values: Array) -> array:
     """Return values as the array type that rclpy's messages accept without checking each value."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
@@ -94,9 +97,9 @@ def doubles(values: NDArray[np.float64]) -> array:
 def state_message(
     stamp: Time,
     names: list[str],
-    position: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    effort: NDArray[np.float64],
+    position: Array,
+    velocity: Array,
+    effort: Array,
 ) -> JointState:
     """Return a joint state; `names` is kept, not copied."""
     message = JointState(
@@ -106,9 +109,7 @@ def state_message(
     return message
 
 
-def effort_message(
-    stamp: Time, names: list[str], effort: NDArray[np.float64], frame_id: str = ''
-) -> JointState:
+def effort_message(stamp: Time, names: list[str], effort: Array, frame_id: str = '') -> JointState:
     """
     Return a stamped JointState that carries torques alone; `names` is kept, not copied.
 
@@ -123,56 +124,44 @@ def effort_message(
 
 
 def trajectory_message(
-    joint_names: list[str],
-    times: NDArray[np.float64],
-    positions: NDArray[np.float64],
-    velocities: NDArray[np.float64] | None = None,
-    accelerations: NDArray[np.float64] | None = None,
-    efforts: NDArray[np.float64] | None = None,
+    joint_names: Sequence[str],
+    times: Array,
+    positions: Array,
+    velocities: Array | None = None,
+    accelerations: Array | None = None,
+    effort: Array | None = None,
     start: float = 0.0,
 ) -> JointTrajectory:
     """
-    Return a trajectory message.
+    Return a trajectory message that starts at a stamp [s]; zero means on arrival.
 
-    Parameters
-    ----------
-    joint_names : list of str
-        n names.
-    times : ndarray, shape (k,)
-        Seconds after `start`.
-    positions, velocities, accelerations, efforts : ndarray, shape (k, n)
-        Arrays that are None are left out.
-    start : float
-        The message's stamp [s]; zero means a start on arrival.
-
+    `times`, shape (k,), are seconds after the start. The other arrays have shape (k, n); those
+    that are None are left out.
     """
-    message = JointTrajectory()
+    message = JointTrajectory(joint_names=joint_names)
     message.header.stamp = stamp_from_seconds(start)
-    message.joint_names = joint_names
-    fields = {
-        'positions': positions,
-        'velocities': velocities,
-        'accelerations': accelerations,
-        'effort': efforts,
-    }
-    given = {name: rows for name, rows in fields.items() if rows is not None}
+    rows = zip(POINT_FIELDS, (positions, velocities, accelerations, effort))
+    given = {name: values for name, values in rows if values is not None}
     for i, time in enumerate(times):
         since = stamp_from_seconds(float(time))
         message.points.append(
             JointTrajectoryPoint(
                 time_from_start=Duration(sec=since.sec, nanosec=since.nanosec),
-                **{name: doubles(rows[i]) for name, rows in given.items()},
+                **{name: doubles(values[i]) for name, values in given.items()},
             )
         )
     return message
 
 
+def motion_message(
+    joint_names: Sequence[str], motion: Trajectory, effort: Array, start: float
+) -> JointTrajectory:
+    """Return the message of a motion with torques, shape (k, n) [N m], from a stamp [s] on."""
+    rows = motion.positions, motion.velocities, motion.accelerations, effort
+    return trajectory_message(joint_names, motion.times - motion.times[0], *rows, start)
+
+
 def request_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
     """Return a trajectory message that begins `lead_in` seconds after its arrival."""
-    return trajectory_message(
-        list(request.joint_names),
-        lead_in + request.times,
-        request.positions,
-        request.velocities,
-        request.accelerations,
-    )
+    rows = request.positions, request.velocities, request.accelerations
+    return trajectory_message(request.joint_names, lead_in + request.times, *rows)

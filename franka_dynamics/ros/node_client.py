@@ -250,17 +250,17 @@ class NodeClient:
 
     def report(self) -> str:
         """Wait at most 2 s for the node's status sentence and return it; '' without one."""
-        told = ''
+        report = ''
 
         def take(message: DiagnosticArray) -> None:
-            nonlocal told
+            nonlocal report
             for one in read_statuses(message):
                 if f'/{one.node}' == self._name and one.subject == 'Command':
-                    told = one.values.get('status', '')
+                    report = one.values.get('status', '')
 
         self.listen(DiagnosticArray, '/diagnostics', take)
-        self.until(lambda: bool(told), _REPORT_S)
-        return told
+        self.until(lambda: bool(report), _REPORT_S)
+        return report
 
     def change_state(self, transition: str) -> str:
         """Trigger a lifecycle transition by its name; return the new state."""
@@ -313,8 +313,10 @@ class NodeClient:
         length = seconds(message.points[-1].time_from_start)
         patience = _SLOWER * length + max(_BEGIN_S, self._patience)
         message.header.frame_id = mark
-        told = f'{self._name}/reference_state'
-        reports = self._node.create_subscription(DiagnosticArray, told, take, REFERENCE_STATE_QOS)
+        events = f'{self._name}/reference_state'
+        reports = self._node.create_subscription(
+            DiagnosticArray, events, take, REFERENCE_STATE_QOS
+        )
         topic = f'{self._name}/reference'
         publisher = self._node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
@@ -324,9 +326,9 @@ class NodeClient:
                 )
             # Without reports, a motion that is followed could not be distinguished from one that
             # was lost, and would be sent again.
-            if not self.until(lambda: self._node.count_publishers(told) > 0, self._patience):
+            if not self.until(lambda: self._node.count_publishers(events) > 0, self._patience):
                 raise NodeClientError(
-                    f'nobody publishes {told}, which tells what becomes of a motion; nothing was '
+                    f'nobody publishes {events}, which reports the state of a motion; nothing was '
                     f'sent. Is {self._name} a feedforward node of this package?'
                 )
             self.until(lambda: False, _DISCOVERY_S)

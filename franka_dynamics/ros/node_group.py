@@ -78,15 +78,7 @@ class NodeGroup:
         return 'SCHED_FIFO' if policies == {os.SCHED_FIFO} else 'no real-time scheduling'
 
     def require_all(self) -> None:
-        """
-        Raise an error if a node has ended.
-
-        Raises
-        ------
-        NodeEndedError
-            If a node has ended; the message quotes the last line of its log.
-
-        """
+        """Raise NodeEndedError, with the last line of its log, if a node has ended."""
         for module, process in self._running.items():
             if process.poll() is not None:
                 raise NodeEndedError(self._end_of(module, process))

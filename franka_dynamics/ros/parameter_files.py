@@ -82,15 +82,7 @@ def given_file(argument: str, name: str) -> list[str]:
 
 
 def require_file(argument: str, name: str) -> None:
-    """
-    Raise an error if the file that a launch argument names does not exist or is empty.
-
-    Raises
-    ------
-    SettingsError
-        If so; the message names the argument and the file.
-
-    """
+    """Raise SettingsError if the file that a launch argument names does not exist or is empty."""
     if not Path(name).is_file():
         raise SettingsError(f'{argument}: there is no file {name}. Nothing is started.')
     if not Path(name).read_text(encoding='utf-8', errors='replace').strip():
@@ -98,15 +90,7 @@ def require_file(argument: str, name: str) -> None:
 
 
 def require_section(path: Path, node_name: str) -> None:
-    """
-    Raise an error if a file has no section for this node.
-
-    Raises
-    ------
-    SettingsError
-        If so; the message names the file's sections.
-
-    """
+    """Raise SettingsError, which names a file's sections, if none is for this node."""
     sections = read_sections(path)
     if not any(matches(pattern, node_name) for pattern in sections):
         raise SettingsError(

@@ -170,8 +170,8 @@ class LiveParameters:
         changed = self._changed
         use(values(self._node, self._live))
         self._changed = {}
-        told = (f'{name} = {shortened(str(value), 200)}' for name, value in changed.items())
-        self._node.get_logger().info(f'now: {", ".join(told)}')
+        now = (f'{name} = {shortened(str(value), 200)}' for name, value in changed.items())
+        self._node.get_logger().info(f'now: {", ".join(now)}')
 
     def _on_set(self, changes: Sequence[Parameter]) -> SetParametersResult:
         try:

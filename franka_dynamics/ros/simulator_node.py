@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 import gc
 from pathlib import Path
 import sys
@@ -22,7 +23,7 @@ from .command_receiver import CommandReceiver
 from .diagnostics import ERROR, OK, PublicationTimes, StatusPublisher, WARN
 from .messages import stamp_from_seconds, state_message
 from .node_process import run_node, StopRequest
-from .node_settings import load_arm
+from .node_settings import load_arm, made_of
 from .parameter_tables import table
 from .parameters import declare
 from .qos import PUBLISHER_QOS, qos_overriding_options
@@ -232,20 +233,13 @@ def _settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings
     force = values['push.force']
     if len(force) != 3 or not np.isfinite(force).all():
         raise SettingsError(f'push.force must be three finite numbers [N]; got {list(force)}.')
-    return SimulationSettings(
+    return replace(
+        made_of(SimulationSettings, values),
         start=np.array(values['start']) if len(values['start']) else None,
         gravity=tuple(values['gravity_vector']),
         payload=Settings(payload=tuple(values['payload'])).payload_inertia(),
-        friction=values['friction'],
         elasticity=franka_elasticity(arm) if values['elastic_joints'] else None,
-        sensor_delay=values['sensor_delay'],
-        gravity_compensation=values['gravity_compensation'],
-        position_noise=values['position_noise'],
-        velocity_noise=values['velocity_noise'],
-        effort_noise=values['effort_noise'],
         push=Push(tuple(force), values['push.start'], values['push.duration']),
-        brake_release_after=values['brake_release_after'],
-        seed=values['seed'],
     )
 
 

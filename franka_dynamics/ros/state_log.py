@@ -32,9 +32,9 @@ class ReferenceReports(StatusPublisher):
         """Publish and log all events since the last call; cheap if there are none."""
         events = self._controller.reference.events
         while events:
-            self._tell(events.popleft())
+            self._report(events.popleft())
 
-    def _tell(self, event: ReferenceEvent) -> None:
+    def _report(self, event: ReferenceEvent) -> None:
         pairs: dict[str, Any] = {
             'state': event.state.value,
             'number': event.number,
@@ -79,11 +79,11 @@ class StateLog:
         self._logger, self._controller = node.get_logger(), controller
         self._mode, self._fault = controller.mode, controller.faults.reason
         self._seen: tuple[Mode, str, Condition, bool] | None = None
-        self._commanded = self._told_refusal = False
+        self._commanded = self._refusal_logged = False
 
     def activated(self, topic: str) -> None:
         """Log that the node was activated, and on which topic it expects joint states."""
-        self._commanded = self._told_refusal = False
+        self._commanded = self._refusal_logged = False
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
     def note(self) -> bool:
@@ -101,7 +101,7 @@ class StateLog:
         status = controller.status()
         if status.mode is not self._mode:
             self._mode = status.mode
-            self._tell_mode(controller)
+            self._log_mode(controller)
         fault = status.reason if status.faulty else ''
         if fault != self._fault:
             self._fault = fault
@@ -109,13 +109,13 @@ class StateLog:
                 self._logger.error(f'fault: {status}')
             else:
                 self._logger.info('the fault was cleared')
-        if controller.waits_for and not self._told_refusal:
+        if controller.waits_for and not self._refusal_logged:
             # Logged once, because the residual may cross its bound with every state.
-            self._told_refusal = True
+            self._refusal_logged = True
             self._logger.warning(f'no torque yet: {controller.waits_for}')
         return True
 
-    def _tell_mode(self, controller: FeedforwardController) -> None:
+    def _log_mode(self, controller: FeedforwardController) -> None:
         if self._mode is Mode.RUNNING:
             again = ' again' if self._commanded else ''
             self._commanded = True

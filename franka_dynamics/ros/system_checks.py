@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from .messages import seconds
 from .monitor_feed import TORQUE_TERMS
 from .node_process import guest_node
+from .rivals import publisher_names
 from .statuses import read_statuses, SIMULATED_ARM, Status
 
 GOOD, NOTE, BAD = 'good', 'note', 'to do'
@@ -106,21 +107,13 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         yield from _nodes(statuses)
 
 
-def _publishers(node: Any, topic: str) -> list[str]:
-    """Return the full name of each publisher's node; two nodes may have one name."""
-    return sorted(
-        f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-        for info in node.get_publishers_info_by_topic(topic)
-    )
-
-
 def simulators(statuses: dict[str, Status]) -> list[str]:
     """Return the names of this package's simulated arms that publish diagnostics."""
     return sorted(one.node for one in statuses.values() if one.subject == SIMULATED_ARM)
 
 
 def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
-    publishers = _publishers(node, topic)
+    publishers = publisher_names(node, topic)
     if not heard.count:
         # A feedforward node's torques are JointState messages, too.
         others = [
@@ -174,12 +167,12 @@ def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) ->
 
 
 def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
-    simulated = _publishers(node, '/clock')
+    simulated = publisher_names(node, '/clock')
     if simulated:
         yield (
             'clock',
             NOTE,
-            (f'/clock comes from {", ".join(simulated)}: nodes need use_sim_time true'),
+            f'/clock comes from {", ".join(simulated)}: nodes need use_sim_time true',
         )
     if not heard.ages or simulated:
         return
@@ -203,7 +196,7 @@ def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
 
 
 def _commands(node: Any, command: str) -> Iterator[Line]:
-    publishers, listeners = _publishers(node, command), node.count_subscribers(command)
+    publishers, listeners = publisher_names(node, command), node.count_subscribers(command)
     if len(publishers) > 1:
         yield (
             'commands',
@@ -214,7 +207,7 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
         yield (
             'commands',
             GOOD if listeners else NOTE,
-            (f'{publishers[0]} publishes on {command}, {listeners} listen'),
+            f'{publishers[0]} publishes on {command}, {listeners} listen',
         )
     else:
         yield 'commands', NOTE, f'nobody publishes on {command}'

@@ -57,33 +57,22 @@ class TermPublishers:
         self._square = [f'{row}/{column}' for row in self._names for column in self._names]
         self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         self._wrench_names = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
+        torque = self._torque
         terms: dict[str, tuple[type, Callable[[CycleResult, Time], Any]]] = {
-            'gravity': (JointState, lambda cycle, stamp: self._effort(stamp, cycle.gravity)),
-            'coriolis': (JointState, lambda cycle, stamp: self._effort(stamp, cycle.coriolis)),
-            'inertia_torque': (
-                JointState,
-                lambda cycle, stamp: self._effort(stamp, cycle.inertia),
-            ),
-            'external_torque': (
-                JointState,
-                lambda cycle, stamp: self._effort(stamp, external.torque()),
-            ),
+            'gravity': (JointState, torque(lambda cycle: cycle.gravity)),
+            'coriolis': (JointState, torque(lambda cycle: cycle.coriolis)),
+            'inertia_torque': (JointState, torque(lambda cycle: cycle.inertia)),
+            'external_torque': (JointState, torque(lambda _: external.torque())),
             'external_wrench': (WrenchStamped, self._wrench),
             'external_wrench_covariance': (JointState, self._wrench_covariance),
-            'residual_torque': (
-                JointState,
-                lambda cycle, stamp: self._effort(stamp, external.residual(cycle)),
-            ),
+            'residual_torque': (JointState, torque(external.residual)),
             'mass_matrix': (JointState, self._mass_matrix),
             'coriolis_matrix': (JointState, self._coriolis_matrix),
             'jacobian': (JointState, self._jacobian),
             'pose': (PoseStamped, self._pose),
         }
         self._publishers = [
-            (
-                node.create_lifecycle_publisher(kind, f'~/{name}', PUBLISHER_QOS),
-                make,
-            )
+            (node.create_lifecycle_publisher(kind, f'~/{name}', PUBLISHER_QOS), make)
             for name, (kind, make) in terms.items()
         ]
         self._node = node
@@ -130,10 +119,18 @@ class TermPublishers:
             self._node.destroy_lifecycle_publisher(publisher)
         self._publishers, self._subscribed = [], []
 
-    def _effort(self, stamp: Time, torque: NDArray[np.float64] | None) -> JointState | None:
-        return (
-            None if torque is None else effort_message(stamp, self._names, torque, self.base_frame)
-        )
+    def _torque(
+        self, of: Callable[[CycleResult], NDArray[np.float64] | None]
+    ) -> Callable[[CycleResult, Time], JointState | None]:
+        """Return the function that makes the message of a cycle's torque, None without one."""
+
+        def make(cycle: CycleResult, stamp: Time) -> JointState | None:
+            torque = of(cycle)
+            if torque is None:
+                return None
+            return effort_message(stamp, self._names, torque, self.base_frame)
+
+        return make
 
     def _wrench(self, cycle: CycleResult, stamp: Time) -> WrenchStamped | None:
         estimate = self._external.wrench(cycle.q)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import request_message, seconds
+from .messages import POINT_FIELDS, request_message, seconds
 from .received import received, UnreadableMessageError
 from ..arm.strict_yaml import read_mapping
 from ..control.planning import MOST_POINTS, require_count, TrajectoryRequest
@@ -27,7 +27,6 @@ _FORM = (
     'a trajectory needs joint_names and points, each with positions and time_from_start, as '
     '`franka-dynamics identify plan` writes them'
 )
-_FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 _Rows = dict[str, list[Array]]  # one array per point for each field
 
 
@@ -71,7 +70,7 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     points = message.points
     require_count(len(points))
     times = np.array([seconds(point.time_from_start) for point in points])
-    rows = {name: [np.asarray(getattr(point, name)) for point in points] for name in _FIELDS}
+    rows = {name: [np.asarray(getattr(point, name)) for point in points] for name in POINT_FIELDS}
     return _request(message.joint_names, times, rows, seconds(message.header.stamp))
 
 
@@ -104,7 +103,8 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
         since = [point['time_from_start'] for point in points]
         times = np.array([time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since])
         rows = {
-            name: [np.array(point.get(name, ()), float) for point in points] for name in _FIELDS
+            name: [np.array(point.get(name, ()), float) for point in points]
+            for name in POINT_FIELDS
         }
         return request_message(_request(content['joint_names'], times, rows, 0.0), lead_in)
     except DescriptionError as error:

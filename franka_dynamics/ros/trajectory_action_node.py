@@ -26,7 +26,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import trajectory_message
+from .messages import motion_message
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm, settings_from
 from .parameter_tables import live_table, table
@@ -241,16 +241,8 @@ class TrajectoryActionNode(Node):
         except ReferenceRefusedError as error:
             code = code_of_refusal(request, self._description, stamp)
             raise _RefusedError(str(error), code) from error
-        motion = relay.motion = filled.motion
-        return trajectory_message(
-            list(self._description.joint_names),
-            motion.times - motion.times[0],
-            motion.positions,
-            motion.velocities,
-            motion.accelerations,
-            filled.efforts,
-            filled.start,
-        )
+        relay.motion = filled.motion
+        return motion_message(self._description.joint_names, *filled)
 
     def _desired(self, stamp: float) -> ReferencePoint | None:
         """Return the desired state of the present motion at a stamp, or None without a motion."""

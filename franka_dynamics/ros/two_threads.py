@@ -12,6 +12,7 @@ trajectory of 2000 points by 63 ms, which would stop the arm; on two threads the
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from queue import SimpleQueue
 import sys
 import threading
@@ -51,9 +52,7 @@ class ControlThreadCalls:
     """Runs functions for other threads on the control thread, one at a time between its events."""
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[tuple[Callable[[], Any], dict[str, Any], threading.Event]] = (
-            SimpleQueue()
-        )
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._thread: int | None = None
         self._attaching = threading.Lock()
         self._wake: Callable[[], None] = lambda: None
@@ -71,30 +70,25 @@ class ControlThreadCalls:
 
     def call(self, function: Callable[[], Any]) -> Any:
         """Run a function on the control thread and wait; return its result or raise its error."""
-        outcome: dict[str, Any] = {}
-        done = threading.Event()
         with self._attaching:  # so that no call is queued after `detach`
             elsewhere = self._thread not in (None, threading.get_ident())
             if elsewhere:
-                self._calls.put((function, outcome, done))
+                outcome: Future[Any] = Future()
+                self._calls.put((function, outcome))
         if not elsewhere:
             return function()
         self._wake()
-        done.wait()
-        if 'error' in outcome:
-            raise outcome['error']
-        return outcome['result']
+        return outcome.result()
 
     def run_one(self) -> bool:
         """Run one waiting call, if any; return whether there was one."""
         if self._calls.empty():
             return False
-        function, outcome, done = self._calls.get()
+        function, outcome = self._calls.get()
         try:
-            outcome['result'] = function()
+            outcome.set_result(function())
         except BaseException as error:
-            outcome['error'] = error
-        done.set()
+            outcome.set_exception(error)
         return True
 
 

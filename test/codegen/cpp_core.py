@@ -53,7 +53,7 @@ void terms(int n, const double * s, const double * q, const double * dq, const d
     const std::size_t k = static_cast<std::size_t>(i) * kJoints;
     const Vector x = vector(q + k); Vector gravity, tau;
     model.gravity(x, gravity); out(gravity, g + k);
-    model.gravity_left_to_us(x, gravity, tau); out(tau, ours + k);
+    model.gravity_to_command(x, gravity, tau); out(tau, ours + k);
     model.coriolis(x, vector(dq + k), tau); out(tau, c + k);
     model.inertia(x, vector(ddq + k), tau); out(tau, m + k);
   }

@@ -110,7 +110,7 @@ def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
     model = TermModel(arm, settings)
     for row, (q, dq, ddq) in zip(np.moveaxis(found, 1, 0), zip(*states)):
         gravity = model.gravity(q)
-        left = model.gravity_left_to_us(q, gravity)
+        left = model.gravity_to_command(q, gravity)
         expected = [gravity, left, model.coriolis(q, dq), model.inertia(q, ddq)]
         np.testing.assert_allclose(row, expected, rtol=0.0, atol=ATOL)
 

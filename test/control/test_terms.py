@@ -78,12 +78,12 @@ def test_scale_leaves_gravity_whole_and_the_other_terms_are_at_the_chosen_state(
 def test_a_receiver_that_carries_the_arm_leaves_no_gravity_to_us(target, payload):
     terms, _ = models(target=target, payload=payload)
     for q in STATES.q:
-        np.testing.assert_array_equal(terms.gravity_left_to_us(q, terms.gravity(q)), np.zeros(7))
+        np.testing.assert_array_equal(terms.gravity_to_command(q, terms.gravity(q)), np.zeros(7))
 
 
 def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
     terms, independent = models(gravity_vector=TILTED)
-    left = [terms.gravity_left_to_us(q, terms.gravity(q)) for q in STATES.q]
+    left = [terms.gravity_to_command(q, terms.gravity(q)) for q in STATES.q]
     carried = NewtonEulerModel(FER, GRAVITY)
     expected = independent.gravity(STATES.q) - carried.gravity(STATES.q)
     np.testing.assert_allclose(left, expected, rtol=0, atol=ATOL_NM)
