@@ -433,6 +433,13 @@ def test_a_moving_arm_whose_topic_becomes_slow_is_braked():
     assert np.abs(loop.arm.read().velocity).max() < 0.1
 
 
+@pytest.mark.parametrize('speed', [2.0, -2.0])
+def test_a_fast_arm_is_braked_by_its_acceleration_limits(speed):
+    torque = Braking(FER).torque(0.0, FER.home, np.full(7, speed), TermModel(FER, MUJOCO))
+    expected = NewtonEulerModel(FER).mass_matrix(FER.home) @ FER.limit('acceleration')
+    np.testing.assert_allclose(torque, -np.sign(speed) * expected, rtol=0, atol=1e-9)
+
+
 def test_a_brake_under_which_the_arm_gains_energy_is_given_up():
     braking, terms = Braking(FER), TermModel(FER, MUJOCO)
     for k in range(1000):
