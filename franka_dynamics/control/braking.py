@@ -104,21 +104,8 @@ class Braking:
 
         Braking is over when the arm is at rest, unless it is to be held; when it has not come to
         rest after LONGEST_BRAKING_S, unless it is to be held; and when the arm gains energy (see
-        `failure`).
-
-        Parameters
-        ----------
-        stamp : float
-            Stamp of the state [s].
-        q, dq : ndarray, shape (n,)
-            A trusted state.
-        terms : TermModel
-            The torque terms in use.
-        residual : ndarray, shape (n,), optional
-            The guard's residual at this state [N m]; default: zero.
-        age : float
-            How old the state is [s].
-
+        `failure`). `stamp` [s], `q` and `dq`, shape (n,), are a trusted state that is `age`
+        seconds old. `residual`, shape (n,), is the guard's at this state [N m]; default: zero.
         """
         energy = 0.5 * float(dq @ terms.inertia(q, dq))
         if self._began is None:
@@ -174,26 +161,15 @@ def resting_torque(
     """
     Return the torque at which an arm may be left, shape (n,) [N m].
 
-    It is the one of `usual` and `others` nearest to the torque that holds the arm now, if the
-    difference is small. Otherwise it is one of them plus the weight of a load on the flange, if
-    that explains the holding torque. Otherwise it is `usual`, because the arm must not push
+    It is the one of `usual` and `others` nearest to the torque `held` that holds the arm now, if
+    the difference is small. Otherwise it is one of them plus the weight of a load on the flange,
+    if that explains the holding torque. Otherwise it is `usual`, because the arm must not push
     against a person or a wall for ever.
 
-    Parameters
-    ----------
-    held : ndarray, shape (n,)
-        The torque that holds the arm at rest [N m].
-    usual : ndarray, shape (n,)
-        The torque that leaves a free arm at rest if the model is right [N m].
-    others : iterable of ndarray, shape (n,)
-        The torques that would leave it at rest if the target were another [N m].
-    loads : tuple of float, or None
-        The least and the largest undeclared load that may explain the torque [kg]; None: no load.
-    lever : ndarray, shape (n,)
-        Gravity torque per kilogram on the flange [N m/kg].
-    effort : ndarray, shape (n,)
-        Torque limits [N m].
-
+    `usual` leaves a free arm at rest if the model is right, `others` would if the target were
+    another one. `loads` are the least and the largest undeclared load that may explain the torque
+    [kg]; None: no load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N
+    m/kg], `effort`, shape (n,), the torque limits [N m].
     """
 
     def misfit(torque: Array) -> float:

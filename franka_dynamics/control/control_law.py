@@ -30,13 +30,8 @@ class ControlLaw:
     """
     The torque desired at a state, for one set of settings.
 
-    `description` is the arm without the settings' payload.
-
-    Raises
-    ------
-    SettingsError
-        If the settings cannot be used on this arm.
-
+    `description` is the arm without the settings' payload. Raises SettingsError if the settings
+    cannot be used on this arm.
     """
 
     def __init__(self, description: ArmDescription, settings: Settings) -> None:
@@ -80,15 +75,8 @@ class ControlLaw:
         """
         Return the torque that `scale` multiplies: Coriolis, inertia, friction, shape (n,) [N m].
 
-        Parameters
-        ----------
-        q, dq : ndarray, shape (n,)
-            The measured state.
-        reference : ReferencePoint or None
-            The desired state, if any.
-        coriolis, inertia : ndarray, shape (n,)
-            C(q, dq) dq and M(q) ddq of the reference, at the measured state.
-
+        `q` and `dq`, shape (n,), are the measured state. `coriolis` and `inertia`, shape (n,), are
+        C(q, dq) dq and M(q) ddq of the reference, both at that state.
         """
         settings, switches = self.settings, self.settings.terms
         desired_state = settings.state_source is StateSource.REFERENCE and reference is not None

@@ -33,20 +33,11 @@ _STIFFNESS, _DAMPING = 0.7, 0.07
 
 def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
     """
-    Return weak gains in proportion to the inertia that each joint has at the home pose.
+    Return weak gains kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
 
-    The velocity of a single joint decays at RATE, its position error finally at RATIO.
-
-    Parameters
-    ----------
-    arm : ArmDescription
-        The arm with hand and payload.
-
-    Returns
-    -------
-    tuple of ndarray
-        kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
-
+    They are in proportion to the inertia that each joint has at the home pose of the arm with hand
+    and payload. The velocity of a single joint decays at RATE, its position error finally at
+    RATIO.
     """
     kd = RATE * _inertia_at_home(arm)
     return RATIO * kd, kd

@@ -120,18 +120,10 @@ class MomentumObserver:
         """
         Return the external torque in FCI's sign, of the shape of `torque` [N m].
 
-        Parameters
-        ----------
-        stamp : float
-            Stamp of the state [s]; a step back or a gap of more than 50 ms restarts the observer.
-        q, dq : ndarray, shape (n,)
-            Position and velocity.
-        torque : ndarray, shape (n,) or (k, n)
-            Joint torque [N m], gravity included, friction subtracted. Each of k rows gets its own
-            estimate, for instance measured and commanded torque.
-        gravity : ndarray, shape (n,), optional
-            g(q), where the caller has it.
-
+        `torque`, shape (n,) or (k, n), is the joint torque [N m], gravity included, friction
+        subtracted. Each of k rows gets its own estimate, for instance measured and commanded
+        torque. `gravity` is g(q), where the caller has it. A stamp [s] that goes back or leaves a
+        gap of more than 50 ms restarts the observer.
         """
         model, data = self._model.model, self._model.data
         if gravity is None:

@@ -70,18 +70,9 @@ class FeedforwardController:
     mode STOPPING it calls `stop_step` until that returns None. Another thread calls
     `check_models`.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, without the settings' payload.
-    settings : Settings
-        The live parameters to begin with.
-    supervision : SupervisionLimits
-        When a state is no longer trusted.
-    crosscheck : RunningCrosscheck
-        The periodic comparison of the running model with the independent one; default: never.
-    held_until_commanded : bool
-        Whether the receiver holds the arm until the first command, and then no longer.
+    `description` is the arm without the settings' payload, `settings` the live parameters to begin
+    with. `held_until_commanded` says whether the receiver holds the arm until the first command,
+    and then no longer. Without a `crosscheck` the models are never compared.
 
     Raises
     ------
@@ -222,15 +213,7 @@ class FeedforwardController:
             self.reference.hold(None)
 
     def apply(self, settings: Settings) -> None:
-        """
-        Prepare and use other live parameters.
-
-        Raises
-        ------
-        SettingsError
-            If they cannot be used; the present ones then stay.
-
-        """
+        """Use other live parameters; after an error of `prepare` the present ones stay."""
         self.use(self.prepare(settings))
 
     # One cycle ---------------------------------------------------------------------------------
@@ -456,18 +439,9 @@ class FeedforwardController:
         Take the torque back: braking first if the arm moves, then by the stop sequence.
 
         Braking needs states that are trusted and so goes on with the cycles; the stop sequence
-        needs none. It ends at the torque that holds the arm at rest.
-
-        Parameters
-        ----------
-        reason : str
-            The reason for log and diagnostics.
-        brake : bool
-            Whether to brake at all.
-        hold : bool
-            Whether to brake an arm at rest too, and to hold it at rest until the fault is
-            cleared or the controller disabled.
-
+        needs none. It ends at the torque that holds the arm at rest. `reason` is for log and
+        diagnostics. Without `brake` the stop sequence begins at once. With `hold` an arm at rest
+        is braked too, and held until the fault is cleared or the controller disabled.
         """
         if self.mode is Mode.RUNNING and self.latest is not None:
             self.reference.clear(self.latest[0], reason)

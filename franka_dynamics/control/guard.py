@@ -194,19 +194,9 @@ class Guard:
         """
         Take a state before a command follows from it.
 
-        Parameters
-        ----------
-        stamp : float
-            Stamp of the state [s].
-        q, dq : ndarray, shape (n,)
-            Positions and velocities.
-        effort : ndarray, shape (n,), or None
-            The measured torque [N m]; None if the state has none.
-        gravity : ndarray, shape (n,)
-            The true g(q) of the terms in use [N m].
-        age : float
-            Age of the state [s]: the state responds to a command that is older by as much.
-
+        `effort`, shape (n,), is the measured torque [N m], None if the state has none; `gravity`,
+        shape (n,), the true g(q) of the terms in use [N m]. The state is `age` seconds old: it
+        responds to a command that is older by as much.
         """
         assert self._terms is not None, 'terms are given first'
         elapsed = stamp - self._stamp if self._first_stamp is not None else 0.0
@@ -402,13 +392,9 @@ class Guard:
         """
         Return how commanding may begin, and why not yet.
 
-        Parameters
-        ----------
-        braked_until_commanded : bool
-            Whether an arm at rest without any effort is known to be held by its brakes.
-        held_until_commanded : bool
-            Whether a receiver that adds no gravity carries the arm until the first command.
-
+        `braked_until_commanded` says whether an arm at rest without any effort is known to be held
+        by its brakes, `held_until_commanded` whether a receiver that adds no gravity carries the
+        arm until the first command.
         """
         if not self.settled or self._terms is None:
             return FirstTorque.NOT_YET, ''  # too few states for a verdict
@@ -495,11 +481,7 @@ def joint_factors(limits: GuardLimits, description: ArmDescription) -> Array:
     """
     Return the bounds' factors, shape (n,).
 
-    Raises
-    ------
-    SettingsError
-        If there are not one or n of them, or one is not positive.
-
+    Raises SettingsError if there are not one or n of them, or one is not positive.
     """
     factors = np.array(limits.joint_factors, dtype=float)
     n = description.n

@@ -57,27 +57,11 @@ def replay_guard(
     """
     Run the guard's observer over recorded states, one by one, as the node does.
 
-    Parameters
-    ----------
-    arm : ArmDescription
-        The arm with the payload it carried; the friction of its file is subtracted from the
-        efforts.
-    time : ndarray, shape (N,)
-        Stamps [s], increasing.
-    q, dq, effort : ndarray, shape (N, n)
-        Position [rad], velocity [rad/s] and measured torque [N m].
-    gravity : array_like, shape (3,)
-        Gravity in the base frame [m/s^2].
-    limits : GuardLimits, optional
-        The guard's limits; default: those of the node.
-    progress : callable, optional
-        Called with the number of states done and the number of all states.
-
-    Raises
-    ------
-    SettingsError
-        If the joint factors do not fit the arm.
-
+    `arm` is the arm with the payload it carried; the friction of its file is subtracted from the
+    efforts. `time`, shape (N,), are increasing stamps [s], `q` [rad], `dq` [rad/s] and the
+    measured torque `effort` [N m] have shape (N, n), `gravity` is in the base frame [m/s^2].
+    `limits` default to the node's. `progress` is called with the number of states done and of all
+    states. Raises SettingsError if the joint factors do not fit the arm.
     """
     bound = MEASURED * joint_factors(limits or GuardLimits(), arm) * arm.limit('effort')
     observer, friction = (

@@ -60,24 +60,10 @@ def join(
     begin: float, current: ReferencePoint, motion: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
     """
-    Return a motion that goes from `current` at `begin` to another motion, then follows that one.
+    Return a motion that leads from `current` at `begin` [s] to another motion and then follows it.
 
-    Parameters
-    ----------
-    begin : float
-        When `current` is desired [s].
-    current : ReferencePoint
-        Position, velocity and acceleration.
-    motion : Trajectory
-        The motion to join. It ends at rest; the arm may arrive there later than the motion says.
-    description : ArmDescription
-        The arm whose limits hold.
-
-    Returns
-    -------
-    Trajectory or None
-        None if no transition within the limits was found.
-
+    The other motion ends at rest; the arm may arrive there later than it says. Returns None if no
+    transition within the arm's limits was found.
     """
     if motion.times[0] <= begin:
         apart = np.abs(np.subtract(motion.sample(begin), current)).max()

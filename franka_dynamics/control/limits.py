@@ -38,14 +38,9 @@ class LimitedTorque(NamedTuple):
 
 class TorqueLimiter:
     """
-    Keeps commands within a torque and a torque rate.
+    Keeps commands within torque limits [N m] and torque rates [N m/s], shape (n,) each.
 
-    Parameters
-    ----------
-    effort, effort_rate : ndarray, shape (n,)
-        Torque limit [N m] and torque rate limit [N m/s]; either may be infinite. Rates above
-        MOST_RATE are reduced to it.
-
+    Either may be infinite. Rates above MOST_RATE are reduced to it.
     """
 
     def __init__(self, effort: NDArray[np.float64], effort_rate: NDArray[np.float64]) -> None:
@@ -62,18 +57,11 @@ class TorqueLimiter:
         self, desired: NDArray[np.float64], previous: NDArray[np.float64] | None, elapsed_s: float
     ) -> LimitedTorque:
         """
-        Return the nearest torque that may follow `previous` after `elapsed_s` seconds.
+        Return the nearest torque to a finite `desired` one that may follow `previous`, (n,) [N m].
 
-        Parameters
-        ----------
-        desired : ndarray, shape (n,)
-            The desired torque [N m]; finite.
-        previous : ndarray, shape (n,), or None
-            The last published torque. None if nothing was published yet; then only the torque
-            limit applies.
-        elapsed_s : float
-            Time since `previous`; counted as at most 1 ms, and as zero if negative.
-
+        `previous` is the last published torque, None if nothing was published yet; then only the
+        torque limit applies. `elapsed_s` is the time since then, counted as at most 1 ms, and as
+        zero if negative.
         """
         seconds = min(max(elapsed_s, 0.0), LONGEST_STEP_S)
         within = self.clipped(desired)
@@ -103,21 +91,12 @@ class CommandOutput(TorqueLimiter):
         self, stamp: float, desired: Array, ramp_time: float, before: Array | None = None
     ) -> Array:
         """
-        Turn the step at a start or a change into a ramp.
+        Return the desired torque, (n,) [N m], with the step at a start or a change made a ramp.
 
-        Parameters
-        ----------
-        stamp : float
-            Stamp of the state [s].
-        desired : ndarray, shape (n,)
-            The torque at this state with the present settings [N m].
-        ramp_time : float
-            Duration of the ramp [s].
-        before : ndarray, shape (n,), or None
-            The torque at the same state with the settings or reference before a change [N m], None
-            without a change. The ramp starts there and not at the last published torque, because
-            with frequent changes that would cancel the feedback.
-
+        `desired` is the torque at the state stamped `stamp` [s] with the present settings,
+        `before` the one at the same state with the settings or reference before a change, None
+        without a change; `ramp_time` is in seconds. The ramp starts at `before` and not at the
+        last published torque, because with frequent changes that would cancel the feedback.
         """
         passed = (stamp - self._since) / ramp_time if ramp_time else 1.0
         left = None if self._blend is None or passed >= 1.0 else (1.0 - passed) * self._blend

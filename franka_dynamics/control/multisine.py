@@ -25,21 +25,9 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
     """
     Return a trajectory of two sines per joint about the home pose, faded in and out.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm; the motion uses at most 80 % of each of its limits.
-    duration : float
-        [s].
-    amplitude : float
-        Largest deflection of a joint [rad]; less where a limit of position, velocity or
-        acceleration demands it.
-
-    Raises
-    ------
-    SettingsError
-        If the arm has no home pose, or a number is not positive.
-
+    `duration` is in seconds, `amplitude` the largest deflection of a joint [rad]; it is less where
+    80 % of a limit of position, velocity or acceleration demands it. Raises SettingsError if the
+    arm has no home pose, or a number is not positive.
     """
     pose = description.home
     if pose is None:

@@ -103,16 +103,10 @@ class PossibleMotion:
         """
         Return condition and sentence if a state does not follow from the one before, else None.
 
-        This is so if a joint moved faster than it can, or not as its velocity says. The call also
-        remembers the state for the next check.
-
-        Parameters
-        ----------
-        q, before, dq : ndarray, shape (n,)
-            Present positions, positions of the state before, present velocities.
-        elapsed : float
-            Time between the two states [s]; positive.
-
+        This is so if a joint moved faster than it can, or not as its velocity says. `q` and
+        `before` are the present positions and those of the state before, `elapsed` > 0 seconds
+        earlier; `dq` are the present velocities. The call also remembers the state for the next
+        check.
         """
         speeds = dq.tolist()
         short = elapsed <= _LONGEST_GAP_S

@@ -55,24 +55,11 @@ class TorqueReceiver:
     comes; otherwise the torque goes to zero once the arm is at rest. The applied torque stays
     within the arm's torque limits and changes by at most 1000 N m/s, whoever sends what.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, without the settings' payload.
-    settings : Settings
-        The target says whether the receiver's robot compensates gravity; gravity_vector and
-        payload are those of the arm.
-    timeout : float
-        How long a torque is applied without a next one [s], by the stamps of the states.
-    holding : ndarray, shape (n,), optional
-        The torque that carries the arm from the beginning [N m]; leave it out if brakes hold the
-        arm.
-
-    Raises
-    ------
-    InertiaError
-        If the last link is not physical with the payload.
-
+    `description` is the arm without the settings' payload. The settings' target says whether the
+    receiver's robot compensates gravity; gravity_vector and payload are those of the arm. A torque
+    is applied for at most `timeout` seconds without a next one, by the stamps of the states.
+    `holding`, shape (n,), carries the arm from the beginning [N m]; leave it out if brakes hold
+    the arm. Raises InertiaError if the last link is not physical with the payload.
     """
 
     def __init__(
@@ -99,19 +86,12 @@ class TorqueReceiver:
 
     def take(self, torque: ArrayLike, number: int | None) -> Refusal | None:
         """
-        Follow a torque and return None, or return why it is refused.
+        Follow a torque, shape (n,) [N m], and return None, or return why it is refused.
 
         After a refused torque the last one stays until the time-out. A second sender is followed
-        only once the first one has been silent for the time-out.
-
-        Parameters
-        ----------
-        torque : array_like, shape (n,)
-            What was sent [N m].
-        number : int or None
-            The message number; each sender counts its own messages one by one. None if the
-            middleware gives no number: then every sender is followed.
-
+        only once the first one has been silent for the time-out. Each sender numbers its own
+        messages one by one; `number` is None if the middleware gives no number: then every sender
+        is followed.
         """
         given, last = np.array(torque, dtype=float), self._number
         refusal = None
@@ -135,17 +115,7 @@ class TorqueReceiver:
         return self.state is ReceiverState.FOLLOWING and stamp - self._heard <= self.timeout
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
-        """
-        Return the torque to be applied at a state, shape (n,) [N m].
-
-        Parameters
-        ----------
-        stamp : float
-            Of the state [s].
-        q, dq : ndarray, shape (n,)
-            Measured positions and velocities.
-
-        """
+        """Return the torque to apply at a measured state stamped `stamp` [s], shape (n,) [N m]."""
         elapsed, self._stamp = stamp - self._stamp, stamp
         if self.state is ReceiverState.FOLLOWING and not self.follows(stamp):
             self.state, self._number = ReceiverState.BRAKING, None

@@ -236,19 +236,10 @@ class ReferenceSource:
         """
         Follow a trajectory, or a set-point until the next one comes or STREAM_TIMEOUT_S passes.
 
-        Until a trajectory begins, the present reference stays. Adds events.
-
-        Parameters
-        ----------
-        planned : Trajectory or ReferencePoint
-            The planned motion or set-point.
-        now : float
-            Stamp of the latest joint state [s].
-        mark : str
-            The sender's identifier; a stream keeps that of its first point.
-        streamed : bool
-            Whether it continues the present stream, if there is one, instead of replacing it.
-
+        Until a trajectory begins, the present reference stays. Adds events. `now` is the stamp of
+        the latest joint state [s]; `mark` the sender's identifier, of which a stream keeps that of
+        its first point. A `streamed` reference continues the present stream, if there is one,
+        instead of replacing it.
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
         latest = self._next or self._now

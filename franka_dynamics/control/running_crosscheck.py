@@ -18,16 +18,9 @@ class RunningCrosscheck:
     A comparison takes about a millisecond. So the control cycle only stores a state with `offer`,
     and another thread may call `run`.
 
-    Parameters
-    ----------
-    period : float
-        Time between checks, by the stamps [s]; 0 disables them.
-    tolerance : float
-        Tolerated difference, the same as at configuration: absolute [N m] for torques below 1 N m,
-        relative above.
-    at_configure : float
-        The largest difference that the cross-check at configuration found.
-
+    `period` is the time between checks, by the stamps [s]; 0 disables them. `tolerance` is
+    absolute [N m] for torques below 1 N m, relative above. `at_configure` is the largest
+    difference that the cross-check at configuration found.
     """
 
     def __init__(self, period: float, tolerance: float, at_configure: float = 0.0) -> None:

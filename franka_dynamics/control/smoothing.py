@@ -34,28 +34,15 @@ def upsample(
     description: ArmDescription,
 ) -> Trajectory:
     """
-    Return the motion from `current` at `begin` through the points, to rest at the last of them.
+    Return the motion from `current` at `begin` [s] through the points, at rest after the last.
 
-    The motion is the cubic spline through the points, from the present velocity to rest. The first
+    The points have strictly increasing times, shape (k,) [s], and positions, shape (k, n) [rad or
+    m]. The motion is the cubic spline through them, from the present velocity to rest. The first
     and the last segment are quintics, so that the acceleration starts at the present one and ends
     at zero. Points before `begin` are skipped. If the points end in motion, as with a policy that
     sends the next chunk before this one ends, stopping at the last point may exceed the limits;
     the arm is then braked after it. If only the start exceeds the limits, ruckig joins the motion.
     If nothing works, the motion through all points is returned, and the limits' check refuses it.
-
-    Parameters
-    ----------
-    times : ndarray, shape (k,)
-        Strictly increasing [s].
-    positions : ndarray, shape (k, n)
-        [rad or m]
-    begin : float
-        When `current` is desired [s].
-    current : ReferencePoint
-        Position, velocity and acceleration at the start.
-    description : ArmDescription
-        The arm whose limits hold.
-
     """
     times, positions = _still_to_come(times, positions, begin)
     whole = _Spline(np.append(begin, times), np.vstack((current.q, positions)), current.dq)
@@ -131,15 +118,8 @@ def spline_derivatives(
     """
     Return velocities and accelerations, shape (k, n), of the clamped cubic spline at its points.
 
-    Parameters
-    ----------
-    times : ndarray, shape (k,)
-        Strictly increasing [s]; k >= 2.
-    positions : ndarray, shape (k, n)
-        Positions of the points [rad or m].
-    begin, end : ndarray, shape (n,)
-        Velocities at the first and the last point [rad/s or m/s].
-
+    The k >= 2 points have strictly increasing times, shape (k,) [s], and positions, shape (k, n)
+    [rad or m]; `begin` and `end`, shape (n,), are the velocities at the first and the last one.
     """
     h = np.diff(times)
     slopes = np.diff(positions, axis=0) / h[:, None]

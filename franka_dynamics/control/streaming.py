@@ -63,22 +63,9 @@ def continue_stream(
     """
     Return the new motion after one more point of a stream.
 
-    Parameters
-    ----------
-    q : ndarray, shape (n,)
-        The point [rad or m].
-    stamp : float
-        Time of its sampling or arrival [s].
-    begin : float
-        Start of the motion [s].
-    current : ReferencePoint
-        The desired state at that time.
-    description : ArmDescription
-        The arm whose limits hold.
-    period : float
-        Time between two points [s].
-    before : Trajectory or None
-        The present motion; if it belongs to the stream, the stream continues.
+    The point `q`, shape (n,) [rad or m], was sampled or arrived at `stamp` [s]; two points are
+    `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`. If
+    the present motion `before` belongs to the stream, the stream continues.
 
     Raises
     ------

@@ -130,17 +130,9 @@ class StateSupervisor:
         """
         Judge one state.
 
-        Parameters
-        ----------
-        stamp : float
-            The message's own stamp [s].
-        q, dq : ndarray, shape (n,)
-            Positions and velocities in joint order.
-        arrival : float
-            Steady-clock time of arrival [s].
-        age : float, optional
-            The ROS clock minus the stamp [s]; leave it out to check no age.
-
+        `stamp` is the message's own [s], `q` and `dq`, shape (n,), are in joint order, `arrival`
+        is by the steady clock [s]. `age` is the ROS clock minus the stamp [s]; without it no age
+        is checked.
         """
         self.age = float('nan') if age is None else age
         self._clock_now = None if age is None else stamp + age
@@ -180,14 +172,9 @@ class StateSupervisor:
         """
         Declare the states stale after too long a silence; return the present condition.
 
-        Parameters
-        ----------
-        now : float
-            Steady clock [s].
-        simulated : float, optional
-            The ROS clock [s] if it is simulated. Silence is then measured in simulated time, which
-            does not pass while the simulation is paused.
-
+        `now` is by the steady clock [s]. `simulated` is the ROS clock [s] if that is simulated:
+        silence is then measured in simulated time, which does not pass while the simulation is
+        paused.
         """
         silence, of_time = now - self._arrival, ''
         if simulated is not None:

@@ -59,24 +59,10 @@ def fill(
     ddq is fed forward; positions alone become a spline. One point at time zero is accepted if the
     arm is already there.
 
-    Parameters
-    ----------
-    request : TrajectoryRequest
-        The goal's trajectory.
-    law : ControlLaw
-        The control law: its arm's limits, and its terms.
-    stamp : float
-        Stamp of the latest joint state [s].
-    q : ndarray, shape (n,)
-        Measured positions [rad or m].
-    current : ReferencePoint, optional
-        The desired state when the goal starts, if a motion is under way; else the arm at rest.
-
-    Raises
-    ------
-    ReferenceRefusedError
-        If the motion cannot be followed.
-
+    `law` has the arm's limits and terms. The latest joint state has the stamp `stamp` [s] and the
+    positions `q`, shape (n,) [rad or m]. `current` is the desired state when the goal starts, if a
+    motion is under way; else the arm is at rest. Raises ReferenceRefusedError if the motion cannot
+    be followed.
     """
     planned = plan(
         request,
@@ -105,15 +91,8 @@ def with_torques(
     The controller repeats the last point, effort included, until another goal comes. A motion that
     ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on the arm for
     ever; it gets one more point at rest at the same position, after the time that the change of
-    torque takes at MOST_RATE.
-
-    Parameters
-    ----------
-    motion : Trajectory
-        The motion, which comes to rest.
-    torques : callable
-        Returns the torque at every point of a motion, as `ControlLaw.trajectory_efforts` does.
-
+    torque takes at MOST_RATE. `torques` returns the torque at every point of a motion, as
+    `ControlLaw.trajectory_efforts` does.
     """
     if motion.velocities is None or motion.accelerations is None:
         return motion, torques(motion)

@@ -115,17 +115,9 @@ def run_session(
     """
     Run the demonstration in real time, or in lockstep if the machine is too slow; return results.
 
-    Parameters
-    ----------
-    plan : DemoPlan
-        The arm, its parameters, durations and amplitude.
-    folder : Path
-        Folder for the processes' logs.
-    progress : callable
-        Called many times a second with the name of the present step and its progress, 0 to 1. An
-        exception that it raises ends the session.
-    pacing : str
-        WALL or LOCKSTEP; LOCKSTEP if the machine is known to be busy.
+    The processes write their logs into the folder. `progress` is called many times a second with
+    the name of the present step and its progress, 0 to 1; an exception that it raises ends the
+    session. `pacing` is WALL, or LOCKSTEP if the machine is known to be busy.
 
     Raises
     ------

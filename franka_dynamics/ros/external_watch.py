@@ -19,16 +19,9 @@ class ExternalWatch:
     """
     External joint torque and wrench at the controller's latest state.
 
-    The wrench acts at the point `tool_center` [m] of `frame`.
-
-    Raises
-    ------
-    SettingsError
-        If `tool_center` is not three numbers within 10 m, or the friction in the efforts is
-        unknown.
-    FrameError
-        If the arm has no such frame.
-
+    The wrench acts at the point `tool_center` [m] of `frame`. Raises SettingsError if
+    `tool_center` is not three numbers within 10 m or the friction in the efforts is unknown,
+    FrameError if the arm has no such frame.
     """
 
     def __init__(

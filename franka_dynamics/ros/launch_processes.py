@@ -72,20 +72,11 @@ def simulated_feedforward(
     robot_type: str, hand: str, target: str, own_file: Sequence[str], command: str
 ) -> Any:
     """
-    Return the node that commands a simulated arm.
+    Return the node that commands a simulated arm by the topic `command`.
 
     Until the node's first command, the initial efforts of the hardware or another node hold the
-    arm on purpose.
-
-    Parameters
-    ----------
-    robot_type, hand, target : str
-        Parameters of the node, which override those of the files.
-    own_file : sequence of str
-        A parameter file that overrides the target's, or nothing.
-    command : str
-        The topic of the commanded torques.
-
+    arm on purpose. `own_file` is a parameter file that overrides the target's, or nothing; the
+    arguments override both.
     """
     from launch.actions import Shutdown
 

@@ -20,29 +20,13 @@ RECEIVER, FORWARD, NO_RECEIVER = 'receiver', 'effort_controller', 'none'
 
 @dataclass(frozen=True)
 class Receiver:
-    """
-    A ros2_control controller that receives torques.
+    """A ros2_control controller that receives torques."""
 
-    Parameters
-    ----------
-    controller : str
-        Its name in the controller manager.
-    command : str
-        The topic on which it receives torques.
-    packages : tuple of str
-        ROS packages that it needs.
-    parameters : str
-        The text of its parameter file.
-    said : launch.actions.LogInfo
-        The log message of the launch file about it.
-
-    """
-
-    controller: str
-    command: str
-    packages: tuple[str, ...]
-    parameters: str
-    said: Any
+    controller: str  # its name in the controller manager
+    command: str  # the topic on which it receives torques
+    packages: tuple[str, ...]  # ROS packages that it needs
+    parameters: str  # the text of its parameter file
+    said: Any  # launch's log message about it
 
 
 def controllers_text(name: str, joint_names: Sequence[str]) -> str:
@@ -59,19 +43,10 @@ def receiver(
     """
     Return the controller that receives an arm's torques.
 
-    Parameters
-    ----------
-    arm : ArmDescription
-        The arm, joint names as they are in the robot description.
-    robot_type : str
-        The launch argument that named the arm.
-    package : str
-        The launch argument `receiver`.
-    target : str
-        The node's target. The generated controller brakes and ends differently if the target
-        compensates gravity.
-    forward : str
-        The text of the forward controller's parameter file.
+    The arm, which the launch argument `robot_type` named, has its joint names as in the robot
+    description. `package` is the launch argument `receiver`. The generated controller brakes and
+    ends differently if the node's target compensates gravity. `forward` is the text of the forward
+    controller's parameter file.
 
     Raises
     ------

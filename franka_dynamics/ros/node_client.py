@@ -90,17 +90,10 @@ def decimal(descriptor: ParameterDescriptor, value: Any) -> Any:
 
 class NodeClient:
     """
-    Sends requests to one node; use as a context manager.
+    Sends requests to one node, such as feedforward or /left/feedforward; use as a context manager.
 
-    Parameters
-    ----------
-    name : str
-        The node, such as feedforward or /left/feedforward.
-    patience : float
-        How long to wait for its services and topics to appear [s].
-    meanwhile : callable
-        Called many times a second during waits; an exception that it raises ends the wait.
-
+    `patience` is how long to wait for its services and topics to appear [s]. `meanwhile` is called
+    many times a second during waits; an exception that it raises ends the wait.
     """
 
     def __init__(

@@ -183,17 +183,8 @@ def use_isolated_network(domain: int | None = None) -> None:
     seconds and processes to crash at exit. With multicast on the loopback interface, discovery
     takes 0.12 s.
 
-    Parameters
-    ----------
-    domain : int, optional
-        The ROS domain; default: a random one that no other process has claimed by this function
-        and in which no node runs. The claim lasts until this process ends.
-
-    Raises
-    ------
-    OSError
-        If every domain is in use.
-
+    The default ROS domain is a random one that no other process has claimed by this function and
+    in which no node runs; OSError if there is none. The claim lasts until this process ends.
     """
     profiles = share_directory() / 'config' / 'fastdds_loopback.xml'
     os.environ['ROS_DOMAIN_ID'] = str(_free_domain() if domain is None else domain)

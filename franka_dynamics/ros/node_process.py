@@ -128,30 +128,15 @@ def run_node(
     refusals: tuple[type[FrankaDynamicsError], ...] = (),
 ) -> int:
     """
-    Create a node and run it until SIGINT, SIGTERM, SIGHUP or SIGQUIT.
+    Create a node and run it until SIGINT, SIGTERM, SIGHUP or SIGQUIT; return the exit code.
 
     rclpy's own signal handler shuts the context down before anything can be published. So it is
-    replaced: a signal sets the StopRequest that `run` receives.
+    replaced: a signal sets the StopRequest that `run` receives. The exit code is that of `run`, or
+    0 if the context was shut down from outside. If the node cannot start, it is 1 for one of the
+    error types `refusals` and 2 for another one, such as a wrong parameter.
 
-    Parameters
-    ----------
-    make : callable
-        Creates the node.
-    run : callable
-        Runs the node until the request is set; returns the exit code.
-    args : sequence of str or None
-        The command line; None for the process's own.
-    realtime : str
-        ON or OFF: whether to ask for SCHED_FIFO if the environment variable is not set.
-    refusals : tuple of types
-        Errors during the start that give exit status 1 instead of 2.
-
-    Returns
-    -------
-    int
-        The exit code: what `run` returns, or 0 if the context was shut down from outside. If the
-        node cannot start: 1 for one of `refusals`, 2 for a wrong parameter.
-
+    `args` is the command line; None for the process's own. `realtime` (ON or OFF) says whether to
+    ask for SCHED_FIFO if the environment variable is not set.
     """
     no_realtime = request_realtime(realtime)
     stop = StopRequest()
@@ -176,18 +161,12 @@ def run_node(
 
 def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
     """
-    Run a lifecycle node until a signal asks it to end, then shut it down.
+    Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
 
     The node must have a parameter `autostart`, a string `refusal`, a callable `should_stop`, and
     methods `run_due` and `run_beside` for its two threads and `shut_down`, which publishes its
-    stop sequence.
-
-    Returns
-    -------
-    int
-        0 after an orderly end, 1 if the node refused to configure or to activate, 2 if a parameter
-        is wrong.
-
+    stop sequence. The exit code is 0 after an orderly end, 1 if the node refused to configure or
+    to activate, 2 if a parameter is wrong.
     """
     return run_node(make, _run, args)
 

@@ -53,16 +53,9 @@ def read_sections(path: Path) -> dict[str, dict[str, Any]]:
 
 def given_file(argument: str, name: str) -> list[str]:
     """
-    Return the parameter file that a launch argument names, or none if the argument is empty.
+    Return the parameter file `name` that a launch argument gives, or none if the name is empty.
 
     launch_ros would only warn of a file that does not exist, and start the node without it.
-
-    Parameters
-    ----------
-    argument : str
-        The launch argument, for messages.
-    name : str
-        Its value.
 
     Raises
     ------

@@ -28,9 +28,7 @@ from ..parameter_schema import check, ParameterSpec
 
 def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
-    Declare a table's parameters on a node, with descriptors; refuse unknown parameters.
-
-    Return their values by name.
+    Declare a table's parameters on a node, with descriptors; return their values by name.
 
     Raises
     ------
@@ -130,20 +128,9 @@ class LiveParameters:
     Applying values takes longer than a control cycle, so all changes since the last call are
     applied together.
 
-    Parameters
-    ----------
-    node : Node
-        The node, which has declared all of `table`.
-    table : sequence of ParameterSpec
-        All its parameters.
-    live : sequence of ParameterSpec
-        The parameters that may change while the node commands.
-    judge : callable
-        Called with all live values after the change; raises FrankaDynamicsError to refuse the
-        change.
-    active : callable
-        Returns whether the node is active; `while_inactive` parameters are then fixed.
-
+    The node has declared all parameters of `table`; those of `live` may change while it commands.
+    `judge` gets all live values after a change and raises FrankaDynamicsError to refuse it. While
+    `active` returns True, `while_inactive` parameters are fixed.
     """
 
     def __init__(

@@ -52,15 +52,7 @@ def received(kind: type, data: bytes, most_bytes: int) -> Any:
 
 
 class JointStateReader:
-    """
-    Reads the arm's joints from serialized joint states, in any order and among other joints.
-
-    Parameters
-    ----------
-    joint_names : sequence of str
-        The arm's joints, in joint order.
-
-    """
+    """Reads the arm's joints from serialized joint states, in any order and among other joints."""
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._expected = tuple(joint_names)

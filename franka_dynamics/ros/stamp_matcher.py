@@ -20,16 +20,9 @@ class StampMatcher:
     The node's terms have the stamp of the joint state they were computed from, so that they match
     exactly. This class replaces message_filters.TimeSynchronizer where that is not installed.
 
-    Parameters
-    ----------
-    node : Node
-        The subscribing node.
-    topics : mapping
-        Names of your choice to (message type, topic).
-    callback : callable
-        Receives the stamp [s] and the messages by name. Stamps that stay incomplete are dropped,
-        and stamps are passed on in increasing order.
-
+    `topics` maps names of your choice to (message type, topic). The callback gets the stamp [s]
+    and the messages by name. Stamps that stay incomplete are dropped, and stamps are passed on in
+    increasing order.
     """
 
     def __init__(

@@ -138,17 +138,7 @@ class ClockLog:
         self.stands = False
 
     def note(self, clock: float, now: float) -> None:
-        """
-        Compare the clock with the last call; log if it stopped or continued.
-
-        Parameters
-        ----------
-        clock : float
-            Simulated time [s].
-        now : float
-            Steady time [s].
-
-        """
+        """Log if the clock [s] stopped or went on since the last call; `now` is steady [s]."""
         if clock != self._seen:
             if self.stands:
                 self._logger.info(f'simulated time goes on at {clock:.3f} s')

@@ -30,13 +30,8 @@ class TermPublishers:
     """
     Publishes every model term except the command.
 
-    `frame` is the frame whose Jacobian and pose are published.
-
-    Raises
-    ------
-    FrameError
-        If the arm has no such frame.
-
+    `frame` is the frame whose Jacobian and pose are published; FrameError if the arm has no such
+    frame.
     """
 
     def __init__(

@@ -205,14 +205,9 @@ class ArmSimulation:
         """
         Advance by one time step.
 
-        Parameters
-        ----------
-        command : ndarray, shape (n,), or None
-            The torque that the receiver applies [N m]; None before the first command.
-        fresh : bool
-            Whether the command arrived since the last step. An old command still acts, as with
-            ros2_control's forward controllers, but does not count towards opening the brakes.
-
+        `command`, shape (n,), is the torque that the receiver applies [N m], None before the first
+        one. `fresh` says whether it arrived since the last step. An old command still acts, as
+        with ros2_control's forward controllers, but does not count towards opening the brakes.
         """
         if command is not None and fresh:
             self._note_command()

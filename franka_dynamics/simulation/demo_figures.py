@@ -59,21 +59,10 @@ def demo_figures(
     """
     Return the figures of a demonstration.
 
-    Parameters
-    ----------
-    steps : Recording
-        All steps of the simulated arm.
-    hold : tuple of float
-        Start and end of the time in which the arm was held by feedforward alone [s since the first
-        step].
-    motions : tuple of 2 Trajectory
-        The desired motions, first the one followed with feedforward, then the one without.
-
-    Raises
-    ------
-    RecordingError
-        If no step lies within one of these times.
-
+    `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
+    which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
+    motions, first the one followed with feedforward, then the one without. Raises RecordingError
+    if no step lies within one of these times.
     """
     time = steps.time
     held = (time >= hold[0]) & (time <= hold[1])

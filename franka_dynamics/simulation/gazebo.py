@@ -79,15 +79,8 @@ def direct_urdf(
     """
     Return the model that Gazebo's own joint systems drive, fixed to the world.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm with hand and payload.
-    position : array_like, shape (n,)
-        The start pose [rad, m], which is position zero of the model.
-    shapes : mapping of int to Shapes, optional
-        As `write_urdf` takes them.
-
+    The arm has its hand and payload. `position`, shape (n,), is the start pose [rad, m], which is
+    position zero of the model; `shapes` are as `write_urdf` takes them.
     """
     text = write_urdf(with_zero_at(description, position), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)

@@ -101,17 +101,7 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
 
 
 class ElasticDrive:
-    """
-    The motors of an arm with elastic joints, stepped beside its links.
-
-    Parameters
-    ----------
-    elasticity : JointElasticity
-        Stiffness, damping, motor inertia and ripple of the joints.
-    q : ndarray, shape (n,)
-        The links' positions at rest [rad].
-
-    """
+    """The motors of an arm with elastic joints; the links begin at rest at `q`, (n,) [rad]."""
 
     def __init__(self, elasticity: JointElasticity, q: ArrayLike) -> None:
         self._joints = elasticity

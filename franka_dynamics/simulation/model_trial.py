@@ -149,22 +149,10 @@ def run_trial(
     Returns the recording, and each model's tracking error by its name: times (k,) [s], desired
     minus true position (k, n) [rad].
 
-    Parameters
-    ----------
-    published : ArmDescription
-        The published arm with which a user starts.
-    motion : float
-        Duration of the motion to follow, which is not used for identification [s].
-    amplitude : float
-        Largest deflection of a joint in it [rad].
-    progress : callable
-        Called with the present step and its progress, 0 to 1.
-
-    Raises
-    ------
-    SettingsError
-        If the simulated arm runs away; the message quotes the simulator.
-
+    `published` is the arm with which a user starts. The motion to follow, which is not used for
+    identification, lasts `motion` seconds and deflects a joint by at most `amplitude` [rad].
+    `progress` is called with the present step and its progress, 0 to 1. Raises SettingsError,
+    which quotes the simulator, if the simulated arm runs away.
     """
     plant, gains = draw_plant(published), weak_gains(published, _MOST_RATE)
     progress('arm that differs from the model: planning a motion to identify it', 0.0)

@@ -48,18 +48,8 @@ def build_mujoco(
 
     Body i coincides with DH frame {i}. Motors apply exactly the commanded torque, and joints have
     neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints
-    end at the arm's position limits; within the limits this changes nothing.
-
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, with hand and payload.
-    gravity : array_like, shape (3,)
-        In the space frame, MuJoCo's world [m/s^2].
-    timestep : float
-        Time step of the engine [s].
-    stops : bool
-        Whether the position limits are stops.
+    end at the arm's position limits; within the limits this changes nothing. The arm has its hand
+    and payload; `gravity` is in the space frame, MuJoCo's world [m/s^2], `timestep` in seconds.
 
     Raises
     ------

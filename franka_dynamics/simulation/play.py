@@ -33,24 +33,10 @@ def play(
     Let the simulated arm follow a motion by computed torque, and record its states at 200 Hz.
 
     The controller knows the arm but not the settings' payload and friction, and reads the same
-    noisy sensors that are recorded.
-
-    Parameters
-    ----------
-    arm : ArmDescription
-        The arm without payload.
-    motion : callable
-        Desired position, velocity and acceleration, each of shape (n,), at a time [s].
-    duration : float
-        Duration of the motion [s].
-    settings : SimulationSettings, optional
-        Properties of the simulated arm; it starts at the motion's first position with open brakes.
-
-    Raises
-    ------
-    SettingsError
-        If a joint deviates from the motion by more than half a radian.
-
+    noisy sensors that are recorded. `motion` returns the desired position, velocity and
+    acceleration, each of shape (n,), at a time [s], for `duration` seconds. The arm, given without
+    payload, starts at its first position with open brakes. Raises SettingsError if a joint
+    deviates from it by more than half a radian.
     """
     chosen = SimulationSettings() if settings is None else settings
     simulated = ArmSimulation(arm, replace(chosen, start=motion(0.0)[0], brake_release_after=0.0))
