@@ -33,13 +33,8 @@ def friction_in_effort(
 
     `choice` is included, excluded or auto. On a real arm, measured joint torques contain the
     friction that the arm file describes. In simulators without joint friction they do not. `auto`
-    takes the answer from the target's profile.
-
-    Raises
-    ------
-    SettingsError
-        If it is `included` but the arm file has no friction model.
-
+    takes the answer from the target's profile. Raises SettingsError if it is `included` but the
+    arm file has no friction model.
     """
     if choice == 'included' and description.friction is None:
         raise SettingsError(

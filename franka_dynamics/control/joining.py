@@ -134,11 +134,8 @@ def braked(knots: Knots, description: ArmDescription) -> Knots:
     """
     Return the knots, continued from the last one to rest as soon as the limits allow.
 
-    Raises
-    ------
-    ReferenceRefusedError
-        If the last knot exceeds the limits of velocity or acceleration, or ruckig is missing.
-
+    Raises ReferenceRefusedError if the last knot exceeds the limits of velocity or acceleration,
+    or ruckig is missing.
     """
     last = Knots(knots.times[-1:], knots.states[-1:])
     profile = _profile(description, last, None, LEAST_SEGMENT_S)

@@ -388,13 +388,8 @@ def follow_request(
 
     If another thread passes joint states to the controller, `lock` is held for the microseconds in
     which the controller is read or changed. `mark` is the sender's identifier of the motion,
-    repeated in its events.
-
-    Raises
-    ------
-    ReferenceRefusedError
-        If the motion cannot be followed; the present motion goes on.
-
+    repeated in its events. Raises ReferenceRefusedError if the motion cannot be followed; the
+    present motion goes on.
     """
     lock = nullcontext() if lock is None else lock
     lead = LEAD_S if request.is_set_point else _LEAD_S + _POINT_LEAD_S * len(request.times)
@@ -447,13 +442,8 @@ def _require_following(controller: FeedforwardController) -> None:
     Refuse a reference that nothing would follow because no torque is being commanded.
 
     On a topic that is too slow for commands the reference is accepted: torques are still added to
-    its trajectory for a controller that follows it with its own feedback.
-
-    Raises
-    ------
-    ReferenceRefusedError
-        If no torque is commanded; it says why.
-
+    its trajectory for a controller that follows it with its own feedback. Raises
+    ReferenceRefusedError if no torque is commanded; it says why.
     """
     status = controller.status()
     too_slow = controller.supervisor.condition is Condition.TOO_SLOW

@@ -97,10 +97,10 @@ class Settings:
     """
     One consistent set of live parameters.
 
-    Each field is the node's parameter of its name; config/parameters/torque.yaml and motion.yaml
-    have the meaning, the unit and the range. A single gain or tracking error applies to all
-    joints. The payload is mass [kg], centre of mass [m] in the flange frame, and inertia about it
-    [kg m^2] in the order xx, xy, xz, yy, yz, zz.
+    Each field is the node's parameter of its name; config/feedforward/default.yaml has meaning,
+    unit and range. A single gain or tracking error applies to all joints. The payload is mass
+    [kg], centre of mass [m] in the flange frame, and inertia about it [kg m^2] in the order xx,
+    xy, xz, yy, yz, zz.
     """
 
     target: str = DEFAULT_TARGET

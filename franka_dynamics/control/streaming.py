@@ -65,13 +65,9 @@ def continue_stream(
 
     The point `q`, shape (n,) [rad or m], was sampled or arrived at `stamp` [s]; two points are
     `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`. If
-    the present motion `before` belongs to the stream, the stream continues.
-
-    Raises
-    ------
-    ReferenceRefusedError
-        If the points come too early, or no motion within the limits reaches the point.
-
+    the present motion `before` belongs to the stream, the stream continues. Raises
+    ReferenceRefusedError if the points come too early, or no motion within the limits reaches the
+    point.
     """
     times, points = np.array([stamp]), q[None, :]
     if isinstance(before, StreamedMotion):

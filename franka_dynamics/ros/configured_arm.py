@@ -45,13 +45,8 @@ class ConfiguredArm:
     Subscriptions' callbacks, publishers and reports for one arm, from configure to cleanup.
 
     The control thread calls `on_joint_state` and `run_due`, the service thread calls
-    `on_reference` and `run_beside`. Both change shared data only under the lock.
-
-    Raises
-    ------
-    SettingsError, FrameError
-        If ExternalWatch or TermPublishers refuse the parameters.
-
+    `on_reference` and `run_beside`. Both change shared data only under the lock. Raises
+    SettingsError or FrameError if ExternalWatch or TermPublishers refuse the parameters.
     """
 
     def __init__(

@@ -37,15 +37,9 @@ def unload(manager: str, controller: str, patience: float = _PATIENCE_S) -> str:
     """
     Deactivate and unload a controller if it is loaded; return a sentence about what happened.
 
-    `patience` is how long to wait for the controller manager [s].
-
-    Raises
-    ------
-    NodeClientError
-        If the controller manager does not answer.
-    FrankaDynamicsError
-        If the controller is still loaded afterwards.
-
+    `patience` is how long to wait for the controller manager [s]. Raises NodeClientError if the
+    controller manager does not answer. Raises FrankaDynamicsError if the controller is still
+    loaded afterwards.
     """
     from controller_manager_msgs.srv import ListControllers, SwitchController, UnloadController
 

@@ -117,15 +117,9 @@ def run_session(
 
     The processes write their logs into the folder. `progress` is called many times a second with
     the name of the present step and its progress, 0 to 1; an exception that it raises ends the
-    session. `pacing` is WALL, or LOCKSTEP if the machine is known to be busy.
-
-    Raises
-    ------
-    TooBusyError
-        If the machine is too slow even in lockstep.
-    DemoError
-        If a process ends early or fails; the message quotes its log.
-
+    session. `pacing` is WALL, or LOCKSTEP if the machine is known to be busy. Raises TooBusyError
+    if the machine is too slow even in lockstep. Raises DemoError if a process ends early or fails;
+    the message quotes its log.
     """
     use_isolated_network()
     # The simulated arm gets real-time scheduling, because a real arm never waits for a processor

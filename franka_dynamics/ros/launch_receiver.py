@@ -46,15 +46,8 @@ def receiver(
     The arm, which the launch argument `robot_type` named, has its joint names as in the robot
     description. `package` is the launch argument `receiver`. The generated controller brakes and
     ends differently if the node's target compensates gravity. `forward` is the text of the forward
-    controller's parameter file.
-
-    Raises
-    ------
-    RuntimeError
-        If the named package is not installed.
-    SettingsError
-        If the package was generated for another arm.
-
+    controller's parameter file. Raises RuntimeError if the named package is not installed. Raises
+    SettingsError if the package was generated for another arm.
     """
     from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
     from launch.actions import LogInfo

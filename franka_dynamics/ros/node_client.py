@@ -201,14 +201,8 @@ class NodeClient:
         Set the parameters that a file gives this node, all of them or none.
 
         Parameters that already have the file's value are left out, so that a complete dump with
-        read-only parameters can be loaded.
-
-        Raises
-        ------
-        SettingsError
-            If the file names a parameter that does not exist, changes a read-only parameter, or
-            has a value that the node refuses.
-
+        read-only parameters can be loaded. Raises SettingsError if the file names a parameter that
+        does not exist, changes a read-only parameter, or has a value that the node refuses.
         """
         given: dict[str, Any] = {}
         for pattern, parameters in read_sections(path).items():
@@ -286,13 +280,8 @@ class NodeClient:
 
         The message's frame id is set to an identifier that the node's reports repeat. The wait
         lasts at most 20 times the motion's length plus 10 s. If it ends early, also by Ctrl-C, the
-        motion is ended: the arm is brought to rest where it is.
-
-        Raises
-        ------
-        NodeClientError
-            If no node subscribes, the motion is refused or interrupted, or the wait times out.
-
+        motion is ended: the arm is brought to rest where it is. Raises NodeClientError if no node
+        subscribes, the motion is refused or interrupted, or the wait times out.
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
 

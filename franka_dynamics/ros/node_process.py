@@ -37,11 +37,8 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
     """
     Initialise rclpy and return the node, its parameter files checked; as `run_node` takes them.
 
-    Raises
-    ------
-    SettingsError
-        If a parameter file or a ROS argument cannot be used, or a file is not for this node.
-
+    Raises SettingsError if a parameter file or a ROS argument cannot be used, or a file is not for
+    this node.
     """
     arguments = list(sys.argv if args is None else args)
     files = given_files(arguments)

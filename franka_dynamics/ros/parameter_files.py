@@ -32,14 +32,9 @@ def read_sections(path: Path) -> dict[str, dict[str, Any]]:
     """
     Return a file's sections: node name pattern, beginning with a slash, to its parameters.
 
-    Groups of parameters are joined by dots.
-
-    Raises
-    ------
-    SettingsError
-        If the file is unreadable, no YAML, has a key twice, sets something outside
-        ros__parameters, or mixes integers and decimals in one array, which ROS refuses.
-
+    Groups of parameters are joined by dots. Raises SettingsError if the file is unreadable, no
+    YAML, has a key twice, sets something outside ros__parameters, or mixes integers and decimals
+    in one array, which ROS refuses.
     """
     try:
         content = read_mapping(path, expected=_FORM)
@@ -55,13 +50,8 @@ def given_file(argument: str, name: str) -> list[str]:
     """
     Return the parameter file `name` that a launch argument gives, or none if the name is empty.
 
-    launch_ros would only warn of a file that does not exist, and start the node without it.
-
-    Raises
-    ------
-    SettingsError
-        If there is no such file, it is empty, or it is no parameter file.
-
+    launch_ros would only warn of a file that does not exist, and start the node without it. Raises
+    SettingsError if there is no such file, it is empty, or it is no parameter file.
     """
     if not name:
         return []

@@ -30,12 +30,8 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
     Declare a table's parameters on a node, with descriptors; return their values by name.
 
-    Raises
-    ------
-    SettingsError
-        If a value given at the start has the wrong type, is outside its range, or belongs to no
-        declared parameter.
-
+    Raises SettingsError if a value given at the start has the wrong type, is outside its range, or
+    belongs to no declared parameter.
     """
     for spec in table:
         descriptor = ParameterDescriptor(

@@ -35,11 +35,7 @@ def received(kind: type, data: bytes, most_bytes: int) -> Any:
     """
     Return the message of a type from serialized bytes.
 
-    Raises
-    ------
-    UnreadableMessageError
-        If they are no such message, or more than `most_bytes`.
-
+    Raises UnreadableMessageError if they are no such message, or more than `most_bytes`.
     """
     if len(data) > most_bytes:
         raise UnreadableMessageError(
@@ -63,14 +59,9 @@ class JointStateReader:
         """
         Return the arm's part of a serialized sensor_msgs/JointState.
 
-        Raises
-        ------
-        OtherJointsError
-            If it has none of the arm's joints.
-        JointStateError
-            If the bytes are no such message, one of the arm's joints is missing or doubled, or an
-            array's length differs from that of the names. Values are not checked here.
-
+        Raises OtherJointsError if it has none of the arm's joints. Raises JointStateError if the
+        bytes are no such message, one of the arm's joints is missing or doubled, or an array's
+        length differs from that of the names. Values are not checked here.
         """
         try:
             message = received(JointState, data, MOST_STATE_BYTES)

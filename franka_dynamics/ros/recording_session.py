@@ -35,13 +35,8 @@ class BagRecorder:
     """
     Records topics until closed; use as a context manager.
 
-    `topics` are names with their message classes; the folder `path` must not exist.
-
-    Raises
-    ------
-    MissingDependencyError
-        If rosbags is not installed.
-
+    `topics` are names with their message classes; the folder `path` must not exist. Raises
+    MissingDependencyError if rosbags is not installed.
     """
 
     def __init__(self, node: Any, path: Path, topics: Mapping[str, type]) -> None:

@@ -34,11 +34,8 @@ def read_trajectory(data: bytes) -> JointTrajectory:
     """
     Return the message from serialized bytes.
 
-    Raises
-    ------
-    ReferenceRefusedError
-        If they are no trajectory_msgs/JointTrajectory, or have too many points.
-
+    Raises ReferenceRefusedError if they are no trajectory_msgs/JointTrajectory, or have too many
+    points.
     """
     try:
         message = received(JointTrajectory, data, MOST_TRAJECTORY_BYTES)
@@ -61,11 +58,8 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     """
     Return the request in a message.
 
-    Raises
-    ------
-    ReferenceRefusedError
-        If it has no points or too many, or the points have different fields or lengths.
-
+    Raises ReferenceRefusedError if it has no points or too many, or the points have different
+    fields or lengths.
     """
     points = message.points
     require_count(len(points))
@@ -85,13 +79,8 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     Return the trajectory message in a file as `identify plan` writes it.
 
     The name of a Franka arm, if no file has that name, means the excitation shipped for it.
-    `lead_in` is added to all times: the arm moves to the first point in that time [s].
-
-    Raises
-    ------
-    SettingsError
-        If it cannot be read or is no trajectory.
-
+    `lead_in` is added to all times: the arm moves to the first point in that time [s]. Raises
+    SettingsError if it cannot be read or is no trajectory.
     """
     shipped = ready_excitation(str(path))
     if shipped is not None and not path.exists():

@@ -250,11 +250,7 @@ class ArmSimulation:
         """
         Replace the load on the flange, as when a gripper takes or releases an object.
 
-        Raises
-        ------
-        InertiaError
-            If the last link is not physical with the payload.
-
+        Raises InertiaError if the last link is not physical with the payload.
         """
         loaded = self.description.with_payload(payload)
         model = build_mujoco(loaded, gravity=self.settings.gravity, stops=True)

@@ -76,13 +76,7 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     The rest is fitted to the recording of a real FER of Gaz et al. 2019 at 1 kHz: its torques
     ripple 38.4 times per radian on joints 1 to 4 and 25.6 times on 5 to 7, as the two lobes of a
     harmonic drive of ratio 120 and 80 do, strongest near 50 Hz; the stiffness puts the resonance
-    of motor and link there.
-
-    Raises
-    ------
-    SettingsError
-        If the arm does not have seven joints.
-
+    of motor and link there. Raises SettingsError if the arm does not have seven joints.
     """
     if arm.n != 7:
         raise SettingsError(

@@ -37,11 +37,7 @@ def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:
     """
     Return the steps that a StepLog wrote, as joint states.
 
-    Raises
-    ------
-    RecordingError
-        If the file holds no complete step.
-
+    Raises RecordingError if the file holds no complete step.
     """
     width = 1 + 3 * len(joint_names)
     values = np.fromfile(path)
