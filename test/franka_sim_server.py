@@ -3,9 +3,8 @@
 """
 franka-sim on one loopback address; run by the Python of its own environment.
 
-Arguments: address, file for the torques it receives (doubles), and switches as JSON: `measured`
-(tau_J includes MuJoCo's own gravity torque, as a real robot's sensors do; without it, franka-sim
-repeats the last command), and those of FrankaSimServer.
+Arguments: address, file for the torques it receives (doubles), and as JSON whether tau_J includes
+MuJoCo's own gravity torque, as a real robot's sensors do; else it repeats the last command.
 """
 
 import json
@@ -14,7 +13,6 @@ import sys
 
 from franka_sim import mujoco_franka_sim
 from franka_sim.franka_sim_server import FrankaSimServer
-from franka_sim.server import set_commands
 
 
 def record_torques(simulation, path):
@@ -27,20 +25,6 @@ def record_torques(simulation, path):
         take(torques)
 
     simulation.update_torques = update_torques
-
-
-def log_collision_thresholds():
-    """Log what is set; the server itself acknowledges it and keeps nothing."""
-    command = set_commands.SetCollisionBehaviorCommand
-    parse = command.from_bytes
-
-    def from_bytes(payload):
-        parsed = parse(payload)
-        for name in ('lower_torque', 'upper_torque', 'lower_force', 'upper_force'):
-            logging.info('%s: %s', name, list(getattr(parsed, f'{name}_thresholds_nominal')))
-        return parsed
-
-    command.from_bytes = from_bytes
 
 
 def measure_gravity(simulation):
@@ -58,14 +42,12 @@ def measure_gravity(simulation):
 
 def main():
     logging.basicConfig(level=logging.INFO, stream=sys.stdout)
-    log_collision_thresholds()
-    address, record, switches = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+    address, record, measured = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
     # Its idle hold is tuned for an arm with more rotor inertia than ours is given; at a step of
     # 1 ms it would shake.
     mujoco_franka_sim.ARM_POSITION_KP /= 10.0
     mujoco_franka_sim.ARM_POSITION_KD /= 10.0
-    measured = switches.pop('measured', False)
-    server = FrankaSimServer(host=address, enable_gripper=False, **switches)
+    server = FrankaSimServer(host=address, enable_gripper=False)
     if measured:
         measure_gravity(server.physics_sim)
     record_torques(server.physics_sim, record)

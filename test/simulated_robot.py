@@ -72,8 +72,8 @@ def loopback_address():
 class FrankaSim:
     """A running server; `torques()` are what reached the simulated robot."""
 
-    def __init__(self, folder, *, address=None, **switches):
-        self.address = address or loopback_address()
+    def __init__(self, folder, *, measured=False):
+        self.address = loopback_address()
         self._record = folder / 'torques.bin'
         self._log = folder / 'franka_sim.log'
         model = folder / 'fr3.xml'
@@ -85,7 +85,7 @@ class FrankaSim:
                 Path(__file__).with_name('franka_sim_server.py'),
                 self.address,
                 self._record,
-                json.dumps(switches),
+                json.dumps(measured),
             ],
             stdout=self._output,
             stderr=self._output,
@@ -99,10 +99,6 @@ class FrankaSim:
             time.sleep(0.02)
 
     @property
-    def log(self):
-        return self._log.read_text()
-
-    @property
     def cycles(self):
         """How many torques have reached it."""
         return self._record.stat().st_size // _ROW_BYTES
@@ -110,11 +106,6 @@ class FrankaSim:
     def torques(self):
         data = self._record.read_bytes()
         return np.frombuffer(data[: len(data) // _ROW_BYTES * _ROW_BYTES]).reshape(-1, 7)
-
-    def is_given(self, joint, torque):
-        """Return whether the last torque that reached it is this one, on one joint."""
-        torques = self.torques()
-        return len(torques) > 0 and torques[-1, joint] == torque
 
     def kill(self):
         if self.process.poll() is None:

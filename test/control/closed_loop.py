@@ -24,23 +24,20 @@ def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, effort=None):
 
 
 class Loop:
-    """A controller and a simulated arm, stepped in turn; it may know the arm as another one."""
+    """A controller and a simulated arm, stepped in turn."""
 
     def __init__(
         self,
         settings=MUJOCO,
         *,
         description=FER,
-        known=None,
         controller=None,
         measures=True,
         **simulation,
     ):
         simulation.setdefault('brake_release_after', 0.1)
         self.arm = ArmSimulation(description, SimulationSettings(**simulation))
-        self.controller = FeedforwardController(
-            known or description, settings, **(controller or {})
-        )
+        self.controller = FeedforwardController(description, settings, **(controller or {}))
         self.controller.enable()
         self.measures = measures  # whether the states carry an effort
         self.command, self.published = None, []

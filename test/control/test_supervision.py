@@ -167,7 +167,11 @@ def test_stamps_that_stand_still_make_the_state_stale():
 @pytest.mark.parametrize('recovery', [LIMITS.recovery_samples, 2])
 def test_a_slow_topics_states_are_valid_but_never_trusted(recovery):
     stream = Stream(SupervisionLimits(recovery_samples=recovery), period=1.0 / 30.0)
-    observations = [stream.send() for _ in range(60)]
+    observations, turn = [], 0.3 * np.eye(7)[6]
+    # At the limit of acceleration one state's velocity alone does not take it to the next.
+    for phase in 8.0 * stream.period * np.arange(60):
+        stream.q = FER.home + turn * (1.0 - np.cos(phase))
+        observations.append(stream.send(dq=8.0 * turn * np.sin(phase)))
     assert all(observation.valid for observation in observations)
     assert not any(observation.trusted for observation in observations)
     assert observations[-1].condition is Condition.TOO_SLOW
