@@ -27,27 +27,28 @@ def test_a_link_with_a_first_moment_but_no_mass_is_computed():
     )
 
 
-def test_a_joint_vector_of_wrong_length_names_the_joints():
-    with pytest.raises(
-        JointVectorError,
-        match=r'q has shape \(6,\), expected \(..., 7\).*'
-        'fer_joint1, fer_joint2',
-    ):
-        NewtonEulerModel(load('fer')).gravity(np.zeros(6))
+FOURTH = np.where(np.arange(7) == 3, [[0.0], [1.0]], 0.0)
 
 
-@pytest.mark.parametrize('given', [['a'] * 7, [None, 'b'], [[0.0] * 7, [0.0]], {}])
-def test_joint_values_that_are_no_numbers_are_refused(given):
-    with pytest.raises(JointVectorError, match=r'q cannot be read as numbers .* fer_joint1, fer_'):
-        NewtonEulerModel(load('fer')).gravity(given)
-
-
-@pytest.mark.parametrize('bad', [np.nan, np.inf])
-def test_a_joint_value_that_is_not_finite_names_its_joint(bad):
-    dq = np.zeros((2, 7))
-    dq[1, 3] = bad
-    with pytest.raises(JointVectorError, match=f'dq of joint fer_joint4 is {bad}'):
-        NewtonEulerModel(load('fer')).coriolis(np.zeros((2, 7)), dq)
+@pytest.mark.parametrize(
+    ('q', 'dq', 'said'),
+    [
+        (
+            np.zeros(6),
+            np.zeros(7),
+            r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_joint2',
+        ),
+        *(
+            (given, np.zeros(7), r'q cannot be read as numbers .* fer_joint1, fer_')
+            for given in (['a'] * 7, [None, 'b'], [[0.0] * 7, [0.0]], {})
+        ),
+        (np.zeros((2, 7)), np.where(FOURTH, np.nan, 0.0), 'dq of joint fer_joint4 is nan'),
+        (np.zeros((2, 7)), np.where(FOURTH, np.inf, 0.0), 'dq of joint fer_joint4 is inf'),
+    ],
+)
+def test_joint_vectors_at_fault_are_refused_with_their_joints(q, dq, said):
+    with pytest.raises(JointVectorError, match=said):
+        NewtonEulerModel(load('fer')).coriolis(q, dq)
 
 
 @pytest.mark.parametrize(
