@@ -48,16 +48,6 @@ def test_a_load_is_said_as_identify_says_it(simulate, mass):
     assert str(refusal.value).startswith(f'recording 1: {seen.sentence}')
 
 
-@pytest.mark.parametrize(
-    ('mounted', 'verdict'),
-    [('none', 'No hand seems to be on: '), ('franka_hand', 'A hand seems to be on: ')],
-)
-def test_a_simulated_hand_is_noticed(simulate, mounted, verdict):
-    arms = [load('fer', hand=hand) for hand in ('none', 'franka_hand')]
-    seen = judged(simulate(load('fer', hand=mounted), noise=0.05), arms)
-    assert seen.sentence.startswith(verdict)
-
-
 def test_a_still_upright_arm_cannot_tell_whether_a_hand_is_on(simulate):
     # Straight up, no joint feels a hand's weight but for its small offset.
     recording = simulate(FER)

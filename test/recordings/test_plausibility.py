@@ -57,11 +57,6 @@ ODD = {
         'the effort of fer_joint7 is 0 in every message (1 of 7 joints): not measured',
         '',
     ),
-    'a turned effort': (
-        lambda r: {'effort': of_joint(3, -r.effort, r.effort)},
-        'effort looks like another sign: that of fer_joint4 is -',
-        '(1 of 2 joints',
-    ),
     'a stuck position': (
         lambda r: {'q': of_joint(2, r.q[0], r.q)},
         'velocities do not match positions',

@@ -11,10 +11,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import (
     fit,
-    fit_all,
     predicted_torque,
     ResidualRms,
-    tied,
     Unit,
 )
 
@@ -42,19 +40,6 @@ def test_a_real_arms_metric_e_has_its_published_value(
             motion.effort_unfiltered - predicted_torque(arm, motion), Unit.of(arm)
         ).whole
         assert left == pytest.approx(unfiltered, abs=1e-3)
-
-
-def test_a_real_arms_recording_is_fitted_best_by_the_bare_arm(fer_recording):
-    arms = [
-        load('fer', name, hand=hand)
-        for name in ('ledezma2021', 'gaz2019')
-        for hand in ('hand_ledezma2021', 'none', 'franka_hand')
-    ]
-    motion = prepare(fer_recording)
-    fits = fit_all(arms, motion)
-    assert fits[0].name == 'gaz2019 bare'
-    # The two tables are one arm up to rounding.
-    assert [one.name for one in tied(fits, motion)] == ['gaz2019 bare', 'ledezma2021 bare']
 
 
 def test_a_simulated_arm_leaves_only_the_filters_error(simulate):

@@ -15,7 +15,7 @@ from franka_dynamics.arm import (
     MaxwellSlipFriction,
     ViscousCoulombFriction,
 )
-from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
+from franka_dynamics.arm.dh_conversion import with_joint_reversed
 from franka_dynamics.arm.inertia import TENSOR_ORDER
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.model import GRAVITY
@@ -126,12 +126,6 @@ def test_the_effect_of_a_fault_is_pinocchios_torque_change():
         f'fer_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by '
         f'up to {expected:.3g} N m.'
     )
-
-
-def test_one_arm_in_two_conventions_differs_in_nothing():
-    arm = random_arm(np.random.default_rng(4), convention=Convention.STANDARD, joints=6)
-    arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
-    assert compare(arm, in_modified_convention(arm)).differences == ()
 
 
 @pytest.mark.parametrize(
