@@ -70,7 +70,7 @@ class Plan:
     """
     A path p(s), 0 <= s <= 1, at knots (K + 1, n): p, p' and p'', and how long it takes [s].
 
-    `programs` were solved for it.
+    `programs` is the number of convex programs that were solved for it.
     """
 
     p: np.ndarray

@@ -49,7 +49,7 @@ def or_interrupted(run: Callable[[], int]) -> int:
 
 @contextmanager
 def interrupts_noted() -> Iterator[Callable[[], bool]]:
-    """Yield a function that tells whether Ctrl-C has raised a KeyboardInterrupt anywhere."""
+    """Yield a function that returns whether Ctrl-C has raised a KeyboardInterrupt."""
     came: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -65,7 +65,7 @@ def interrupts_noted() -> Iterator[Callable[[], bool]]:
 def _handled(
     numbers: Iterable[int], handler: Callable[[int, FrameType | None], None]
 ) -> Iterator[None]:
-    """Handle signals meanwhile; outside the main thread, where Python takes none, do nothing."""
+    """Handle signals inside the block; do nothing outside the main thread, where Python cannot."""
     here = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, handler) for number in numbers if here}
     try:

@@ -63,7 +63,7 @@ def _panel(node: NodeView, now: float, width: int, height: int, *, simulated: bo
 
 
 def _states(node: NodeView, *, brief: bool) -> RenderableType:
-    """Return every status in a line; if brief, those that are OK together in one."""
+    """Return a line for every status; if brief, one line for all that are OK."""
     good = [subject for subject, status in node.statuses.items() if status.level == 'OK']
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -92,7 +92,7 @@ def _figures(node: NodeView, *, simulated: bool) -> Text:
 
 
 def _age(age: float, *, simulated: bool) -> str:
-    """Return how old states are [ms]; a simulated arm's clock falls behind with it."""
+    """Return the age of the states [ms], or how far simulated time is behind the clock [s]."""
     if abs(age) >= _MEANINGLESS_AGE_MS:
         return 'simulated time'
     if simulated and age > _LATE_MS:

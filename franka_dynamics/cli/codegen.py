@@ -52,7 +52,7 @@ class Codegen(ArmOptions):
         default=None,
     )
     quantities: tuple[str, ...] = option(
-        f'what to generate: of {", ".join(_EVERY)}',
+        f'quantities to generate: {", ".join(_EVERY)}',
         'QUANTITY',
         flags=('--quantity',),
         choices=_EVERY,

@@ -56,7 +56,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     )
     gravity: tuple[float, float, float] = gravity_option('base', rare=True)
     processes: int = option(
-        'read bags and make fits in so many processes', 'N', default=1, rare=True
+        'number of processes that read bags and make fits', 'N', default=1, rare=True
     )
     dask: str | None = option(
         'the same on the Dask cluster whose scheduler listens there (tcp://host:8786); '
@@ -71,7 +71,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     report: Path | None = file_option('write an HTML page with plots')
     json: Path | None = json_option()
     require: float | None = option(
-        'exit with 1, and write no arm file, unless E on what was left out is at most this [N m; '
+        'exit with 1, and write no arm file, unless E on the left-out parts is at most this [N m; '
         'percent of the limits if a joint is prismatic]',
         'E',
         default=None,
@@ -160,14 +160,14 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             )
         if self.require is not None and not error <= self.require:
             return (
-                f'E on what was left out is above the required {self.require:g} {result.unit}; '
+                f'E on the left-out parts is above the required {self.require:g} {result.unit}; '
                 'no arm file was written.'
             )
         if result.accepted or self.write_anyway:
             return ''
         return (
-            'The identified arm is not better than what is published, so no arm file was written; '
-            '--write-anyway writes it nevertheless.'
+            'The identified arm is not better than the published sets, so no arm file was '
+            'written; --write-anyway writes it nevertheless.'
         )
 
 

@@ -187,7 +187,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
         bound = _NOISE_FACTOR * noise
         say(
-            f'the rehearsal passes if E of what was left out is at most {bound:.3f} N m: '
+            f'the rehearsal passes if E on the left-out parts is at most {bound:.3f} N m: '
             f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
             "which is room for the shape of friction and the filter's ends"
         )
@@ -210,7 +210,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         error = result.arm_score.test.whole
         if error <= bound:
             return 0
-        say(f'E of what was left out is {error:.3f} N m, above {bound:.3f} N m.', style='red')
+        say(f'E on the left-out parts is {error:.3f} N m, above {bound:.3f} N m.', style='red')
         return 1
 
     def _record(self, truth: ArmDescription, found: Excitation, bag: Path) -> None:

@@ -172,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command and return its exit status.
 
-    An error of this package, a full disk behind standard output and Ctrl-C become one sentence.
+    An error of this package, a full disk that receives the output, and Ctrl-C become one sentence.
     """
     return or_interrupted(lambda: _main(list(sys.argv[1:] if argv is None else argv)))
 

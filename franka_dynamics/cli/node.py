@@ -59,7 +59,7 @@ class State(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Return the state and what the node reports, or what a transition came to."""
+        """Return the state and what the node reports, or the result of a transition."""
         if self.transition:
             return client.change_state(self.transition)
         state = client.state()

@@ -38,7 +38,7 @@ def diagnosis_lines(result: Identification) -> list[str]:
 
 
 def cause_and_fix(result: Identification) -> tuple[str, str]:
-    """Return two texts: why recordings that are not sound are not, and what to do."""
+    """Return two texts: why the recordings are not sound, and what to do."""
     found, names = result.diagnosis, result.start.joint_names
     if found.fault is not None:
         what, fix = _SENTENCES[found.fault.kind](

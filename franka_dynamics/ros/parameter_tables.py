@@ -47,7 +47,7 @@ def parameter_file(node: str) -> str:
     """Return a node's complete parameter file: each parameter with its default, explained."""
     lines = _head(
         f'Every parameter of the {node} node with its default, to be copied and edited. '
-        'Lines that keep a default may go.'
+        'Lines that keep a default may be deleted.'
     )
     groups: list[str] = []
     for spec in table(node):

@@ -216,7 +216,7 @@ def test_a_shipped_arms_limits_are_frankas(arm, path, published):
 
 
 # lower, upper [rad], velocity [rad/s], effort [N m], velocity_offset [rad/s], deceleration_limit
-# [rad/s^2] of franka_description 2.8.0, robots/fr3v2_1/joint_limits.yaml; robots/fr3v2 is alike.
+# [rad/s^2] of franka_description 2.8.0, robots/fr3v2_1/joint_limits.yaml (also robots/fr3v2).
 FR3V2_1 = [
     [-2.9007400166666666, 2.9007400166666666, 2.62, 87.0, 0.6520000381679385, 6.0],
     [-1.8360900166666667, 1.8360900166666667, 2.62, 87.0, 0.2499685851463105, 2.585],

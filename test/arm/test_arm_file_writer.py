@@ -117,7 +117,7 @@ def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
         lambda link: LinkInertia.from_parameters(link.parameters())
     )
     back = written_and_read(arm, tmp_path)
-    # What has no name or source is given one, because a file must have them.
+    # An arm without a name or source is given one, because a file must have them.
     assert_same(back, arm, f'seed {seed}', differs=('file', 'base', 'source', 'inertial_set'))
     np.testing.assert_allclose(back.base, arm.base, rtol=0.0, atol=ROUNDING)
 

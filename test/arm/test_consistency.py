@@ -18,7 +18,7 @@ from franka_dynamics.errors import InertiaError, MissingDependencyError
 from franka_dynamics.urdf.xacro_writer import robot_text
 
 ROUNDING = 5e-5  # half of the table's fourth decimal
-# Of a move of 2e-5: the solver's tolerance is 1e-8 of the rounding.
+# relative to a change of 2e-5: the solver's tolerance is 1e-8 of the rounding
 DISTANCE_RTOL = 1e-3
 
 needs_solver = pytest.mark.skipif(

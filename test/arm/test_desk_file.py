@@ -12,7 +12,7 @@ from franka_dynamics.arm import LinkInertia, load, load_hand
 from franka_dynamics.arm.payload import desk_json, payload_array, read_payload
 from franka_dynamics.errors import FrankaDynamicsError
 
-# "inertia" is by columns; a tensor that is no diagonal shows whether it is symmetric.
+# "inertia" is column by column; a tensor with off-diagonal elements tests the symmetry check.
 SIX = (2e-3, 1e-4, -2e-4, 3e-3, 3e-4, 4e-3)
 
 

@@ -51,7 +51,7 @@ def test_a_hand_of_a_saved_arm_comes_off_or_counts_once(own, hand, tmp_path):
     bare, held = load('fer').links[-1].mass, load('fer', hand=name).links[-1].mass
     assert held > bare + 0.4
     assert load(path, hand='none').links[-1].mass == pytest.approx(bare, abs=1e-12)
-    # Put on again, it used to weigh twice.
+    # Putting the hand on a second time must not add its mass twice.
     assert load(path).links[-1].mass == load(path, hand=name).links[-1].mass == held
 
 

@@ -106,7 +106,7 @@ def test_every_quantity_of_any_arm_agrees_with_pinocchio(name, engine):
 
 @pytest.mark.parametrize('count', [0, 1, 5, 1000])
 def test_any_number_of_states_has_pinocchios_torques(fer, count):
-    # Vectors hold 2 to 16 states, a last one less.
+    # Vectors hold 2 to 16 states; the last vector may hold fewer.
     states = sample_states(fer.description, count, seed=13)
     model = PinocchioModel(fer.description)
     np.testing.assert_allclose(
@@ -204,7 +204,7 @@ def test_a_forked_process_has_threads_of_its_own():
 
 @pytest.mark.parametrize(('place', 'read'), [(1, 0), (0, 0), (0, 1)])
 def test_no_state_is_read_after_its_memory_was_filled(fer, place, read):
-    # A result that is written a row below or above what is still to be read.
+    # The output overlaps the input, one row further down or up.
     states = sample_states(fer.description, 300, seed=12)
     expected = fer.inverse_dynamics(*states)
     memory = np.empty((302, 7))
@@ -305,7 +305,7 @@ def test_slopes_are_central_differences(quantity, engine):
 # Of each state's largest value: some 500 operations that each round by 6e-8, and cancel.
 SINGLE = {
     'inverse_dynamics': 3e-6,
-    'coriolis': 1e-4,  # of small sums of large terms, at rest nearly nothing
+    'coriolis': 1e-4,  # small sums of large terms, nearly zero at rest
     'gravity': 3e-6,
     'mass_matrix': 3e-6,
     'forward_dynamics': 1e-2,  # times the condition of M, up to 2000

@@ -94,7 +94,7 @@ def test_each_method_gives_the_kind_it_was_given(name, library, dtype, filled):
     states = [np.asarray(x, dtype) for x in sample_states(ARM, 5)[: METHODS[name]]]
     expected = getattr(model, name)(*states)
     found = getattr(model, name)(*map(to, states))
-    if name == 'inverse_dynamics_derivatives':  # views, of which JAX makes arrays
+    if name == 'inverse_dynamics_derivatives':  # views, which JAX converts to arrays
         parts, wanted = found, expected
     else:
         parts, wanted = [found], [expected]

@@ -102,7 +102,7 @@ def test_mapped_slopes_are_those_of_the_differentiated_recursion(library):
 
 
 # Of each state's largest value and largest element of each gradient, as docs/howto/gradients.md
-# states them: values as those of the kernels of batches.
+# states them; values have the bounds of the batch kernels.
 SINGLE = {
     'inverse_dynamics': (3e-6, 2e-5),
     'nonlinear_effects': (3e-6, 2e-5),

@@ -57,7 +57,7 @@ def test_two_urdfs_and_a_urdf_before_an_arm_file_are_compared(urdf, tmp_path, an
     status, said = answered('arm', 'compare', urdf, '--arm', path)
     assert status == 1
     assert '- fr3_joint4: a is 0.0825 here and 0.0925 there' in said and '1 difference' in said
-    # Friction and rotors, of which a URDF says nothing, are no difference.
+    # A URDF has no friction and no rotors, so these do not count as differences.
     assert answered('arm', 'compare', 'fr3', '--arm', path)[0] == 0
     said = refused('arm', 'compare', 'fr3', '--hand', 'none', '--arm', path)
     assert '--hand has no meaning with a URDF' in said
@@ -88,7 +88,7 @@ def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, answered)
     effects = [one['torque_effect'] for one in data['differences']]
     assert effects == sorted(effects, reverse=True)
     assert effects[0] > 1.0
-    # Ten are printed, and what all of them do at once.
+    # Ten differences are printed, and the effect of all of them together.
     assert out.count('torque changes by up to') == 10
     assert f'- and {len(effects) - 10} more with less effect' in out
     assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out

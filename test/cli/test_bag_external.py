@@ -16,7 +16,7 @@ from franka_dynamics.recordings.recording import read_recording, write_recording
 from ..foreign_logs import carried
 
 FER = load('fer', hand='franka_hand')
-# What the arm exerts at its flange: 12 N sideways, 0.5 N m about the vertical.
+# The wrench that the arm exerts at its flange: 12 N sideways, 0.5 N m about the vertical.
 WRENCH = np.array([0.0, 12.0, 3.0, 0.0, 0.0, 0.5])
 
 
@@ -40,7 +40,7 @@ def test_a_constant_push_is_found_in_a_file(pushed, name, columns, tmp_path, cap
     assert 'hand franka_hand, payload none' in capsys.readouterr().out
     log = read_log(path)
     wrench = log.choose(f'external_wrench{columns}', 6, 'wrench')
-    # Filtered motion errs where it bends: 0.3 N and 0.1 N m.
+    # The filter changes curved motion: errors of 0.3 N and 0.1 N m.
     np.testing.assert_allclose(wrench[:, :3], WRENCH[:3] + np.zeros_like(wrench[:, :3]), atol=0.5)
     np.testing.assert_allclose(wrench[:, 3:], WRENCH[3:] + np.zeros_like(wrench[:, 3:]), atol=0.2)
     deviation = log.choose(f'external_wrench_deviation{columns}', 6, 'deviation')

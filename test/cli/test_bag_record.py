@@ -43,7 +43,7 @@ def test_the_time_that_starting_takes_is_not_recorded(progress, goes_on, monkeyp
     answers = []
 
     def record(*arguments):
-        # It took a busy machine so long to start.
+        # A busy machine took this long to start.
         monkeypatch.setattr(time, 'monotonic', lambda now=time.monotonic: now() + 100.0)
         answers.append(arguments[-1](recording_session.Progress(**progress)))
         return recording_session.Progress()
@@ -84,7 +84,7 @@ def test_the_next_command_names_the_arm_as_it_was_given(simulate, monkeypatch, t
 
     def record(path, names, *_):
         write_recording(replace(recorded, joint_names=tuple(names)), path)
-        # What the recorder saw and the bag does not show is told at the end.
+        # Faults that the recorder saw and the bag does not show are printed at the end.
         problems = ['/joint_states has been silent for 7 s']
         return recording_session.Progress(12.0, 12.0, len(recorded), problems=problems)
 
@@ -117,7 +117,7 @@ def test_a_motion_that_moved_no_joint_is_not_usable(
         progress = recording_session.Progress(
             12.0, 12.0, len(recorded), heard=12.0, of_arm=True, rate=100.0
         )
-        while arguments[-1](progress):  # until what is sent has ended
+        while arguments[-1](progress):  # until the motion that was sent has ended
             time.sleep(0.01)
         return progress
 

@@ -28,7 +28,7 @@ FER = load('fer')
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
 
 
-# Where nothing is said of friction: half of what a fit takes is finding slip elements.
+# For tests that do not concern friction: choosing slip elements takes half of a fit's time.
 SIMPLE = ('--friction', 'viscous_coulomb')
 
 
@@ -92,7 +92,7 @@ def test_a_real_arms_file_predicts_the_reported_torques(
 def test_an_arm_no_better_than_published_is_not_written(record, tmp_path, answered, refused):
     out, figures, page = (tmp_path / name for name in ('my_arm.yaml', 'all.json', 'page.html'))
     command = ['identify', 'arm', record(tmp_path / 'bag', FER), '--output', out, *SIMPLE]
-    # Doubts about the recording (--anyway) are another thing.
+    # --write-anyway does not accept recordings that are not sound; --anyway does.
     status, printed = answered(*command, '--json', figures, '--report', page, '--anyway')
     assert status == 1 and not out.exists()
     assert json.loads(figures.read_text())['verdict']['better'] is False
@@ -142,7 +142,7 @@ def test_a_hand_that_was_not_named_ends_it_with_one_sentence(record, tmp_path, a
     assert not out.exists()
     options = ['--hand', 'franka_hand', *SIMPLE, '--output', out]
     assert answered('identify', 'arm', bag, *options)[0] == 0
-    # The hand is the file's own: taking it off leaves the bare arm, and it counts once.
+    # The hand is the arm file's own: without it the arm is bare, and the hand is added only once.
     assert load(out).hand == 'franka_hand'
     assert load(out, hand='none').links[6].mass < 1.1
     replay = ['bag', 'replay', bag, '--arm', out, '--no-plots', '--require', '0.35']
@@ -150,7 +150,7 @@ def test_a_hand_that_was_not_named_ends_it_with_one_sentence(record, tmp_path, a
 
 
 def test_a_missed_bound_on_e_writes_no_arm_file(bag, tmp_path, answered):
-    # A precise prior, which is not told as one of 0%.
+    # A very precise prior must not be printed as 0%.
     out = tmp_path / 'my_arm.yaml'
     options = [*SIMPLE, '--prior', '1e5', '--output', out, '--require', '0.01']
     status, printed = answered('identify', 'arm', bag, *options, '--write-anyway')

@@ -18,7 +18,7 @@ from franka_dynamics.control.reference import ReferencePoint
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import read_recording, write_recording
 
-# So few steps of the optimisation leave a motion that must be repeated often.
+# With so few steps the optimised motion must be repeated often.
 QUICK = ['--draws', '3', '--iterations', '2', '--period', '8', '--repetitions', '400']
 
 
@@ -91,7 +91,7 @@ def test_too_few_repetitions_are_answered_with_no(tmp_path, answered):
 
 def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
     # Link 7 of the FR3 has 1e-4 kg m^2: no motion shows it beside the sensors' noise. A motion as
-    # slow as this one is to be repeated more often than at least.
+    # slow as this one must be repeated more often than the least number.
     out = tmp_path / 'excitation.yaml'
     command = [*'identify plan --arm fr3 --fraction 0.4 --output'.split(), out, *QUICK[:-2]]
     status, printed = answered(*command)

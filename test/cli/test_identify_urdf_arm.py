@@ -94,7 +94,7 @@ def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(tmp_path, monkeyp
     assert status == 0 and 'the identified arm is better' in said
     assert 'The motion does not show the scale of axis6' in said
     data = json.loads((tmp_path / 'f.json').read_text())
-    # Masses in the URDF are off by up to a tenth, and all scales rest on them.
+    # Masses in the URDF are wrong by up to a tenth, and all scales depend on them.
     np.testing.assert_allclose(np.array(data['effort_scale'])[:5] / SCALE[:5], 1.0, atol=0.15)
     assert max(data['effort_scale_relative_deviation'][:5]) < 0.1
     rotors = np.array([joint.rotor_inertia for joint in load('found.yaml').joints])

@@ -34,21 +34,21 @@ def started(monkeypatch):
 
 
 def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
-    # No excitation is shipped for joints named panda_joint1 ...: one is to be planned first.
+    # No motion is shipped for joints named panda_joint1, ...: the user must plan one first.
     arm = ['--arm', 'panda', '--hand', 'none', '--payload', '0.3,0,0,0.05']
     started(*arm)
     shown = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
     for verb in ('record', 'plan'):
         (words,) = (line for line in shown if verb in line)
         at = words.index(verb) + 1
-        # A model without what the arm carries would judge it wrongly.
+        # The suggested commands name the hand and payload, or they would judge the arm wrongly.
         assert words[at : at + len(arm)] == arm
 
 
 def test_an_arm_that_was_never_held_is_no_success_and_nothing_is_suggested(
     started, capsys, monkeypatch
 ):
-    # As of a second one, which ends because the first has the command topic.
+    # As with a second node, which ends because the first commands on the topic.
     monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: False)
     started(status=1)
     said = capsys.readouterr()

@@ -19,7 +19,7 @@ ANSWERS = ('heard', 'other_publisher', 'wrong_size', 'not_finite', 'out_of_bound
 STATES = ('waiting', 'following', 'braking', 'holding', 'stopped', 'fault')
 ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
-# What `run` is to do at a state, added up.
+# Flags of what `run` does at a state; they are added.
 WITH_REFERENCE, BRAKE, STOP, STOP_TO_ZERO = 1, 2, 4, 8
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C++ compiler on the path')

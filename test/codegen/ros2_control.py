@@ -93,7 +93,7 @@ RECEIVED = """
 /receiver:
   ros__parameters: {target: mujoco, reference: total_torque, reference_timeout: TIMEOUT}
 """
-# Torques that change with each message; a relay repeats what it hears 50 ms later.
+# Torques that change with each message; a relay repeats each message 50 ms later.
 SENDER = """
 import math, sys, time
 import rclpy
@@ -119,7 +119,7 @@ while True:
     publisher.publish(Float64MultiArray(data=[value + wave for value in torque]))
     time.sleep(1e-3)
 """
-OFFSET = 5.0  # N m by which a sender's torque differs from what holds the arm
+OFFSET = 5.0  # N m by which a sender's torque differs from the holding torque
 STALLS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 EVENTS = ('kill', 'kill-restart', *(f'stop-{stall:g}' for stall in STALLS_S), 'two', 'relay')
 

@@ -16,7 +16,7 @@ from .test_cpp_package import ARMS
 
 pytestmark = needs_compiler
 SOURCE = Path(__file__).parent / 'nonsense.cpp'
-# `make fuzz` looks longer, and elsewhere each time.
+# `make fuzz` tries more inputs, and different ones each time.
 FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
 CYCLES, SEED = 100 * int(FUZZ or 400), random.randrange(2**32) if FUZZ else 0
 

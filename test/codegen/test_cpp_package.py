@@ -119,7 +119,7 @@ def test_the_compiled_limiter_gives_the_nodes_torques_bit_by_bit(built):
     arm, library = built
     rng = np.random.default_rng(5)
     desired, previous = rng.uniform(-120.0, 120.0, (2, 5000, arm.n))
-    # Half of them near to what was before, so that none, one or both limits cut.
+    # Half of them are near the previous torque, so that none, one or both limits act.
     desired[::2] = previous[::2] + rng.uniform(-2.0, 2.0, desired[::2].shape)
     elapsed = rng.choice([-1.0, 0.0, 1e-4, 1e-3, 0.5], 5000)
     found = np.empty_like(desired)
@@ -171,7 +171,7 @@ def test_impossible_settings_are_refused_in_one_sentence(built, change, message)
     else:
         messages = message if isinstance(message, tuple) else (message,)
         assert any(text in answer for text in messages)
-    with pytest.raises(SettingsError) if message else nullcontext():  # and so says the node
+    with pytest.raises(SettingsError) if message else nullcontext():  # as the node says
         replace(Settings(), **change).validate(arm)
 
 
@@ -203,7 +203,7 @@ def test_friction_forgets_where_the_arm_was_moved_unseen(rubbing):
     arm, library = rubbing
     rng = np.random.default_rng(5)
     q, dq = random_motion(arm, 1000, rng)
-    # Gaps beside the longest that is followed, and steps back in time.
+    # Gaps just below and above the longest allowed one, and steps back in time.
     steps = rng.choice([1e-3, 0.049, 0.051, -1e-3, 0.0], len(q), p=[0.96, 0.01, 0.01, 0.01, 0.01])
     times = steps.cumsum()
     model, expected = FrictionFeedforward(arm.friction), []
@@ -225,7 +225,7 @@ def recorded(arm, settings, ops):
         friction=True,
         payload=settings.payload_inertia(),
         gravity=settings.gravity_vector,
-        # Its friction is drawn, and nothing of it declared.
+        # The simulated arm's friction is random and not declared to the controller.
         controller={'guard': GuardLimits(joint_factors=(10.0,))},
     )
     rows, last = [], []
@@ -238,7 +238,7 @@ def recorded(arm, settings, ops):
     controller._resting_torque = lambda: controller.terms.gravity(controller.latest[1])
 
     def note(reading, cycle):
-        # What is desired may end within the cycle; it was desired in it nevertheless.
+        # The reference may end within the cycle; it counts for this cycle.
         active = bool(last and last.pop()) or loop.controller.reference.active
         point = loop.controller.reference.at(reading.time)
         torque = loop.published[-1] if len(loop.published) > note.given else None
@@ -331,14 +331,14 @@ def test_a_simulated_run_has_the_nodes_torques(rubbing, name, source):
     fault = library.run(len(found), packed(settings), what[first:].astype(np.int32), *rows, found)
     assert fault == 0
     np.testing.assert_allclose(found, expected[first:], rtol=0.0, atol=ATOL)
-    # Then the run had what it is to show: motion, a stop, silence, and a second beginning.
+    # Then the run contained motion, a stop, silence and a second start.
     assert np.abs(dq).max() > 0.2
     assert loop.controller.counters.stops == 1
     assert np.isnan(found).any() and np.isfinite(found[-1]).all()
 
 
 def test_stop_steps_are_the_nodes_bit_by_bit(built):
-    # Both begin at the torque that the C++ core had last; the node's steps then are these.
+    # Both stop sequences begin at the C++ core's last torque; these are the node's steps.
     arm, library = built
     count, begin = 200, 100
     settings = Settings(target='mujoco')
@@ -350,13 +350,14 @@ def test_stop_steps_are_the_nodes_bit_by_bit(built):
     assert library.run(count, packed(settings), what, times, *[q, still] * 2, still, found) == 0
     controller = FeedforwardController(arm, settings)
     controller.mode, controller.output.last = Mode.RUNNING, found[begin - 1].copy()
-    controller.stop('test')  # without a state there is no weight to be left with
+    controller.stop('test')  # without a state there is no gravity torque at which to end
     steps = []
     while (torque := controller.stop_step(1e-3)) is not None:
         steps.append(torque)
     assert 10 < len(steps) < count - begin
     np.testing.assert_array_equal(found[begin : begin + len(steps)], steps)
-    assert np.isnan(found[begin + len(steps)]).all()  # then it is silent for a cycle, and begins
+    # Then the controller is silent for a cycle, and begins again.
+    assert np.isnan(found[begin + len(steps)]).all()
 
 
 def test_an_arm_far_from_its_reference_stops_for_good(built):

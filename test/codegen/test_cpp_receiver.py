@@ -50,7 +50,7 @@ def test_torques_are_followed_with_the_terms_or_without(library, command):
     terms = model.gravity(ARM.home) + model.coriolis(ARM.home, dq)
     expected = given + (terms if command == 'torque' else 0.0)
     np.testing.assert_allclose(torques[-1], expected, rtol=0.0, atol=ATOL)
-    # It begins at what the arm needs to be carried and fades over, within the rate.
+    # The torque fades from the arm's gravity torque to the commanded one, within the rate limit.
     np.testing.assert_allclose(torques[0], model.gravity(ARM.home), rtol=0.0, atol=STEP)
     assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
 
@@ -63,7 +63,7 @@ def test_another_publisher_is_heard_after_the_silence_of_the_first(library):
         assert receiver.receive(second, 2) == 'other_publisher'
         torques, _ = cycles(receiver, 1, torque=first, publisher=1)
         np.testing.assert_array_equal(torques[0], first)
-    for _ in range(WITHIN):  # within the time-out the last torque of the first is followed
+    for _ in range(WITHIN):  # within the time-out the first sender's last torque is applied
         assert receiver.receive(second, 2) == 'other_publisher'
         torque, state = receiver.cycle(ARM.home, STILL)
         assert state == 'following'

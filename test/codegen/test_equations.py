@@ -95,7 +95,7 @@ def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
 
 @pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
 def test_classical_parameters_give_the_models_torques(name):
-    # Nothing is regrouped: the same torque from other code.
+    # With classical=True nothing is regrouped: other code, the same torque.
     arm = with_rotors(load(name))
     inverse_dynamics = runnable(customised_equations(arm, classical=True))['inverse_dynamics']
     for q, dq, ddq in np.random.default_rng(0).normal(size=(5, 3, arm.n)):

@@ -79,7 +79,7 @@ def of_feedforward(settings, **more):
 
 
 def test_the_controller_gives_the_nodes_torques(drive):
-    # A run of the Python node on a simulated arm; the plugin is given what that saw and desired.
+    # A run of the Python node on a simulated arm; the plugin gets the same states and references.
     arm, run = drive
     _, (what, t, q, dq, rq, rdq, rddq, expected) = recorded(arm, SETTINGS, RUNS['brake'][:2])
     first = int(np.flatnonzero(np.isfinite(expected).all(axis=1))[0])
@@ -89,7 +89,7 @@ def test_the_controller_gives_the_nodes_torques(drive):
     found, said = run('controller', rows=rows, parameters=of_feedforward(SETTINGS))
     assert 'rror' not in said
     np.testing.assert_allclose(found[:-1], expected[first:], rtol=0.0, atol=ATOL)
-    # Deactivated, it leaves what holds the arm where it was last.
+    # After deactivation the command is the torque that holds the arm at its last position.
     model = PinocchioModel(arm.with_payload(SETTINGS.payload_inertia()), SETTINGS.gravity_vector)
     np.testing.assert_allclose(found[-1], model.gravity(q[-1]), rtol=0.0, atol=1e-10)
 
@@ -126,13 +126,13 @@ def test_without_a_torque_from_upstream_it_stops(drive):
     gravity = PinocchioModel(arm, settings.gravity_vector).gravity(arm.home)
     np.testing.assert_allclose(found[0], gravity, rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(found[ended - 1], gravity + 2.0, rtol=0.0, atol=ATOL)
-    # A newton metre a cycle: two steps back to what holds the arm, and there it stays.
+    # With 1 N m per cycle two steps lead back to the holding torque, which then stays.
     np.testing.assert_allclose(found[ended], gravity + 1.0, rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(
         found[ended + 1 : again], np.tile(gravity, (again - ended - 1, 1)), rtol=0.0, atol=ATOL
     )
     np.testing.assert_allclose(found[count - 1], gravity + 2.0, rtol=0.0, atol=ATOL)
-    # The last row is that of the deactivation, which leaves what holds the arm.
+    # The last row is written at deactivation: the holding torque.
     assert np.abs(np.diff(found[:count], axis=0)).max() <= 1.0 + ATOL
     np.testing.assert_allclose(found[count], gravity, rtol=0.0, atol=ATOL)
 
@@ -179,7 +179,7 @@ MANAGED = """
 
 
 def test_alone_in_a_controller_manager_it_follows_its_topic(drive):
-    # The mock hardware stands still: what the controller commands is what the terms say there.
+    # The mock hardware stands still: the command must equal the terms at that state.
     arm, run = drive
     ddq = np.linspace(-2.0, 2.0, arm.n)
     row = [*arm.home, *np.zeros(arm.n), *ddq]
@@ -195,7 +195,7 @@ def test_alone_in_a_controller_manager_it_follows_its_topic(drive):
     model = PinocchioModel(arm.with_payload(PLAIN.payload_inertia()), PLAIN.gravity_vector)
     held = model.gravity(arm.home)
     moved = held + model.mass_matrix(arm.home) @ ddq
-    # Held before a motion comes, with its inertia torque while it comes, held again after it.
+    # The arm is held before the motion, gets its inertia torque during it, and is held afterwards.
     np.testing.assert_allclose(effort[:300], np.tile(held, (300, 1)), rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(effort[600:900], np.tile(moved, (300, 1)), rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(effort[1300:], np.tile(held, (201, 1)), rtol=0.0, atol=ATOL)

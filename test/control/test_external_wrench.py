@@ -134,7 +134,7 @@ def test_the_wrench_does_not_jump_into_a_singular_pose():
     singular = [estimate.singular for estimate in estimates]
     assert not singular[0] and singular[-1]
     np.testing.assert_allclose(found[0], wrench, rtol=1e-9)
-    # In steps of at most 1.2 mrad a joint; without damping it would be noise over zero.
+    # In steps of at most 1.2 mrad a joint; undamped, the wrench would be noise over zero.
     assert np.abs(np.diff(found, axis=0)).max() < 1.0
 
 

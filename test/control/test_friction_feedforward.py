@@ -57,7 +57,7 @@ def test_no_arm_within_two_deviations_is_overcompensated(seed):
         feedforward.follow(1e-3 * step, position)
         dq = rng.uniform(-1.0, 1.0, N)
         command, taken = feedforward.torque(dq), true.torque(dq, state)
-        # Then what is commanded pushes along the motion, and never harder than friction brakes.
+        # Then the command acts along the motion, and never exceeds the arm's own friction.
         assert (command * np.sign(dq) >= 0.0).all()
         assert (command * np.sign(dq) <= np.maximum(taken * np.sign(dq), 0.0) + ROUNDING_NM).all()
         pushed += np.count_nonzero(command)

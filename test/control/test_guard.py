@@ -35,8 +35,9 @@ LEVER = (
     ).gravity(FER.home)
     - GRAVITY
 )
-MOST = 2.1  # [rad/s] whatever is told wrong, but for what docs/howto/safety.md names
-MEASURED_MOST = 0.3  # with measured effort, and more than 1.5 kg or 20 degrees wrong
+# [rad/s] Peak speed with any wrong setting, except for the cases that docs/howto/safety.md names.
+MOST = 2.1
+MEASURED_MOST = 0.3  # the same with measured effort, and more than 1.5 kg or 20 degrees wrong
 
 
 def payload(mass):

@@ -37,7 +37,7 @@ def test_a_tree_of_an_arm_keeps_flange_pose_and_torques(arm):
 
 
 def test_repeated_corrections_keep_twists_unit_and_without_pitch():
-    # (6) keeps |omega| = 1 and omega . v = 0 without being told to: 1e-15 per step measured.
+    # Corrections (6) keep |omega| = 1 and omega . v = 0 by themselves: 1e-15 per step measured.
     tree, rng = random_tree(2, (-1, 0, 1, 1)), np.random.default_rng(3)
     for _ in range(100):
         tree = tree.with_twist_corrections(rng.normal(size=(5, 6)) * 0.3)

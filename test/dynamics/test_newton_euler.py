@@ -16,7 +16,7 @@ def test_a_link_with_a_first_moment_but_no_mass_is_computed():
     arm = load('fer')
     link = LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
     regrouped = replace(arm, links=(*arm.links[:-1], link))
-    # Linear in the parameters: the link's share is what it alone gives.
+    # Torques are linear in the parameters: the link's share is the torque of that link alone.
     nothing = tuple(LinkInertia.zero() for _ in range(6))
     q = arm.home
     alone = NewtonEulerModel(replace(arm, links=(*nothing, link))).gravity(q)

@@ -47,7 +47,8 @@ def test_threads_that_share_a_model_read_their_own_poses_alone():
     poses = (FER.home, 0.5 * FER.home)
     expected = [model.frames(q) for q in poses]
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # a call into Pinocchio and the reading of its result fall apart
+    # So short that threads switch between a call of Pinocchio and the reading of its result.
+    sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(2) as threads:
             found = threads.map(

@@ -18,7 +18,7 @@ def found(example):
 def test_compensation_lowers_the_force(found):
     payload, friction = (row.rms for row in found)
     assert payload < 6.0  # 0.8 kg weigh 7.8 N
-    # It takes some all the same: friction is never compensated as a whole.
+    # Some force is needed: friction is never compensated completely.
     assert 0.5 < friction < 0.9 * payload
 
 
@@ -26,5 +26,5 @@ def test_what_is_compensated_stays_where_it_is_let_go(found):
     for row in found:
         assert row.drift < 3e-3
     still = row.time > row.time[-1] - 0.3
-    # Below what is compensated at all: no limit cycle.
+    # Slower than the velocity from which friction is compensated: no limit cycle.
     assert np.abs(row.velocity[still]).mean(axis=0).max() < 0.01

@@ -13,6 +13,6 @@ def test_feedforward_halves_the_error_of_both_kinds_of_targets(example, capsys, 
     monkeypatch.setattr(example, 'DURATION_S', 5.0)
     assert example.main([]) == 0
     late = [int(ms) for ms in re.findall(r'(\d+) ms late', capsys.readouterr().out)]
-    # A stream is followed three periods of 33 ms late by design; a chunk says what comes.
+    # By design a stream is followed three periods of 33 ms late; a chunk has the coming targets.
     _, stream, chunks = late
     assert chunks < 66 < 99 < stream

@@ -11,7 +11,7 @@ import pytest
 from .. import scripts
 
 EXAMPLES = Path(__file__).parents[2] / 'examples'
-# Of each, made short: its options, a figure that it prints and the bounds of that.
+# For each example: options that make it short, a figure that it prints, and the figure's bounds.
 RUNS = {
     'five_bar': (['--iterations', '1'], r'central differences: (\S+) relative', (0.0, 1e-6)),
     'dual_arm': ([], r'base parameters: (\d+) of 150', (99.0, 99.0)),

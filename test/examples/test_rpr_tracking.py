@@ -24,7 +24,7 @@ def off(followed, desired):
 
 
 def test_given_torques_alone_when_played_then_mujoco_stays_on_it(example, desired):
-    # No feedback: what is off is one dynamics against the other.
+    # Without feedback the error is the difference between the closed form and MuJoCo.
     assert off(example.follow(example.WAYS[2], desired), desired).max() < NEAR_M
 
 

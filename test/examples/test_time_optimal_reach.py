@@ -58,6 +58,6 @@ def test_given_a_plan_when_played_to_mujoco_then_it_ends_there(example, solved):
     assert np.abs(end.off_position).max() < NEAR_RAD
     assert (np.abs(end.tau) <= reach.arm.limit('effort')).all()
     assert (np.abs(end.dq) <= reach.arm.limit('velocity')).all()
-    # The engine is no mirror: with the hand's load left out it ends elsewhere.
+    # MuJoCo does not merely repeat the plan: without the load the arm ends elsewhere.
     bare = example.loaded_arm(reach.arm.name, 1e-9)
     assert np.abs(example.play(bare, plan).off_position).max() > 10.0 * NEAR_RAD

@@ -73,7 +73,7 @@ def test_unseen_half_of_a_real_arm_is_predicted(motions, name, bound, published,
     scores = scores_of(result)
     assert scores['gaz2019, none'].test.whole == pytest.approx(published, abs=3e-3)
     assert scores['gaz2019, none'].test_rigid.whole == pytest.approx(rigid, abs=2e-3)
-    # Base parameters that no arm has may predict a little worse than the arm.
+    # Base parameters that no physical arm has may predict a little worse than the identified arm.
     for one, most in (('base parameters', 1.02 * bound), ('consistent', bound)):
         assert scores[one].test.whole <= most
         assert scores[one].test_rigid.whole < 0.9

@@ -36,7 +36,7 @@ FILES = {
 def test_a_file_that_is_no_use_starts_nothing(name, launched, tmp_path):
     (tmp_path / 'typo.yaml').write_text('/**:\n  robot_type: fer\n')
     for argument in FILES[name]:
-        # Another reader judges what is in the files that are not of a node of ours.
+        # Only our nodes' parameter files are checked for their content; world is Gazebo's.
         folder = '/nowhere' if argument in ('controllers_file', 'world') else tmp_path
         said = rf'^(left_|right_)?{argument}: .*typo.yaml.* Nothing is started'
         with pytest.raises(SettingsError, match=said):

@@ -43,7 +43,7 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
     assert len(names) == model.nu == 7
     mujoco.mj_forward(model, data)
     np.testing.assert_allclose(data.qacc, 0.0, rtol=0.0, atol=1e-9)
-    # What MuJoCo is given as effort is what the node commands.
+    # MuJoCo gets as effort exactly the node's command.
     (file,) = tmp_path.glob('franka_dynamics_launch_*/controllers.yaml')
     controllers = yaml.safe_load(file.read_text('utf-8'))
     assert controllers['effort_controller']['ros__parameters']['joints'] == names
@@ -59,7 +59,7 @@ def test_franka_ros2_loads_a_controller_of_the_arm_and_unloads_it(
     given['namespace'] = '/left'
     controller = controller.replace('torques', 'effort_controller')
     unload = ['franka_dynamics.ros.controller_unloading', '/left/controller_manager', controller]
-    # An old controller that cannot be unloaded starts nothing.
+    # If an old controller cannot be unloaded, nothing is started.
     (first,) = launched('franka_ros2', returncode=1, **given).values()
     assert first.command[2:] == unload
     processes = launched('franka_ros2', **given)
@@ -73,7 +73,7 @@ def test_franka_ros2_loads_a_controller_of_the_arm_and_unloads_it(
     assert list(own.get('gains', joints)) == joints
     node = processes['feedforward_node']
     has(node, controller=controller, robot_type=robot_type, arm_prefix=prefix)
-    # What launch starts after the node, however it ended.
+    # The process that launch starts after the node's end, whatever its exit status.
     (after,) = node.on_exit
     assert [''.join(part.text for part in word) for word in after.cmd[2:]] == unload
 
@@ -97,7 +97,7 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed(
     assert 'effort_controller' in launch(**given)['spawner'].command
     (index / 'fr3_feedforward').touch()
     (index / 'fr3_franka_hand_feedforward').touch()
-    # Somebody may want the forward controller all the same.
+    # receiver:=none chooses the forward controller although a generated one is installed.
     assert 'effort_controller' in launch(**given, receiver='none')['spawner'].command
     (index / 'forward_command_controller').unlink()  # which only the forward controller needs
     with pytest.raises(RuntimeError, match='ros-jazzy-forward-command-controller'):

@@ -106,7 +106,7 @@ def test_arguments_win_over_the_file_and_what_was_not_given_is_left_to_it(launch
 def test_both_nodes_of_the_simulation_have_one_arm_and_clock(launched):
     from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
 
-    # A prefix that YAML would take for a truth.
+    # A prefix that YAML would read as a boolean.
     processes = launched('simulation', robot_type='fr3', arm_prefix='on', namespace='left')
     simulator, node = processes['simulator_node'], processes['feedforward_node']
     for one in (simulator, node):

@@ -26,7 +26,7 @@ def judged(recording, arms):
 
 
 def test_on_a_real_bare_arm_no_hand_is_seen(fer_recording):
-    # franka_description's FER is 0.7 kg too light, which is no hand.
+    # The set franka_description of the FER is 0.7 kg too light; that must not be taken for a hand.
     sets = ('gaz2019', 'franka_description')
     arms = [load('fer', name, hand=hand) for name in sets for hand in ('none', 'franka_hand')]
     sentence = judged(fer_recording, arms).sentence

@@ -76,7 +76,7 @@ def gautier_khalil():
         'slide', Convention.MODIFIED, (Joint('j', JointKind.PRISMATIC, DHRow()),), scemi.links[:1]
     )
     return [
-        # The row's d that the pose shows: its origin along z, of which a has none.
+        # d of the row: the origin's component along z, to which a does not contribute.
         Misprint(
             '(2) of a prismatic joint',
             sum(position),

@@ -66,7 +66,7 @@ def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(
     chain = read_chain(PARALLEL, [f'joint{i}' for i in range(1, 5)])
     arm = recover_rows(chain, convention, 'link4')
     assert max(abs(joint.row.d) for joint in arm.joints) < 1.0  # [m], not kilometres
-    # The text is 7.3e-6 rad off; half a metre of arm and 2 rad of joint motion see that.
+    # The angle in the text is 7.3e-6 rad off; 0.5 m of arm and 2 rad of joint motion amplify that.
     assert_same_kinematics(PARALLEL, convention, 'link4', atol=3e-5)
 
 

@@ -69,7 +69,7 @@ def masses_by_hand(text, joints):
             tensor[i, j] = tensor[j, i] = float(six.get('i' + 'xyz'[i] + 'xyz'[j]))
         pose, name = pose_of(inertial), link.get('name')
         while name in above and above[name].get('name') not in joints:
-            # A body behind another branch's moving joint stands on nothing of this arm.
+            # A body after another branch's moving joint is not carried by this arm.
             if above[name].get('type') != 'fixed' and not set(joints) & set(path(above, name)):
                 break
             pose, name = pose_of(above[name]) @ pose, above[name].find('parent').get('link')

@@ -89,7 +89,7 @@ def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
         )
         found = compare(description, faulty, second_gravity=gravity).differences
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
-        # Those without effect are marked so, and only those.
+        # Exactly the differences without effect on torque are marked as such.
         visible = torque_change(description, faulty, gravity, seed) > VISIBLE_NM
         assert found[0].has_effect == visible, (seed, str(found[0]))
         unnoticed += not visible

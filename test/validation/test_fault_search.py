@@ -17,7 +17,7 @@ from franka_dynamics.validation.fault_search import search_faults
 from ..arms import with_link, with_row
 
 STATES = 8
-EXPLAINED = 1e-6  # what the right candidate leaves of the difference; others leave 1e-2 and more
+EXPLAINED = 1e-6  # part that the right candidate leaves; others leave 1e-2 and more
 VALUE_RTOL = 1e-5
 
 
@@ -49,7 +49,7 @@ def test_one_fault_in_a_black_box_heads_the_candidates(name):
     heads = [one for one in verdict.candidates if one.left < EXPLAINED]
     assert what in {one.name for one in heads}
     for one in heads:
-        # Whoever explains it as well is named as its double.
+        # Parameters that explain the torques equally well are named together.
         assert {one.name, *one.alike} == {other.name for other in heads}
         if one.name == what:
             np.testing.assert_allclose(one.fitted, value, rtol=VALUE_RTOL, atol=0.0)
@@ -94,7 +94,7 @@ def test_a_black_box_that_is_right_has_no_candidates():
 
 
 def test_another_gravity_is_told_from_a_tilted_base():
-    # To first order both are one; that gravity has become longer tells them apart.
+    # To first order both have the same effect; the changed length of gravity distinguishes them.
     arm = replace(planted('mass')[0], base=np.eye(4))
     states = sample_states(arm, STATES, 5)
     verdict = search_faults(arm, states, black_box(arm, states, (0.0, 0.3, -9.81)))
