@@ -7,7 +7,7 @@ Inverse dynamics of many states of a Franka arm: this package and others, in int
 
 The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
-Each round calls every candidate in turn, so that other work on the machine disturbs all alike. The
+Each round calls every candidate in turn, so that other work on the machine disturbs all. The
 table gives medians over the rounds; ratios are medians of the rounds' ratios. The first call in a
 turn wakes threads and fills caches and is not counted. The load by other processes is measured and
 printed if it is above 0.1 cores. On a shared machine `--least` takes the shortest call instead,

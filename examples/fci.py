@@ -107,7 +107,7 @@ class TorqueLoop:
                     self.stop('the motion has ended')
                 if self._stop:
                     controller.disable(self._stop)
-            except Exception as error:  # the torque ramps to zero all the same
+            except Exception as error:  # even then the torque ramps to zero
                 self.failure, wanted = error, None
             silent = wanted is None
             limited = self._limiter.limit(

@@ -137,6 +137,6 @@ def print_or_write(text: str, path: Path | None) -> None:
 
 
 def write_files(files: Mapping[str, str], folder: Path) -> None:
-    """Write texts to the files of these names below a folder; print where they are."""
+    """Write files, given by names and texts, below a folder; print their paths."""
     for name, text in files.items():
         print_or_write(text, folder / name)

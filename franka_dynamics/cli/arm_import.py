@@ -86,7 +86,7 @@ class ImportUrdf(NewFile):
             'pass' if passed else 'MISMATCH',
         )
         if not (passed or self.force):
-            say(f'{self.output} was not written; --force writes it all the same.')
+            say(f'{self.output} was not written; --force writes it nevertheless.')
         return 0 if passed else 1
 
 

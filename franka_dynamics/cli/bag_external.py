@@ -126,8 +126,8 @@ class External(MeasuredTorques, ArmOptions):
             'wrench',
             'wrench': f'force [N] and moment [N m] that the arm exerts, axes of the base, at '
             f'{self.frame} + ({", ".join(f"{value:g}" for value in self.tool_center)}) m',
-            'deviation': 'standard deviations: of the torque those of two real FER that nobody '
-            'touched, scaled by torque limits; of the wrench what follows from them',
+            'deviation': 'standard deviations. Torque: those of two real FER that nobody touched, '
+            'scaled by torque limits. Wrench: propagated from the torques',
         }
 
 

@@ -34,7 +34,7 @@ _SLOWER = 20.0  # simulated time may be slower than the clock by this factor
 _STILL = 0.02  # noise and drift of a held arm's positions are smaller [rad]
 _PER_S = 4.0  # updates of the progress line per second
 _DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
-_OTHER_ARM_S = 2.0  # messages without the arm's joints for so long are of another arm
+_OTHER_ARM_S = 2.0  # after this time of messages without the arm's joints recording ends
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,7 +116,7 @@ class Replay(MeasuredTorques):
         )
 
     def _plot(self, recording: Recording, motion: Motion, fits: Sequence[Fit]) -> None:
-        """Draw measured torques and those of the sets that fit."""
+        """Draw the measured torques and those of the best set."""
         from ..report.replay import plot_torques
 
         title = f'{Path(recording.source).name} on {fits[0].arm.name}'

@@ -91,7 +91,7 @@ class _Form(NamedTuple):
 
 
 def form(quantity: Quantity, n: int, columns: Sequence[int] | None = None) -> _Form:
-    """Return the arrays of a quantity of n joints; `columns` are those of a regressor."""
+    """Return the arrays of a quantity of n joints; `columns` selects columns of a regressor."""
     width = 10 * n if columns is None else len(columns)
     return {
         Quantity.INVERSE_DYNAMICS: _Form(('q', 'dq', 'ddq'), 'tau', (n,)),

@@ -88,7 +88,7 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
             f'The parameter vector of {description.name} has shape {values.shape}, expected '
             f'({PER_LINK * n},): ten per link in the order '
             f'{", ".join(PARAMETER_SYMBOLS)}; or '
-            f'({(PER_LINK + 1) * n},) with one rotor inertia per joint behind them.'
+            f'({(PER_LINK + 1) * n},) with one rotor inertia per joint after them.'
         )
     if not np.isfinite(values).all():
         bad = int(np.flatnonzero(~np.isfinite(values))[0])

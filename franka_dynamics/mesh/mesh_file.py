@@ -45,8 +45,8 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     unit : {'m', 'cm', 'mm', 'in'}, optional
         Unit of the file's numbers; by default found from the size of the mesh.
     repair : bool
-        Wind all faces alike, close holes by fans around one of their corners (right for flat
-        convex holes) and turn parts whose normals point the wrong way.
+        Wind all faces consistently, close holes by fans around one of their corners (right for
+        flat convex holes) and turn parts whose normals point the wrong way.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
 
 
 def _repaired(raw: Any) -> list[str]:
-    """Wind faces alike and close holes, in place; return what was done."""
+    """Wind all faces consistently and close holes, in place; return notes on it."""
     from trimesh import repair
 
     notes = []
@@ -151,7 +151,7 @@ def _repaired(raw: Any) -> list[str]:
 
 
 def _turned_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
-    """Return the mesh with parts that point the wrong way turned, and what was done."""
+    """Return the mesh with parts that point the wrong way turned, and notes on it."""
     inverted = find_defects(mesh, self_intersection=False).inverted_parts
     if not inverted:
         return mesh, []

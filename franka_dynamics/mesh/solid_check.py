@@ -127,7 +127,7 @@ def connected_parts(mesh: TriangleMesh) -> NDArray[np.int64]:
 
 
 def _edge_defects(faces: NDArray[np.int64]) -> tuple[int, int]:
-    """Return the numbers of edges with an odd number of faces, and of those wound alike."""
+    """Return the numbers of edges with an odd number of faces, and of flipped edges."""
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     forward = np.where(start < end, 1, -1)
     key = np.minimum(start, end) * np.int64(faces.max() + 1) + np.maximum(start, end)

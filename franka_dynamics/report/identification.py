@@ -151,7 +151,7 @@ def verdict(result: Identification) -> list[str]:
     best = _best(result)
     if best is not None:
         sentences.append(
-            f'The best published set with friction fitted alike, {said.best}, has '
+            f'The best published set with friction fitted in the same way, {said.best}, has '
             f'{best.test.whole:.3f} {unit} there: the identified arm is '
             f'{_judged(result, said)}.'
         )

@@ -114,7 +114,7 @@ def _best(best: Fit, others: Sequence[Fit]) -> str:
     friction = (
         "with the arm file's friction"
         if best.arm.friction is not None
-        else 'without friction, of which the arm file has none'
+        else 'without friction, because the arm file has none'
     )
     figures = (
         f'E = {best.whole.whole:.3f} {best.unit.name} {friction} ({best.unfiltered.whole:.3f} on '

@@ -100,7 +100,8 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
             executor.spin_once(timeout_sec=0.05)
         simulator = simulators(statuses)
         if simulator:
-            yield SIMULATED, GOOD, f'{", ".join(simulator)}: requirements of a real arm are notes'
+            names = ', '.join(simulator)
+            yield SIMULATED, GOOD, f'{names}: what only a real arm requires is printed as a note'
         yield from _joint_states(node, topic, heard, simulator)
         yield from _clock(node, heard, simulator)
         yield from _commands(node, command)

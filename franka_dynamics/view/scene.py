@@ -57,7 +57,7 @@ COLOURS = {'fine': (120, 160, 200), 'near': (230, 160, 40), 'full': (220, 50, 50
 
 
 def colour_of(share: float) -> tuple[int, int, int]:
-    """Return the colour that stands for a share of the torque limit."""
+    """Return the colour for a torque relative to its limit."""
     return COLOURS['full' if share >= FULL else 'near' if share >= NEAR else 'fine']
 
 

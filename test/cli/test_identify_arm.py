@@ -86,7 +86,10 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     assert said in html
     assert 'http' not in html
     assert said in printed
-    assert 'The best published set with friction fitted alike, gaz2019, none, has 0.4' in printed
+    assert (
+        'The best published set with friction fitted in the same way, gaz2019, none, has 0.4'
+        in printed
+    )
 
 
 def test_an_arm_no_better_than_published_is_not_written(record, tmp_path, answered, refused):
