@@ -70,7 +70,7 @@ class Braking:
 
     def __init__(self, description: ArmDescription) -> None:
         limit = np.abs(description.limit('acceleration'))
-        self._most = np.where(np.isfinite(limit), limit, _ACCELERATION)
+        self._acceleration_limit = np.where(np.isfinite(limit), limit, _ACCELERATION)
         effort = description.limit('effort')
         self._noise = np.where(np.isfinite(effort), _NOISE * effort, 0.0)
         self._zero = np.zeros(description.n)
@@ -84,7 +84,7 @@ class Braking:
         self.residual = self._zero if residual is None else residual
         self.at_rest = False
         self._energy = self._gaining = self._last = 0.0
-        self._still = 0
+        self._resting = 0
 
     def release(self) -> None:
         """Let braking end once the arm is at rest."""
@@ -121,8 +121,8 @@ class Braking:
         self.residual = self.residual + np.minimum(1.0, elapsed * np.minimum(rate, late)) * (
             residual - self.residual
         )
-        self._still = self._still + 1 if np.abs(dq).max() < 2.0 * REST_SPEED else 0
-        self.at_rest = self.at_rest or self._still >= _REST_SAMPLES
+        self._resting = self._resting + 1 if np.abs(dq).max() < 2.0 * REST_SPEED else 0
+        self.at_rest = self.at_rest or self._resting >= _REST_SAMPLES
         since = stamp - self._began
         if since < _LATE_S:
             self._energy = max(self._energy, energy)
@@ -134,10 +134,10 @@ class Braking:
             self._gaining = 0.0
         if since > LONGEST_BRAKING_S and not self.at_rest and not self.holds:
             self.failure = f'it moves on after {LONGEST_BRAKING_S:g} s'
-        if self.failure or (self._still >= _REST_SAMPLES and not self.holds):
+        if self.failure or (self._resting >= _REST_SAMPLES and not self.holds):
             return None
         decay = max(_TIME_CONSTANT_S, _AGES * age)
-        most = self._most * (_HELD if self.at_rest else 1.0)
+        most = self._acceleration_limit * (_HELD if self.at_rest else 1.0)
         wanted = np.clip(-dq / decay, -most, most)
         compensated = np.where(
             self.residual * dq > 0.0, np.maximum(0.0, 1.0 - np.abs(dq) / _COMPENSATED_BELOW), 1.0

@@ -37,6 +37,7 @@ class ControlLaw:
     def __init__(self, description: ArmDescription, settings: Settings) -> None:
         settings.validate(description)
         self.description, self.settings = description, settings
+        self._names = description.joint_names  # computed anew at each access
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
@@ -164,12 +165,12 @@ class ControlLaw:
 
     def astray(self, q: Array, desired: Array) -> str:
         """Return a sentence if a joint or the flange is too far from its reference, else ''."""
-        for name, measured, wish, bound in zip(
-            self.description.joint_names, q.tolist(), desired.tolist(), self._most_error
+        for name, measured, wanted, bound in zip(
+            self._names, q.tolist(), desired.tolist(), self._most_error
         ):
             # Written so that NaN counts as too far, even without a bound.
-            if not abs(measured - wish) <= bound:
-                far, allowed = distinct(abs(measured - wish), bound)
+            if not abs(measured - wanted) <= bound:
+                far, allowed = distinct(abs(measured - wanted), bound)
                 return (
                     f'{name} is {far} rad from where it '
                     f'should be, more than max_tracking_error allows ({allowed}); is '

@@ -106,8 +106,8 @@ class FeedforwardController:
         self._zero = np.zeros(description.n)
         self._age = 0.0  # of the latest state [s]
         # Effort, g(q), command and desired velocity of the latest state, until the guard saw it.
-        self._unguarded: tuple[Array | None, Array, LimitedTorque | None, Array | None] | None
-        self._unguarded = None
+        self._guard_input: tuple[Array | None, Array, LimitedTorque | None, Array | None] | None
+        self._guard_input = None
         # Stamp [s], positions and velocities, shape (n,), of the last valid joint state.
         self.latest: tuple[float, Array, Array] | None = None
         self._arrival = 0.0
@@ -221,7 +221,7 @@ class FeedforwardController:
     def reset(self) -> None:
         """Forget all joint states and the guard's observations; the next state is the first."""
         self.supervisor.reset()
-        self._unguarded = None
+        self._guard_input = None
         self.guard.restart()
         if self.output.last is not None and self._last_torque_acts:
             self.guard.commanded(self.output.last)
@@ -277,7 +277,7 @@ class FeedforwardController:
                 if deviation:
                     self.latch_fault(deviation, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
-        self._unguarded = effort, gravity, limited, None if reference is None else reference.dq
+        self._guard_input = effort, gravity, limited, None if reference is None else reference.dq
         return CycleResult(
             observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous, limited
         )
@@ -297,9 +297,9 @@ class FeedforwardController:
 
     def _run_guard(self) -> None:
         """Let the guard judge the last state, once; its command may be published by then."""
-        if self._unguarded is None or self.latest is None:
+        if self._guard_input is None or self.latest is None:
             return
-        (effort, gravity, limited, desired), self._unguarded = self._unguarded, None
+        (effort, gravity, limited, desired), self._guard_input = self._guard_input, None
         stamp, q, dq = self.latest
         self.guard.observe(stamp, q, dq, effort, gravity, age=self._age)
         if limited is not None:
@@ -582,7 +582,7 @@ class FeedforwardController:
             # States that were not trusted for a while interrupted the hold.
             self._braking.begin(self._braking.residual, hold=True)
             self.mode, self.stop_reason = Mode.BRAKING, self.fault
-        if self.enabled and not self.fault:
+        if self.enabled and self.mode is not Mode.RUNNING and not self.fault:
             if self.holding:
                 self._begin(held=True)
             elif self.mode is Mode.SILENT:
@@ -654,7 +654,7 @@ class FeedforwardController:
                     braking.release()  # the model is wrong: to hold would drive the arm again
                 self._begin_stop_sequence()
                 return None
-            # Also where gravity is switched off: what is braked must not fall.
+            # Also where gravity is switched off: an arm that is being braked must not fall.
             ours = law.terms.gravity_to_command(q, gravity)
             desired = ours + coriolis + brake
         else:
@@ -668,8 +668,8 @@ class FeedforwardController:
             self.stop('the computed torque is not finite', brake=False)
             return None
         if self.output.last is None:
-            # Nothing was published yet: begin with what keeps the arm where it is, if it is known
-            # that nobody else does, otherwise with what acts on the arm already.
+            # Nothing was published yet. If nobody else carries the arm, begin with the torque that
+            # holds it, otherwise with the torque that acts on it already.
             at_once = self._first_torque is FirstTorque.AT_ONCE
             begin = ours if at_once else self.guard.held_torque()
             self.output.take(self.output.clipped(begin), stamp)

@@ -44,7 +44,7 @@ def upsample(
     the arm is then braked after it. If only the start exceeds the limits, ruckig joins the motion.
     If nothing works, the motion through all points is returned, and the limits' check refuses it.
     """
-    times, positions = _still_to_come(times, positions, begin)
+    times, positions = _remaining_points(times, positions, begin)
     whole = _Spline(np.append(begin, times), np.vstack((current.q, positions)), current.dq)
     alone = _Spline(times, positions, _first_velocity(times, positions))
     through = list(whole.endings(description, current.ddq))
@@ -103,7 +103,7 @@ def _first_velocity(times: Array, positions: Array) -> Array:
     return np.asarray(slopes[0] if len(slopes) < 2 else 1.5 * slopes[0] - 0.5 * slopes[1])
 
 
-def _still_to_come(times: Array, positions: Array, begin: float) -> tuple[Array, Array]:
+def _remaining_points(times: Array, positions: Array, begin: float) -> tuple[Array, Array]:
     step = float(np.diff(times).min()) if len(times) > 1 else 0.0
     coming = times > begin + _PASSED * step
     coming[-1] = True

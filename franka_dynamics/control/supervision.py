@@ -97,12 +97,12 @@ class StateSupervisor:
         self._clock_now: float | None = None  # ROS clock at the last message [s]
         self._clock_arrival: float | None = None  # ROS clock at the last new state [s]
         self.position: Array | None = None
-        self._good = 0
-        self._forgiven = False
+        self._good_states = 0
+        self._next_gap_ignored = False
         self._periods: deque[float] = deque(maxlen=_RATE_WINDOW)
         self._ages: deque[float] = deque(maxlen=_RATE_WINDOW)
         self._order: deque[bool] = deque(maxlen=ORDER_WINDOW)
-        self._behind = 0
+        self._late_messages = 0
         self.motion.forget()
 
     @property
@@ -166,7 +166,7 @@ class StateSupervisor:
 
         A gap longer than MOST_FORGIVEN_S still counts.
         """
-        self._forgiven = True
+        self._next_gap_ignored = True
 
     def check_silence(self, now: float, simulated: float | None = None) -> Condition:
         """
@@ -195,7 +195,7 @@ class StateSupervisor:
         self._periods.clear()
         self._ages.clear()
         self._order.clear()
-        self._good = self._behind = 0
+        self._good_states = self._late_messages = 0
         self.motion.forget()
         self.stamp, self.position, self._arrival = stamp, q, arrival
         self._clock_arrival = self._clock_now
@@ -204,7 +204,7 @@ class StateSupervisor:
 
     def _accept(self, stamp: float, q: Array, arrival: float, elapsed: float) -> None:
         self._periods.append(elapsed)
-        self._behind = 0
+        self._late_messages = 0
         self.stamp, self.position, self._arrival = stamp, q, arrival
         self._clock_arrival, self._held_age = self._clock_now, self.age
         if self.age == self.age:  # False for NaN, an unknown age
@@ -212,8 +212,8 @@ class StateSupervisor:
 
     def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
         """Distinguish a reset clock, a second publisher and a single late message."""
-        self._behind += 1
-        if elapsed < -_CLOCK_LEAP_S or self._behind >= _ALL_BEHIND:
+        self._late_messages += 1
+        if elapsed < -_CLOCK_LEAP_S or self._late_messages >= _ALL_BEHIND:
             self._first(stamp, q, arrival)
             return self.reject(
                 Condition.CLOCK_JUMPED,
@@ -222,7 +222,7 @@ class StateSupervisor:
             )
         self.out_of_order += 1
         # No second publisher if every message since then was older: the simulation was restarted.
-        if self._behind < sum(self._order) >= _MOST_OUT_OF_ORDER:
+        if self._late_messages < sum(self._order) >= _MOST_OUT_OF_ORDER:
             return self.reject(
                 Condition.INTERLEAVED,
                 f'{sum(self._order)} of the last {len(self._order)} stamps '
@@ -256,7 +256,10 @@ class StateSupervisor:
         limits = self.limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
         slow = self.period > self.slow_period
-        forgiven, self._forgiven = self._forgiven and elapsed <= MOST_FORGIVEN_S, False
+        forgiven, self._next_gap_ignored = (
+            self._next_gap_ignored and elapsed <= MOST_FORGIVEN_S,
+            False,
+        )
         if known and slow:
             return self.reject(
                 Condition.TOO_SLOW,
@@ -265,7 +268,7 @@ class StateSupervisor:
                 'full-rate topic (franka_ros2: franka/joint_states)',
                 valid=True,
             )
-        if not slow and elapsed > patience and not forgiven:
+        if not slow and elapsed > patience and not ignored:
             self.dropped += round(elapsed * self.rate) - 1
             return self.reject(
                 Condition.STALE,
@@ -283,19 +286,19 @@ class StateSupervisor:
                 'time is simulated, or set max_state_age to 0',
                 valid=True,
             )
-        self._good += 1
-        if self._good >= limits.recovery_samples:
+        self._good_states += 1
+        if self._good_states >= limits.recovery_samples:
             fresh = ', fresh' if limits.max_state_age > 0.0 else ''
             self.condition = Condition.TRUSTED
             self.reason = f'states are complete{fresh} and fast'
         else:
             self.condition = Condition.ACQUIRING
-            self.reason = f'{self._good} of {limits.recovery_samples} good states in a row'
+            self.reason = f'{self._good_states} of {limits.recovery_samples} good states in a row'
         return Observation(self.condition, self.reason, valid=True)
 
     def reject(self, condition: Condition, reason: str, *, valid: bool = False) -> Observation:
         """Record a wrong state or unreadable message, and restart the count of good states."""
         self.condition, self.reason = condition, reason
         self.counts[condition] += 1
-        self._good = 0
+        self._good_states = 0
         return Observation(condition, reason, valid)

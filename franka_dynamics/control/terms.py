@@ -41,7 +41,7 @@ class FrictionFeedforward:
         if self._linear is not None:
             self._coefficients = self._linear.coefficients
             deviations = self._linear.deviations
-            self._left = (
+            self._reduced = (
                 np.zeros_like(self._coefficients)
                 if deviations is None
                 else DEVIATIONS_LEFT * deviations
@@ -53,7 +53,7 @@ class FrictionFeedforward:
 
     def torque(self, dq: Array) -> Array:
         """Return the friction torque to command at a reference velocity, shape (n,) [N m]."""
-        return self._certain(dq, self._state.slip_bounds)
+        return self._least(dq, self._state.slip_bounds)
 
     def torque_along(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the friction to command along a reference that starts at rest, (N, n) [N m]."""
@@ -61,9 +61,9 @@ class FrictionFeedforward:
         bounds = np.zeros((2, len(velocity), 0, velocity.shape[-1]))
         if isinstance(self._model, MaxwellSlipFriction):
             bounds = slip_bounds(q, self._model.reach)
-        return self._certain(velocity, bounds)
+        return self._least(velocity, bounds)
 
-    def _certain(self, dq: Array, bounds: Array) -> Array:
+    def _least(self, dq: Array, bounds: Array) -> Array:
         """Return the smallest certain friction along dq, (..., n); bounds (2, ..., k, n)."""
         along = np.sign(dq)
         if self._linear is None:
@@ -72,7 +72,8 @@ class FrictionFeedforward:
             # The torque is monotonic in each coefficient and state, so its minimum is at a corner.
             least = np.minimum(
                 *(
-                    along[..., None, :] * self._coefficients * terms - self._left * np.abs(terms)
+                    along[..., None, :] * self._coefficients * terms
+                    - self._reduced * np.abs(terms)
                     for terms in (self._linear.terms(dq, bound) for bound in bounds)
                 )
             ).sum(axis=-2)

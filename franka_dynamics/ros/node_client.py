@@ -66,7 +66,7 @@ _TYPES = {
 
 
 def _type(value: Any) -> int | None:
-    """Return the ParameterType that ROS gives a value; None for what is no parameter value."""
+    """Return the ParameterType that ROS gives a value; None if ROS has none for it."""
     try:
         return Parameter.Type.from_parameter_value(value).value
     except TypeError:

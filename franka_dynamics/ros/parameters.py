@@ -144,7 +144,7 @@ class LiveParameters:
         node.add_post_set_parameters_callback(self._after_set)
         for service in node.services:
             if service.srv_type in _SERVICES:
-                service.callback = _answered(service.callback, node.get_logger())
+                service.callback = _short_answers(service.callback, node.get_logger())
 
     def apply(self, use: Callable[[dict[str, Any]], None]) -> None:
         """If a live value changed since the last call, call `use` with all, and log changes."""
@@ -190,7 +190,7 @@ class LiveParameters:
                 self._changed[change.name] = value.tolist() if isinstance(value, array) else value
 
 
-def _answered(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any, Any], Any]:
+def _short_answers(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any, Any], Any]:
     """Return a service callback that answers with a short sentence if rclpy's callback raises."""
 
     def answer(request: Any, response: Any) -> Any:

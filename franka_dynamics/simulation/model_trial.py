@@ -211,7 +211,7 @@ def _follow(
             kp=tuple(gains[0]),
             kd=tuple(gains[1]),
             ramp_time=0.0,
-            # No stop by tracking error: the error of the weaker models is what is measured.
+            # No stop by tracking error, because the trial measures the errors of weak models.
             max_tracking_error=(0.0,),
         ),
         SupervisionLimits(max_state_age=0.0),
