@@ -256,10 +256,8 @@ class StateSupervisor:
         limits = self.limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
         slow = self.period > self.slow_period
-        forgiven, self._next_gap_ignored = (
-            self._next_gap_ignored and elapsed <= MOST_FORGIVEN_S,
-            False,
-        )
+        ignored = self._next_gap_ignored and elapsed <= MOST_FORGIVEN_S
+        self._next_gap_ignored = False
         if known and slow:
             return self.reject(
                 Condition.TOO_SLOW,
