@@ -271,7 +271,8 @@ def result(bench: Bench, steps: Path, target: str, spoke_at: float | None) -> Re
         noticed,
         float(np.abs(log.dq[-100:]).max()),
         re.findall(
-            r'\[simulator\]: .*?(following|braking|holding|stopped)', bench.log('simulator')
+            r'\[simulator\]: (?:the sender .*: )?(following|braking|holding|stopped)',
+            bench.log('simulator'),
         ),
     )
 

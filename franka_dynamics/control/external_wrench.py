@@ -88,22 +88,9 @@ class WrenchEstimator:
     manipulators through kinematically singular configurations", J. Robotic Systems 5(6)); d then
     grows from zero, so that the wrench does not jump.
 
-    Parameters
-    ----------
-    model : PinocchioModel
-        The arm.
-    frame : int or str
-        A joint's number or 'flange'.
-    offset : array_like, shape (3,), optional
-        Point in that frame at which the wrench acts, such as a tool centre point [m].
-
-    Raises
-    ------
-    FrameError
-        If there is no such frame.
-    SettingsError
-        If the offset is not three numbers within 10 m.
-
+    `frame` is a joint's number or 'flange'. `offset`, shape (3,), is the point in that frame at
+    which the wrench acts, such as a tool centre point [m]. Raises FrameError if there is no such
+    frame, and SettingsError if the offset is not three numbers within 10 m.
     """
 
     def __init__(
@@ -159,18 +146,15 @@ def wrenches_along(estimator: WrenchEstimator, q: Array, torque: Array) -> tuple
 
 
 def torque_deviation(description: ArmDescription) -> Array:
-    """Return the standard deviations of external joint torques without contact (n,) [N m]."""
-    return TORQUE_DEVIATION * relative_deviation(description)
-
-
-def relative_deviation(description: ArmDescription) -> Array:
     """
-    Return the error of each joint's torque relative to the strongest joints (n,).
+    Return the standard deviations of external joint torques without contact (n,) [N m].
 
-    A joint with 1/k of their torque limit has 1/cbrt(k) of their error; 1 if no limit is known.
+    A joint with 1/k of the strongest joints' torque limit has 1/cbrt(k) of TORQUE_DEVIATION; all
+    have TORQUE_DEVIATION if no limit is known.
     """
     effort = description.limit('effort')
     known = effort[np.isfinite(effort)]
     if not len(known) or not known.max() > 0.0:
-        return np.ones(len(effort))
-    return np.cbrt(np.where(np.isfinite(effort), effort, known.max()) / known.max())
+        return np.full(len(effort), TORQUE_DEVIATION)
+    strongest = known.max()
+    return TORQUE_DEVIATION * np.cbrt(np.where(np.isfinite(effort), effort, strongest) / strongest)

@@ -59,16 +59,10 @@ def resolve_model(
     """
     Return the arm chosen by the parameters.
 
-    Raises
-    ------
-    SettingsError
-        If parameters are inconsistent.
-    DescriptionError
-        If an arm file, a URDF file or robot_description is missing or cannot be read.
-    UrdfError, UrdfMismatchError
-        If the URDF does not describe this arm; the message names link or joint, both numbers and
-        the likeliest cause.
-
+    Raises SettingsError if parameters are inconsistent; DescriptionError if an arm file, a URDF
+    file or robot_description is missing or cannot be read; UrdfError or UrdfMismatchError if the
+    URDF does not describe this arm. The message then names link or joint, both numbers and the
+    likeliest cause.
     """
     source = values['model_source']
     _require_no_contradiction(values)
@@ -98,17 +92,9 @@ def make_controller(
     Return a controller for an arm after the cross-check; log the arm and its settings.
 
     If `default_gains` is true and all gains are zero, sets kp and kd of the node and in
-    `parameters`.
-
-    Raises
-    ------
-    InertiaError
-        If the arm's inertias are physically impossible.
-    SettingsError
-        If the parameters cannot be used on this arm.
-    CrosscheckError
-        If the two models disagree.
-
+    `parameters`. Raises InertiaError if the arm's inertias are physically impossible,
+    SettingsError if the parameters cannot be used on this arm, CrosscheckError if the two models
+    disagree.
     """
     description = model.description
     for sentence in model.sentences:

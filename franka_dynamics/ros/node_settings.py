@@ -22,15 +22,9 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
     """
     Return the arm chosen by the parameters.
 
-    Raises
-    ------
-    DescriptionError
-        If there is no such arm, inertial set or hand, or its file is wrong.
-    InertiaError
-        If the requested repair of inertias is impossible.
-    SettingsError
-        If joint_names does not fit the arm.
-
+    Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong,
+    InertiaError if the requested repair of inertias is impossible, SettingsError if joint_names
+    does not fit the arm.
     """
     description = load(
         values['robot_type'],

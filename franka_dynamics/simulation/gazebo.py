@@ -42,16 +42,6 @@ def start_of(description: ArmDescription) -> GazeboStart:
     return GazeboStart(position, NewtonEulerModel(description).gravity(position))
 
 
-def force_topic(joint: str) -> str:
-    """Return the topic on which gz-sim's ApplyJointForce takes a joint's force."""
-    return f'/model/{MODEL}/joint/{joint}/cmd_force'
-
-
-def state_topic() -> str:
-    """Return the topic on which gz-sim's JointStatePublisher publishes the joint states."""
-    return f'/world/{WORLD}/model/{MODEL}/joint_state'
-
-
 def with_zero_at(description: ArmDescription, position: ArrayLike) -> ArmDescription:
     """Return the same arm with its joint positions counted from `position`, shape (n,)."""
     start = description.joint_vector(position, 'position')
@@ -103,11 +93,14 @@ def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
     """
     rows = [('/clock', '/clock', 'rosgraph_msgs/msg/Clock', 'gz.msgs.Clock', 'GZ_TO_ROS')]
     if joint_names:
-        state = 'gazebo/joint_states', state_topic(), 'sensor_msgs/msg/JointState', 'gz.msgs.Model'
+        # Of gz-sim's JointStatePublisher, and below of its ApplyJointForce.
+        published = f'/world/{WORLD}/model/{MODEL}/joint_state'
+        state = 'gazebo/joint_states', published, 'sensor_msgs/msg/JointState', 'gz.msgs.Model'
         rows.append((*state, 'GZ_TO_ROS'))
     for joint in joint_names:
-        force = f'gazebo/{joint}/cmd_force', force_topic(joint), 'std_msgs/msg/Float64'
-        rows.append((*force, 'gz.msgs.Double', 'ROS_TO_GZ'))
+        taken = f'/model/{MODEL}/joint/{joint}/cmd_force'
+        force = f'gazebo/{joint}/cmd_force', taken, 'std_msgs/msg/Float64', 'gz.msgs.Double'
+        rows.append((*force, 'ROS_TO_GZ'))
     names = ('ros_topic_name', 'gz_topic_name', 'ros_type_name', 'gz_type_name', 'direction')
     return [dict(zip(names, row)) for row in rows]
 

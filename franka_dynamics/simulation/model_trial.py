@@ -76,20 +76,8 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
     from which is physically consistent. An arm of seven joints gets a Franka arm's elastic gears;
     sensors on the link side of the gears do not measure the torque that accelerates the motors.
 
-    Parameters
-    ----------
-    published : ArmDescription
-        The model that a user starts from; it must be physical.
-    seed : int
-        Seed of the links, the vibration and the noise.
-    deviation : float
-        Relative standard deviation of the inertias.
-
-    Raises
-    ------
-    InertiaError
-        If a link is not physical.
-
+    `seed` is that of the links, the vibration and the noise. Raises InertiaError if a link of the
+    published arm is not physical.
     """
     published.require_physical('a plant drawn about it')
     rng = np.random.default_rng(seed)
