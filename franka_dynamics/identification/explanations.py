@@ -44,13 +44,24 @@ from ..typing import Array
 # Threshold of `better`, the sum over the joints of log(residual before / after), for each fault.
 # On sound logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) 'load' reaches 0.1,
 # 'tilt' and 'exchanged' less. On faulty logs exchanged efforts reach 5 to 19, a load of 0.3 kg
-# from the middle on 2.9, gravity tilted by 10 degrees 11.
-_CLEAR = {'sign': 0.4, 'exchanged': 0.5, 'delay': 0.0, 'tilt': 0.5, 'load': 0.5, 'contact': 1.0}
+# from the middle on 2.9, gravity tilted by 10 degrees 11. For gains it is the threshold of `likely`:
+# 0.8 or 1.25 times the effort of any of the joints 1 to 6 of two FER reach 0.08 and more, and a gain
+# of 6.9 that the coupled wrist of the TX40 feigns reaches 0.01.
+_CLEAR = {
+    'gain': 0.03,
+    'sign': 0.4,
+    'exchanged': 0.5,
+    'delay': 0.0,
+    'tilt': 0.5,
+    'load': 0.5,
+    'contact': 1.0,
+}
 # Smallest size of a fault: logarithm of the gain, delay [s], tilt [degrees], mass [kg].
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # A fault must also be larger than this many of its standard deviations. On sound logs (two FER, 16
-# simulated FR3 with friction that no column describes) the logarithms of gains reach 0.14, and 1.3
-# standard deviations.
+# simulated FR3 with friction that no column describes) the logarithms of gains reach 0.14, but not
+# more than 0.10 where they exceed one standard deviation, and 1.2 standard deviations at most. A
+# gain of 0.8 or 1.25 of any of the joints 1 to 6 of two FER has 0.15 or more, and 1.9 or more.
 _DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. It is reported if `better` reaches this
 # value, and the other candidates are then tried with rotor inertias in the fit.
@@ -90,9 +101,10 @@ class Explanation:
         Root mean square of each joint's residual without and with the fault in the fit [N m].
     better : float
         Sum over the joints of log(before / after); residuals below a quarter of the usual residual
-        are raised to it. Decides whether the fault is reported.
+        are raised to it. Decides whether the fault is reported, unless it is a gain.
     likely : float
-        The same with 2 % in place of a quarter. Decides which of several candidates is reported.
+        The same with 2 % in place of a quarter. Decides whether a gain is reported, and which of
+        several candidates.
     deviation : float
         Standard deviation of the first value; of a positive gain, of its logarithm. Zero for kinds
         without fitted columns ('sign', 'exchanged', 'contact').
@@ -110,11 +122,18 @@ class Explanation:
     deviation: float = 0.0
 
     @property
+    def spread(self) -> float:
+        """Standard deviation of the first value itself."""
+        gain = self.kind == 'gain' and self.values[0] > 0.0
+        return self.deviation * self.values[0] if gain else self.deviation
+
+    @property
     def is_fault(self) -> bool:
         """Whether the fault is large enough and lowers the residuals enough to be reported."""
         if self.kind == 'rotors':
             return False
-        return self.size >= self.least and self.better > _CLEAR.get(self.kind, -np.inf)
+        shrunk = self.likely if self.kind == 'gain' else self.better
+        return self.size >= self.least and shrunk > _CLEAR[self.kind]
 
     @property
     def least(self) -> float:
@@ -212,22 +231,37 @@ class _Search:
         )
 
     @cached_property
+    def shown(self) -> tuple[int, ...]:
+        """The joints whose gain the motion shows."""
+        shown = self.whole.shown
+        return tuple(range(self.prior.model.n) if shown is None else np.flatnonzero(shown))
+
+    @cached_property
     def gains(self) -> tuple[Explanation, ...]:
         """The gain of each joint's effort, of joints whose motion shows it."""
-        if not self.scales_known:
-            return ()
-        shown = self.whole.shown
-        joints = range(self.prior.model.n) if shown is None else np.flatnonzero(shown).tolist()
-        return tuple(map(self.with_gain, joints))
+        return tuple(map(self.with_gain, self.shown)) if self.scales_known else ()
 
     def with_gain(self, joint: int) -> Explanation:
-        """Return the candidate 'gain': a joint's recorded effort is a multiple of its torque."""
-        column = scale_column(self.whole, self.prior, joint)
-        found = self.tried('gain', self.whole.with_shared(column), (joint,))
-        gain = 1.0 + found.values[0]
+        """
+        Return the candidate 'gain': a joint's recorded effort is a multiple of its torque.
+
+        The gain and its deviation come from a fit with the gains of the neighbouring joints. Most
+        of a joint's load passes through its neighbours too: if only its own gain is free, errors
+        of theirs shift it, and hide a wrong gain or feign one.
+        """
+        found = self.tried('gain', self._with_gains([joint]), (joint,))
+        near = [one for one in (joint - 1, joint, joint + 1) if one in self.shown]
+        _, values, deviations = self.left(self._with_gains(near))
+        place = near.index(joint)
+        gain = 1.0 + float(values[place])
         # The standard deviation of a gain's logarithm; a negative gain has none and keeps its own.
-        relative = gain if gain > 0.0 else 1.0
-        return replace(found, values=(gain,), deviation=found.deviation / relative)
+        spread = float(deviations[place]) / (gain if gain > 0.0 else 1.0)
+        return replace(found, values=(gain,), deviation=spread)
+
+    def _with_gains(self, joints: Sequence[int]) -> QRFactors:
+        """Return the samples with one column for the gain of each of some joints."""
+        columns = [scale_column(self.whole, self.prior, joint) for joint in joints]
+        return self.whole.with_shared(np.concatenate(columns, axis=2))
 
     def delayed(self, first: float) -> Explanation:
         """Return the candidate 'delay': efforts are late, iterated from a first guess [s]."""

@@ -217,10 +217,15 @@ def _about_joint_scales(result: Identification) -> list[str]:
         # The estimate of a gain may be wrong by as much as its bound, hence twice the bound.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
+        other = (
+            f', at {result.start.joint_names[coarse]} only from {max(factors):.2f} on'
+            if max(factors) - min(factors) > 0.005
+            else ''
+        )
         sentences.append(
             "A wrong scale of one joint's effort (unit, gear, torque constant) is certain to be "
-            f'noticed from a factor of {min(factors):.2f} on, at '
-            f'{result.start.joint_names[coarse]} only from {max(factors):.2f} on.'
+            f'noticed from a factor of {min(factors):.2f} on{other}; the table of scales shows '
+            'how well this motion determines each.'
         )
     if hidden:
         sentences.append(
@@ -376,6 +381,20 @@ def tables(result: Identification) -> list[Table]:
             ],
         ),
     ]
+    gains = {one.joints[0]: one for one in result.diagnosis.gains}
+    if gains:
+        each = [gains.get(joint) for joint in range(len(names))]
+        found.append(
+            Table(
+                f'scale of each effort beside its neighbours (1: as recorded), {names[0]} to '
+                f'{names[-1]}',
+                ['', *heads(*(f'{k}' for k in range(1, len(names) + 1)), form='.2f')],
+                [
+                    ('scale', *(one and one.values[0] for one in each)),
+                    ('one standard deviation', *(one and one.spread for one in each)),
+                ],
+            )
+        )
     if len(result.recorded.bags) > 1:
         found.append(
             Table(
