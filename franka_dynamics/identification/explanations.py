@@ -44,9 +44,9 @@ from ..typing import Array
 # Threshold of `better`, the sum over the joints of log(residual before / after), for each fault.
 # On sound logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) 'load' reaches 0.1,
 # 'tilt' and 'exchanged' less. On faulty logs exchanged efforts reach 5 to 19, a load of 0.3 kg
-# from the middle on 2.9, gravity tilted by 10 degrees 11. For gains it is the threshold of `likely`:
-# 0.8 or 1.25 times the effort of any of the joints 1 to 6 of two FER reach 0.08 and more, and a gain
-# of 6.9 that the coupled wrist of the TX40 feigns reaches 0.01.
+# from the middle on 2.9, gravity tilted by 10 degrees 11. For gains `likely` is compared instead:
+# 0.8 and 1.25 times the effort of any of the joints 1 to 6 of two FER reach at least 0.08. The
+# coupled wrist of the TX40 shows as a gain of 6.9, which reaches 0.01.
 _CLEAR = {
     'gain': 0.03,
     'sign': 0.4,
