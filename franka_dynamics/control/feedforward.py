@@ -105,7 +105,7 @@ class FeedforwardController:
         self._braking = Braking(description)
         self._zero = np.zeros(description.n)
         self._age = 0.0  # of the latest state [s]
-        # Effort, g(q), command and desired velocity of the latest state, until the guard saw it.
+        # Effort, g(q), command and desired velocity of the latest state, for the guard.
         self._guard_input: tuple[Array | None, Array, LimitedTorque | None, Array | None] | None
         self._guard_input = None
         # Stamp [s], positions and velocities, shape (n,), of the last valid joint state.
@@ -113,13 +113,15 @@ class FeedforwardController:
         self._arrival = 0.0
         self._stop_goal = self._zero
         self._stopped_by_state = False
-        self._rest_position: Array | None = None  # where the arm was left by the last stop
-        self._last_torque_acts = False  # whether the arm is as our last torque left it
+        self._rest_position: Array | None = None  # position at the end of the last stop
+        # Whether our last torque may still act, and nothing has moved the arm since.
+        self._last_torque_acts = False
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._held_until_commanded = held_until_commanded
         self._swings = OscillationWatch(self._effort)
-        self._feedback: Array | None = None  # of the last command, until it was watched
-        self._before_change: tuple[ControlLaw, ReferenceSource] | None = None  # until just now
+        self._feedback: Array | None = None  # of the last command, until OscillationWatch gets it
+        # Law and reference before a change, until the next cycle ramps from their torque.
+        self._before_change: tuple[ControlLaw, ReferenceSource] | None = None
         self.guard = Guard(description, guard)
         self._first_torque = FirstTorque.NOT_YET
         self._waits_for = ''  # why the guard allows no first torque yet
@@ -530,8 +532,9 @@ class FeedforwardController:
             terms.gravity_to_command(q, gravity) + residual,
             ours,
             (self._zero, gravity),
-            # Where the target carries the arm it ends without a torque of ours, also if somebody
-            # leans on it. Elsewhere no load pulls upwards, but the declared one may be missing.
+            # A target that carries the arm gets no torque for an undeclared load, because a person
+            # who leans on the arm looks the same. Elsewhere a load pulls down, or the declared one
+            # is missing.
             None if terms.adds_gravity else (-self.settings.payload[0], _MOST_LOAD_KG),
             -terms.true.jacobian(q)[:3].T @ terms.true.model.gravity.linear,
             self._effort,

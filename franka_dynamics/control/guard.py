@@ -26,10 +26,9 @@ from ..errors import distinct, SettingsError
 from ..typing import Array
 
 # Bounds as fractions of the torque limit. On real FER and FR3 arms that nobody touched, moving at
-# up to 85 % of their speed, measured torque and model differ by up to 8.5 % of the
-# joint's torque limit. Without a measured
-# torque, friction and rotor inertia are unexplained as well; measured torque and command differ by
-# these too.
+# up to 85 % of their speed, measured torque and model differ by up to 8.5 % of the joint's torque
+# limit. Without a measured torque, friction and rotor inertia are unexplained as well; measured
+# torque and command differ by these too.
 MEASURED, COMMANDED = 0.10, 0.20
 # A difference must last HOLD_S [s], because elastic gears and vibration exceed the bounds for
 # shorter times. Beyond AT_ONCE times a bound it must last AT_ONCE_S, three states at 1 kHz.
@@ -51,7 +50,7 @@ _MOVED, _MOVED_AT, _BRAKES_OPEN_S = 3e-3, 0.05, 1.0
 _PRESSES, _PRESSES_AT = 0.03, 0.1
 _FROZEN = 10  # number of identical efforts in a row from which on they are no measurement
 _IDLE = 0.02  # fraction of the torque limit below which a measured torque counts as none
-# Smallest norm of g that shows a fall [N m]; fraction of it that is left in a fall
+# Smallest norm of g at which a fall shows [N m]; largest fraction of g that holds a falling arm
 _LEAST_GRAVITY, _FALLING = 2.0, 0.3
 _LEAST_LEVER = 0.5  # with a smaller lever a pose shows no load [N m/kg]
 _KEPT = 64  # number of latest commands kept; an old state responds to one of them
@@ -62,7 +61,7 @@ class FirstTorque(Enum):
 
     NOT_YET = 'not yet'  # too few states, or something is wrong
     AT_ONCE = 'at once'  # start with the torque that holds the arm: brakes hold it, or it falls
-    RAMPED = 'ramped'  # start from zero torque
+    RAMPED = 'ramped'  # start from `Guard.held_torque`, which is zero if nobody holds the arm
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,8 @@ class Guard:
     """
     Compares command, measured torque and motion of one arm, state by state.
 
+    Raises SettingsError if there are not one or n joint factors, or one is not positive.
+
     Attributes
     ----------
     measured : bool
@@ -99,11 +100,6 @@ class Guard:
         Each joint's largest difference as a share of its bound, now.
     largest : ndarray, shape (n,)
         The largest `shares` while torques were commanded since the last `enable`.
-
-    Raises
-    ------
-    SettingsError
-        If there are not one or n joint factors, or one is not positive.
 
     """
 

@@ -97,35 +97,20 @@ def plan(
     """
     Return the trajectory or set-point that the arm is to follow.
 
-    If a request has velocities but no accelerations, `with_accelerations` adds them.
+    One point at time zero is a set-point of a stream. A request without points ends the present
+    motion, as in joint_trajectory_controller. Everything else is a trajectory. If a request has
+    velocities but no accelerations, `with_accelerations` adds them.
 
-    Parameters
-    ----------
-    request : TrajectoryRequest
-        One point at time zero is a set-point of a stream. A request without points ends the
-        present motion, as in joint_trajectory_controller. Everything else is a trajectory.
-    description : ArmDescription
-        The arm whose joint names and limits apply.
-    now : float
-        Stamp of the latest state [s].
-    current : ReferencePoint
-        The desired state when the motion begins, or the measured position at rest. If the first
-        point comes after the start, the motion begins here and goes to that point.
-    measured : ndarray, shape (n,), optional
-        Expected measured position when the motion begins; default: that of `current`. A set-point
-        must be near it, or a stream could run away from the arm. A trajectory must begin near it,
-        or its beginning would be a step for the arm.
-    stream : Stream, optional
-        If given, set-points with positions alone are made into a smooth motion.
-    begin : float, optional
-        When the motion begins [s]; default: now. A later start of the request counts instead.
+    `now` is the stamp of the latest state [s]. The motion begins at `begin` [s], by default now,
+    or at a later start of the request. `current` is the desired state then, or the measured
+    position at rest; if the first point comes after the start, the motion goes from there to that
+    point. `measured`, shape (n,), is the expected measured position when the motion begins, by
+    default that of `current`. A set-point must be near it, or a stream could run away from the
+    arm. A trajectory must begin near it, or its beginning would be a step for the arm. With a
+    `stream`, set-points with positions alone are made into a smooth motion.
 
-    Raises
-    ------
-    ReferenceRefusedError
-        If the request cannot be followed; it says which joint, point and value is at fault, and
-        what would be accepted.
-
+    Raises ReferenceRefusedError, which says which joint, point and value is at fault and what
+    would be accepted, if the request cannot be followed.
     """
     begin = now if begin is None else begin
     if request.ends_motion:

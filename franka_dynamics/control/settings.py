@@ -135,11 +135,8 @@ class Settings:
         """
         Return the payload about the flange's origin, in the flange frame.
 
-        Raises
-        ------
-        SettingsError
-            If the payload is not ten finite numbers, or they are no physical body.
-
+        Raises SettingsError if the payload is not ten finite numbers, or they are no physical
+        body.
         """
         values = np.asarray(self.payload, dtype=float)
         if values.shape != (len(PAYLOAD_ORDER),) or not np.isfinite(values).all():
@@ -153,15 +150,7 @@ class Settings:
             raise SettingsError(str(error)) from error
 
     def validate(self, description: ArmDescription) -> None:
-        """
-        Refuse settings that cannot be used on this arm.
-
-        Raises
-        ------
-        SettingsError
-            If a parameter is unusable; it names the parameter, its value and the allowed values.
-
-        """
+        """Raise SettingsError, with the allowed values, if a parameter does not suit this arm."""
         target_profile(self.target)
         self._require_load(description)
         gravity = np.asarray(self.gravity_vector, dtype=float)

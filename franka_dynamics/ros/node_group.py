@@ -91,11 +91,7 @@ class NodeGroup:
         """
         End the nodes in reverse order of their start: SIGINT, and after 10 s SIGKILL.
 
-        Returns
-        -------
-        list of str
-            A sentence for each node whose exit status was not 0.
-
+        Returns a sentence for each node whose exit status was not 0.
         """
         disorder = []
         while self._running:

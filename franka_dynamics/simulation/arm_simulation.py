@@ -104,15 +104,9 @@ class ArmSimulation:
     Joints end at stops at the arm's position limits, as the real arm's do; the sensors do not
     measure the stops' torque.
 
-    `description` is the arm without the payload.
-
-    Raises
-    ------
-    SettingsError
-        If the start pose is outside the limits, or friction is on and the arm file has none.
-    InertiaError
-        If the inertial set is not physical.
-
+    `description` is the arm without the payload. Raises SettingsError if the start pose is outside
+    the limits, or friction is on and the arm file has none, and InertiaError if the inertial set
+    is not physical.
     """
 
     def __init__(self, description: ArmDescription, settings: SimulationSettings) -> None:
