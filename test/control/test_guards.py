@@ -51,10 +51,13 @@ def test_gravity_beyond_a_limit_begins_at_the_limit():
     assert {torque[heaviest] for torque in commands} == {np.copysign(effort, GRAVITY[heaviest])}
 
 
-@pytest.mark.parametrize('target', ['mujoco', 'fci'])
-def test_beside_a_receiver_that_holds_a_dead_nodes_torque_a_new_one_begins_there(target):
+@pytest.mark.parametrize(('target', 'noise'), [('mujoco', 0.0), ('fci', 0.0), ('fci', 0.05)])
+def test_beside_a_receiver_that_holds_a_dead_nodes_torque_a_new_one_begins_there(target, noise):
     loop = Loop(
-        Settings(target=target, kp=KP, kd=KD), gravity_compensation=target == 'fci', friction=True
+        Settings(target=target, kp=KP, kd=KD),
+        gravity_compensation=target == 'fci',
+        friction=True,
+        effort_noise=noise,
     ).run(0.45)
     follow_request(loop.controller, multisine(FER, 3.0, 0.6))
     loop.run(0.85)  # as one node, then as another; the arm goes on under the last torque
