@@ -57,7 +57,7 @@ def receiver(
     build = (
         f'franka-dynamics codegen --package {usual} --arm {robot_type}'
         f'{f" --hand {hand}" if hand else ""} --output src, then colcon build '
-        '(docs/howto/cpp.md)'
+        '(see "The feedforward in C++" in the documentation)'
     )
     name = package or usual
     try:

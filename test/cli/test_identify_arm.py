@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import READER_GONE
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -161,6 +162,28 @@ def test_a_missed_bound_on_e_writes_no_arm_file(bag, tmp_path, answered):
     assert 'above the required 0.01 N m' in printed
     assert 'known to 0.3% (precision 1e+05; ' in printed
     assert ' 0%' not in printed
+
+
+def test_a_bound_on_e_of_an_arm_with_a_prismatic_joint_is_in_percent(simulate, tmp_path, answered):
+    stanford = load('stanford')
+    limit = np.array([50.0, 50.0, 200.0, 10.0, 10.0, 10.0])  # N m, and N of the third joint
+    joints = (
+        replace(joint, limits=replace(joint.limits, effort=most))
+        for joint, most in zip(stanford.joints, limit.tolist())
+    )
+    arm, bag, figures = (tmp_path / name for name in ('arm.yaml', 'bag', 'all.json'))
+    arm.write_text(arm_file_text(replace(stanford, joints=tuple(joints)), title='', source='test'))
+    rng = np.random.default_rng(1)
+    recording = simulate(stanford, duration=20.0)
+    noisy = recording.effort + 0.02 * limit * rng.standard_normal(recording.effort.shape)
+    write_recording(replace(recording, effort=noisy), bag)
+    command = ['identify', 'arm', bag, '--arm', arm, *SIMPLE, '--json', figures, '--anyway']
+    status, said = answered(*command, '--require', '0.01')
+    assert status == 1
+    assert 'above the required 0.01 % of the limits' in said
+    parts = json.loads(figures.read_text())['scores'][1]['test']
+    squares = np.square(100.0 * np.array(parts['joints']) / limit)
+    assert parts['E'] == pytest.approx(np.sqrt(squares.sum()), rel=1e-9)
 
 
 def another_arm(recording):

@@ -191,6 +191,17 @@ def test_a_hand_that_is_not_there_is_refused():
         identify([recording], FR3, [FR3], hands=candidates)
 
 
+def test_friction_that_drives_everywhere_is_held_at_zero(simulate):
+    # No friction term of any joint brakes, so that every one ends at its bound. This once failed
+    # in the solver, as a log with a load put on halfway did.
+    driving = ViscousCoulombFriction(np.full(7, -0.4), np.full(7, -0.3), np.zeros(7))
+    motion = prepared(simulate(FER, friction=driving), options=SIMPLE)
+    result = identify([motion], FER, [FER], SIMPLE)
+    assert not result.arm.friction.viscous.any()
+    assert not result.arm.friction.coulomb.any()
+    assert np.isfinite(result.arm_score.test.whole)
+
+
 def test_rotors_come_back_when_asked_for(simulate):
     truth = replace(FER, joints=tuple(replace(joint, rotor_inertia=0.2) for joint in FER.joints))
     recording = simulate(truth, duration=60.0, friction=FRICTION, noise=0.1, rate=30.0)
