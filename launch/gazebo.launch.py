@@ -7,12 +7,7 @@ control:=ros2_control drives it through gz_ros2_control's effort interface, cont
 Gazebo's own ApplyJointForce and JointStatePublisher: it starts paused, without ros2_control.
 """
 
-from launch.actions import (
-    ExecuteProcess,
-    IncludeLaunchDescription,
-    RegisterEventHandler,
-    Shutdown,
-)
+from launch.actions import ExecuteProcess, IncludeLaunchDescription, RegisterEventHandler, Shutdown
 from launch.event_handlers import OnProcessIO
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import PathJoinSubstitution

@@ -107,12 +107,4 @@ def everything(given):
     feedforward = simulated_feedforward(
         given.robot_type, given.hand, TARGET, own_file, chosen.command
     )
-    return [
-        removal,
-        chosen.said,
-        publisher,
-        manager,
-        active,
-        after(active),
-        feedforward,
-    ]
+    return [removal, chosen.said, publisher, manager, active, after(active), feedforward]

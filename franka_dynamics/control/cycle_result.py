@@ -88,11 +88,7 @@ class Counters:
         self.commands += 1
         self.cut_by_limit += bool(limited.cut_by_limit.any())
         self.cut_by_rate += bool(limited.cut_by_rate.any())
-        np.maximum(
-            self.largest_share,
-            np.abs(limited.torque) / effort,
-            out=self.largest_share,
-        )
+        np.maximum(self.largest_share, np.abs(limited.torque) / effort, out=self.largest_share)
 
 
 class Durations:

@@ -210,9 +210,7 @@ def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> Tr
                 f'({len(request.times)}, {len(expected)}): a value for every joint in every point.'
             )
     return replace(
-        request,
-        joint_names=expected,
-        **{name: values[:, order] for name, values in rows.items()},
+        request, joint_names=expected, **{name: values[:, order] for name, values in rows.items()}
     )
 
 

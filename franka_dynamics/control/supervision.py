@@ -239,8 +239,7 @@ class StateSupervisor:
         if not (self.ages_are_delays and self._held_age > 0.0 < oldest):
             return timeout
         return max(
-            timeout * (1.0 - self._held_age / oldest),
-            min(timeout, _SILENT_PERIODS * self.period),
+            timeout * (1.0 - self._held_age / oldest), min(timeout, _SILENT_PERIODS * self.period)
         )
 
     def _because(self, patience: float, age: float) -> str:

@@ -81,11 +81,7 @@ class CommandReceiver:
         changed = receiver.state is not self._state
         if not changed and (now < self._next or self.counts == self._counts):
             return False
-        self._state, self._counts, self._next = (
-            receiver.state,
-            self.counts,
-            now + _LOG_PERIOD_S,
-        )
+        self._state, self._counts, self._next = (receiver.state, self.counts, now + _LOG_PERIOD_S)
         self._publisher.publish(
             DiagnosticStatus(
                 level=OK if receiver.state in _USUAL else WARN,

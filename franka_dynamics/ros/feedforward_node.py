@@ -72,8 +72,7 @@ class FeedforwardNode(LifecycleNode):
         # No executor serves this group; CommandWatch takes its messages itself.
         self.watch_group = MutuallyExclusiveCallbackGroup()
         self.service_part = NodePart(
-            self,
-            lambda entity: entity.callback_group not in (self._state_group, self.watch_group),
+            self, lambda entity: entity.callback_group not in (self._state_group, self.watch_group)
         )
         self._lock = threading.RLock()
         self._finalized = False
@@ -161,20 +160,13 @@ class FeedforwardNode(LifecycleNode):
                 qos_overriding_options=qos_overriding_options(),
             ),
             self.create_subscription(
-                JointTrajectory,
-                '~/reference',
-                self.arm.on_reference,
-                REFERENCE_QOS,
-                raw=True,
+                JointTrajectory, '~/reference', self.arm.on_reference, REFERENCE_QOS, raw=True
             ),
         ]
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
             self._subscriptions_of_activation.append(
                 self.create_subscription(
-                    String,
-                    ROBOT_DESCRIPTION,
-                    self._on_robot_description,
-                    DESCRIPTION_QOS,
+                    String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
                 )
             )
         self.arm.begin(self._subscriptions_of_activation[0].topic_name)

@@ -60,9 +60,7 @@ def stamp_from_seconds(time: float) -> Time:
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
 
-def with_number(
-    callback: Callable[[Any, int | None], None],
-) -> Callable[..., None]:
+def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., None]:
     """
     Return a subscription callback that calls `callback` with each message and its number.
 
@@ -95,11 +93,7 @@ def doubles(values: Array) -> array:
 
 
 def state_message(
-    stamp: Time,
-    names: list[str],
-    position: Array,
-    velocity: Array,
-    effort: Array,
+    stamp: Time, names: list[str], position: Array, velocity: Array, effort: Array
 ) -> JointState:
     """Return a joint state; `names` is kept, not copied."""
     message = JointState(

@@ -52,9 +52,7 @@ class ResolvedModel:
 
 
 def resolve_model(
-    node: Any,
-    values: dict[str, Any],
-    should_stop: Callable[[], bool],
+    node: Any, values: dict[str, Any], should_stop: Callable[[], bool]
 ) -> ResolvedModel:
     """
     Return the arm chosen by the parameters.
@@ -169,9 +167,7 @@ def _read(path: Path) -> str:
 
 
 def _wait_for_description(
-    node: Any,
-    seconds: float,
-    should_stop: Callable[[], bool],
+    node: Any, seconds: float, should_stop: Callable[[], bool]
 ) -> tuple[str, str]:
     """Wait at most `seconds` for robot_description; return its topic's full name and its text."""
     topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
