@@ -13,9 +13,10 @@ from .effort_scale import EffortScale
 from .explanations import Diagnosis
 from .options import IdentificationOptions
 from .prior import Prior, ShownPrecision
+from .scoring import PublishedFit, Score
 from .solve import Estimate, Noise
 from .torque_model import TorqueModel
-from .verdict import Score, Verdict
+from .verdict import Verdict
 from ..arm import ArmDescription, LinkInertia
 from ..arm.arm_file_writer import arm_file_text
 from ..arm.payload import read_payload
@@ -25,20 +26,6 @@ from ..recordings.preprocessing import SignalOptions
 from ..typing import Array
 
 IDENTIFIED = 'identified'  # the name of its inertial set
-
-
-@dataclass(frozen=True, eq=False)
-class PublishedFit:
-    """
-    A set of parameters with friction fitted to the recordings.
-
-    `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies the rigid-body
-    torques; it differs from one only for published sets if effort scales were identified.
-    """
-
-    name: str
-    theta: Array
-    base_scale: Array
 
 
 @dataclass(frozen=True, eq=False)

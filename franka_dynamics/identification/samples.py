@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from .torque_model import OFFSET, TorqueModel
 from .witnesses import ACCELERATION, witnesses
 from ..recordings.preprocessing import Motion, ORDER, SignalOptions
+from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
 _BLOCK = 1024  # samples factored at once: a few MB of regressor for a seven-joint arm
@@ -276,6 +277,12 @@ class Part:
     def bag(self) -> str:
         """Name of the bag that the part belongs to."""
         return self.name.partition(STRETCH)[0]
+
+    def error(self, theta: Array, unit: Unit) -> float:
+        """Return E of parameters (p,): the root mean square torque error over all joints."""
+        return ResidualRms.of_squares(
+            self.factors.squares(theta), self.factors.samples, unit
+        ).whole
 
     def __add__(self, other: Part) -> Part:
         """Return both parts as one, under the first one's name."""

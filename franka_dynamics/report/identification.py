@@ -16,7 +16,8 @@ from .table import Cell, Head, plain, Table
 from ..identification.effort_scale import SCALE_NOT_SHOWN
 from ..identification.results import Identification
 from ..identification.samples import BY_BAG
-from ..identification.verdict import LEAST_GAIN, Score, Verdict
+from ..identification.scoring import Score
+from ..identification.verdict import LEAST_GAIN, Verdict
 
 _NAMES = 5  # largest number of names in a sentence
 

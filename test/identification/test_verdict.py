@@ -5,7 +5,8 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.identification.verdict import judge, PartScore, Score
+from franka_dynamics.identification.scoring import PartScore, Score
+from franka_dynamics.identification.verdict import judge
 from franka_dynamics.recordings.replay import ResidualRms, Unit
 
 SAMPLES, NM = 100, Unit('N m', (1.0,))

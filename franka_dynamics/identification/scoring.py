@@ -1,0 +1,125 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of sets of parameters on unseen parts of the recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .samples import Part
+from .torque_model import TorqueModel
+from ..recordings.replay import ResidualRms, Unit
+from ..typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedFit:
+    """
+    A set of parameters with friction fitted to the recordings.
+
+    `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies the rigid-body
+    torques; it differs from one only for published sets if effort scales were identified.
+    """
+
+    name: str
+    theta: Array
+    base_scale: Array
+
+
+@dataclass(frozen=True, eq=False)
+class PartScore:
+    """
+    Sums of squared residuals of one unseen part, joint by joint, (n,) [N^2 m^2].
+
+    `filtered` and `unfiltered` compare the whole prediction with the filtered and the unfiltered
+    torque. `rigid` is without friction and offset in the prediction; `inertias` is with friction
+    fitted to the part itself in their place.
+    """
+
+    name: str
+    samples: int
+    filtered: Array
+    rigid: Array
+    inertias: Array
+    unfiltered: Array
+    unit: Unit
+
+    @property
+    def error(self) -> float:
+        """E, the root mean square torque error over all joints, in `unit`."""
+        return ResidualRms.of_squares(self.filtered, self.samples, self.unit).whole
+
+    @property
+    def rigid_error(self) -> float:
+        """E of the prediction without friction and offset."""
+        return ResidualRms.of_squares(self.rigid, self.samples, self.unit).whole
+
+    @classmethod
+    def of(
+        cls, part: Part, model: TorqueModel, theta: Array, base_scale: Array, unit: Unit
+    ) -> PartScore:
+        """Return the score of parameters on a part whose efforts are torques."""
+        factors, base = part.factors, theta[: len(model.base)]
+        return cls(
+            part.name,
+            factors.samples,
+            factors.squares(theta, base_scale=base_scale),
+            factors.squares(base, base_scale=base_scale),
+            factors.squares_beside_friction(model, base, base_scale),
+            factors.squares(theta, unfiltered=True, base_scale=base_scale),
+            unit,
+        )
+
+
+def pooled(scores: Sequence[PartScore], of: Callable[[PartScore], Array]) -> ResidualRms:
+    """Return the errors over all parts together."""
+    squares = np.sum([of(one) for one in scores], axis=0)
+    samples = sum(one.samples for one in scores)
+    return ResidualRms.of_squares(squares, samples, scores[0].unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """
+    Errors of one set of parameters.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    theta : ndarray, shape (p,)
+        The parameters, fitted to all recordings.
+    train : ResidualRms
+        Errors of `theta` on all recordings.
+    parts : tuple of PartScore
+        Errors on the unseen parts, each by a fit without that part.
+
+    """
+
+    name: str
+    theta: Array
+    train: ResidualRms
+    parts: tuple[PartScore, ...]
+
+    @property
+    def test(self) -> ResidualRms:
+        """Errors on the left-out parts, friction and offset included."""
+        return pooled(self.parts, lambda one: one.filtered)
+
+    @property
+    def test_rigid(self) -> ResidualRms:
+        """Errors of the prediction without friction and offset, the node's default command."""
+        return pooled(self.parts, lambda one: one.rigid)
+
+    @property
+    def test_inertias(self) -> ResidualRms:
+        """Errors with friction fitted to each left-out part itself."""
+        return pooled(self.parts, lambda one: one.inertias)
+
+    @property
+    def test_unfiltered(self) -> ResidualRms:
+        """Errors as `test`, compared with the unfiltered effort."""
+        return pooled(self.parts, lambda one: one.unfiltered)
