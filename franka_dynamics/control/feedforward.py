@@ -125,18 +125,18 @@ class FeedforwardController:
         self.guard = Guard(description, guard)
         self._first_torque = FirstTorque.NOT_YET
         self._waits_for = ''  # why the guard allows no first torque yet
-        self._law = self.prepare(settings or Settings())
-        self.guard.use(self._law.terms)
+        self.law = self.prepare(settings or Settings())  # the torque law in use
+        self.guard.use(self.law.terms)
 
     @property
     def settings(self) -> Settings:
         """The live parameters in use."""
-        return self._law.settings
+        return self.law.settings
 
     @property
     def terms(self) -> TermModel:
         """The torque terms in use."""
-        return self._law.terms
+        return self.law.terms
 
     @property
     def holding(self) -> bool:
@@ -150,7 +150,7 @@ class FeedforwardController:
 
     def unstable_gains(self, law: ControlLaw | None = None) -> str:
         """Return why a law's gains, or those in use, would swing at the states' rate and age."""
-        law = law or self._law
+        law = law or self.law
         half_period = 0.5 * self.supervisor.period
         late = max(half_period, self.supervisor.typical_age) + half_period
         undamped = np.flatnonzero(law.kp * late > law.kd + _FRICTION_DAMPING)
@@ -203,7 +203,7 @@ class FeedforwardController:
         """
         self._run_guard()
         self._note_change()
-        before, self._law = self._law, law
+        before, self.law = self.law, law
         self.guard.use(law.terms)
         if law.settings.target != before.settings.target:
             # The guard's observations under the old target do not apply to the first torque under
@@ -264,7 +264,7 @@ class FeedforwardController:
             self._follow_up(observation)
             return CycleResult(observation, stamp, q, dq, effort)
         self.latest = (stamp, q, dq)
-        terms = self._law.terms
+        terms = self.law.terms
         terms.follow(stamp, q)
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
         counted = age is not None and self.supervisor.limits.max_state_age > 0.0
@@ -275,7 +275,7 @@ class FeedforwardController:
         previous, limited = self.output.last, None
         if self._follow_up(observation):
             if reference is not None and self.mode is Mode.RUNNING:
-                deviation = self._law.astray(q, reference.q)
+                deviation = self.law.astray(q, reference.q)
                 if deviation:
                     self.latch_fault(deviation, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
@@ -372,7 +372,7 @@ class FeedforwardController:
     def _note_change(self) -> None:
         """Remember law and reference before a change, for the ramp from the old torque."""
         if self.mode is Mode.RUNNING and self._before_change is None:
-            self._before_change = self._law, copy(self.reference)
+            self._before_change = self.law, copy(self.reference)
 
     def _torque_before(self, stamp: float, q: Array, dq: Array) -> Array | None:
         """Return the torque of law and reference before the last change, None without a change."""
@@ -386,10 +386,6 @@ class FeedforwardController:
             q, dq, reference, terms.gravity(q), terms.coriolis(q, dq), inertia
         )
         return desired
-
-    def trajectory_efforts(self, trajectory: Trajectory) -> Array:
-        """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
-        return self._law.trajectory_efforts(trajectory)
 
     # Whether torques are commanded, and how they are taken back ----------------------------
 
@@ -520,11 +516,11 @@ class FeedforwardController:
         """Return the torque at which the arm may be left now."""
         if self.latest is None:
             return self._zero
-        q, terms = self.latest[1], self._law.terms
+        q, terms = self.latest[1], self.law.terms
         if terms.adds_gravity and not self._braking.after_fault:
             return self._zero  # the target carries the arm
         gravity = terms.gravity(q)
-        ours = self._law.gravity(q, gravity)
+        ours = self.law.gravity(q, gravity)
         residual = (
             self._braking.residual if self.mode is Mode.BRAKING else self.guard.command_residual
         )
@@ -647,7 +643,7 @@ class FeedforwardController:
         coriolis: Array,
         inertia: Array,
     ) -> LimitedTorque | None:
-        law = self._law
+        law = self.law
         if self.mode is Mode.BRAKING:
             braking = self._braking
             brake = braking.torque(stamp, q, dq, law.terms, self.guard.command_residual, self._age)

@@ -21,9 +21,9 @@ LONGEST_STEP_S = 1e-3
 class LimitedTorque(NamedTuple):
     """A limited torque, shape (n,) [N m], and its values before the torque and the rate limit."""
 
-    torque: NDArray[np.float64]
-    within_limit: NDArray[np.float64]
-    desired: NDArray[np.float64]
+    torque: Array
+    within_limit: Array
+    desired: Array
 
     @property
     def cut_by_limit(self) -> NDArray[np.bool_]:
@@ -43,7 +43,7 @@ class TorqueLimiter:
     Either may be infinite. Rates above MOST_RATE are reduced to it.
     """
 
-    def __init__(self, effort: NDArray[np.float64], effort_rate: NDArray[np.float64]) -> None:
+    def __init__(self, effort: Array, effort_rate: Array) -> None:
         self._effort = np.array(effort, dtype=float)
         # Largest rates of change [N m/s].
         self.rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
@@ -53,9 +53,7 @@ class TorqueLimiter:
         # minimum and maximum rather than clip, which costs ten times as much on seven numbers.
         return np.minimum(np.maximum(torque, -self._effort), self._effort)
 
-    def limit(
-        self, desired: NDArray[np.float64], previous: NDArray[np.float64] | None, elapsed_s: float
-    ) -> LimitedTorque:
+    def limit(self, desired: Array, previous: Array | None, elapsed_s: float) -> LimitedTorque:
         """
         Return the nearest torque to a finite `desired` one that may follow `previous`, (n,) [N m].
 

@@ -154,7 +154,12 @@ class StateSupervisor:
                 Condition.CLOCK_JUMPED, f'the stamps leapt {elapsed:.3g} s ahead at once'
             )
         problem = self.motion.unlike(q, self.position, dq, elapsed)
-        self._accept(stamp, q, arrival, elapsed)
+        self._periods.append(elapsed)
+        self._late_messages = 0
+        self.stamp, self.position, self._arrival = stamp, q, arrival
+        self._clock_arrival, self._held_age = self._clock_now, self.age
+        if self.age == self.age:  # False for NaN, an unknown age
+            self._ages.append(self.age)
         if problem is not None:
             self.motion.forget()
             return self.reject(*problem)
@@ -201,14 +206,6 @@ class StateSupervisor:
         self._clock_arrival = self._clock_now
         self.condition, self.reason = Condition.ACQUIRING, 'the first joint state has arrived'
         return Observation(self.condition, self.reason, valid=True)
-
-    def _accept(self, stamp: float, q: Array, arrival: float, elapsed: float) -> None:
-        self._periods.append(elapsed)
-        self._late_messages = 0
-        self.stamp, self.position, self._arrival = stamp, q, arrival
-        self._clock_arrival, self._held_age = self._clock_now, self.age
-        if self.age == self.age:  # False for NaN, an unknown age
-            self._ages.append(self.age)
 
     def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
         """Distinguish a reset clock, a second publisher and a single late message."""

@@ -310,7 +310,7 @@ class ConfiguredArm:
             isinstance(planned, Trajectory)
             and self._trajectory_publisher.get_subscription_count() > 0
         ):
-            filled, efforts = with_torques(planned, self.controller.trajectory_efforts)
+            filled, efforts = with_torques(planned, self.controller.law.trajectory_efforts)
             self._trajectory_publisher.publish(
                 motion_message(self._names, filled, efforts, float(filled.times[0]))
             )

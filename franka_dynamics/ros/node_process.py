@@ -59,9 +59,10 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
         # The middleware sets security up only when a node is created.
         if not (_security_requested() and _NO_NODE in str(error)):
             raise
+        reason = _plain(error).removeprefix(f'{_NO_NODE}: ').splitlines()[0].rstrip('. ')
         raise SettingsError(
             f'ROS_SECURITY_ENABLE is true, but {get_rmw_implementation_identifier()} cannot '
-            f'secure a node here: {_first_line(error)}. The middleware of the PyPI wheels is '
+            f'secure a node here: {reason}. The middleware of the PyPI wheels is '
             "built without security: use apt's ROS, or leave security off in a network that "
             'nobody else reaches.'
         ) from error
@@ -77,10 +78,6 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
 def _security_requested() -> bool:
     """Return whether SROS 2 is enabled; rcl accepts only this value."""
     return os.environ.get('ROS_SECURITY_ENABLE') == 'true'
-
-
-def _first_line(error: RuntimeError) -> str:
-    return _plain(error).removeprefix(f'{_NO_NODE}: ').splitlines()[0].rstrip('. ')
 
 
 def _plain(error: RuntimeError) -> str:

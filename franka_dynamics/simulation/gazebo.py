@@ -51,11 +51,8 @@ def with_zero_at(description: ArmDescription, position: ArrayLike) -> ArmDescrip
 
 
 def _shifted(joint: Joint, at: float) -> Joint:
-    row = (
-        replace(joint.row, theta=joint.row.theta + at)
-        if joint.kind is JointKind.REVOLUTE
-        else replace(joint.row, d=joint.row.d + at)
-    )
+    name = 'theta' if joint.kind is JointKind.REVOLUTE else 'd'
+    row = replace(joint.row, **{name: getattr(joint.row, name) + at})
     limits = replace(joint.limits, lower=joint.limits.lower - at, upper=joint.limits.upper - at)
     return replace(joint, row=row, limits=limits)
 

@@ -231,7 +231,7 @@ def test_without_accelerations_the_inertia_torque_is_there_all_the_same():
     q, dq, ddq = wave(times)
     controller = FeedforwardController(FER, Settings(target='fci'))
     planned = plan(TrajectoryRequest(FER.joint_names, times, q, dq), FER, NOW, at_home())
-    efforts = controller.trajectory_efforts(planned)
+    efforts = controller.law.trajectory_efforts(planned)
     model = NewtonEulerModel(FER, (0.0, 0.0, 0.0))
     inner = slice(2, -2)  # the ends are completed as those of an arm at rest
     expected = model.inverse_dynamics(q[inner], dq[inner], ddq[inner])
