@@ -93,12 +93,12 @@ def contradictions(
     if len(pairs) > _MOST_PAIRS:
         sentences.append(f'{len(pairs) - _MOST_PAIRS} more pairs of bags contradict each other')
     if not sentences and len(bags) > 2:
-        left = np.array([np.sqrt(one.squares(theta).sum() / one.samples) for one in factors])
-        usual = float(np.median(left))
+        residuals = np.array([np.sqrt(one.squares(theta).sum() / one.samples) for one in factors])
+        usual = float(np.median(residuals))
         sentences += [
-            f'{names[k]} has a residual of {left[k]:.3f} N m, where the median over the bags is '
-            f'{usual:.3f} N m{_CAUSES}'
-            for k in np.flatnonzero(left > _ODD_FACTOR * usual)
+            f'{names[k]} has a residual of {residuals[k]:.3f} N m, where the median over the bags '
+            f'is {usual:.3f} N m{_CAUSES}'
+            for k in np.flatnonzero(residuals > _ODD_FACTOR * usual)
         ]
     return tuple(sentences)
 

@@ -123,12 +123,12 @@ def fit_consistent(
     divergence, constraints = _links(cp, prior, root, change, start)
     braking = np.flatnonzero(prior.model.friction.braking)
     constraints.append(friction[braking] >= 0.0)
-    left = (
+    residual = (
         triangle[:, :b] @ prior.model.base.matrix @ root @ change
         + triangle[:, b:] * prior.friction_deviations @ friction
         - (effort - triangle[:, :b] @ prior.center[:b])
     )
-    cost = cp.sum_squares(left) + cp.sum_squares(friction) + 2.0 * applied * divergence
+    cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
     # With many precise samples the squares are so large that the divergence is below the solver's
     # tolerance; scaling by the geometric mean of both keeps the numbers near one.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
@@ -137,13 +137,13 @@ def fit_consistent(
     # The solver may return a small negative number for zero.
     joints = (replace(one, rotor_inertia=max(one.rotor_inertia, 0.0)) for one in arm.joints)
     arm = replace(arm, joints=tuple(joints))
-    told = np.where(np.abs(friction.value) > _NO_FRICTION, friction.value, 0.0)
-    told[braking] = np.maximum(told[braking], 0.0)
-    rubbing = told * prior.friction_deviations
+    in_deviations = np.where(np.abs(friction.value) > _NO_FRICTION, friction.value, 0.0)
+    in_deviations[braking] = np.maximum(in_deviations[braking], 0.0)
+    friction_values = in_deviations * prior.friction_deviations
     deviations = np.zeros(f) if friction_deviations is None else friction_deviations
     return ConsistentFit(
-        replace(arm, friction=prior.model.friction.model(rubbing, deviations)),
-        np.concatenate([prior.model.base.values(arm), rubbing]),
+        replace(arm, friction=prior.model.friction.model(friction_values, deviations)),
+        np.concatenate([prior.model.base.values(arm), friction_values]),
         applied,
     )
 

@@ -102,15 +102,15 @@ def find_effort_scale(
             )
     n = len(alone.slopes)
     per_torque = alone.starts()
-    start, logarithm, deviation = per_torque, np.zeros(n), alone.left
+    start, logarithm, deviation = per_torque, np.zeros(n), alone.residual
     place, known = np.zeros(n), np.full(n, _PRIOR_DEVIATION)
     hidden, spread = np.zeros(n, dtype=bool), np.zeros(n)
     # Without torque limits the prior of friction depends on the largest torque, which is now in N
     # m.
     scaled = replace(prior, effort=np.where(np.isfinite(limit), limit, prior.effort / abs(start)))
     for _ in range(_ROUNDS):
-        away = alone.logarithms - np.log(np.abs(per_torque))
-        whole = float(alone.share @ logarithm) + _median(away, alone.share)
+        from_starting_set = alone.logarithms - np.log(np.abs(per_torque))
+        whole = float(alone.share @ logarithm) + _median(from_starting_set, alone.share)
         weights = 1.0 / np.maximum(deviation, np.finfo(float).tiny) / np.sqrt(inflation)
         found = least_squares(
             lambda x, weights=weights, whole=whole, place=place, known=known: np.concatenate(
@@ -188,13 +188,13 @@ class _JointFits:
     The result of fitting each joint's effort separately, with given inertias and free friction.
 
     All have shape (n,): `slopes` is the effort per N m of rigid-body torque, `deviations` its
-    standard deviation, `left` the root mean square of the residual effort, and `braking` the sign
-    of the effort scale for which friction brakes.
+    standard deviation, `residual` the root mean square of the residual effort, and `braking` the
+    sign of the effort scale for which friction brakes.
     """
 
     slopes: Array
     deviations: Array
-    left: Array
+    residual: Array
     braking: Array
 
     @property
@@ -253,10 +253,12 @@ def _with_inertias(
         solution = np.zeros(len(lengths))
         solution[kept] = inverse @ rows[:, -2] / lengths[kept]
         rest = rows[:, -2] - columns @ solution
-        left = np.sqrt(rest @ rest / max(factors.samples, 1))
-        spread = left * np.linalg.norm(inverse[0]) / lengths[0] if kept[0] else np.inf
-        rubbing = friction @ solution[-factors.terms :]
-        found.append((solution[0], spread, left, np.sign(rubbing @ friction[:, 0]) or 1.0))
+        residual = np.sqrt(rest @ rest / max(factors.samples, 1))
+        spread = residual * np.linalg.norm(inverse[0]) / lengths[0] if kept[0] else np.inf
+        friction_effort = friction @ solution[-factors.terms :]
+        found.append(
+            (solution[0], spread, residual, np.sign(friction_effort @ friction[:, 0]) or 1.0)
+        )
     return _JointFits(*np.array(found).T)
 
 

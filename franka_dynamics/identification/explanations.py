@@ -178,9 +178,9 @@ class _Search:
     @cached_property
     def before(self) -> Array:
         """Root mean square residual of each joint without any candidate, shape (n,) [N m]."""
-        return self.left(self.whole)[0]
+        return self.fitted(self.whole)[0]
 
-    def left(self, factors: QRFactors) -> tuple[Array, Array, Array]:
+    def fitted(self, factors: QRFactors) -> tuple[Array, Array, Array]:
         """
         Fit all parameters and return each joint's residual and the candidate's parameters.
 
@@ -204,26 +204,26 @@ class _Search:
         more = factors.base_count - b
         known, center = self.prior.rows(self.regularization)
         friction = np.arange(b, len(known))
-        left, braking = self.noise.deviation, self.prior.model.friction.braking
+        residual, braking = self.noise.deviation, self.prior.model.friction.braking
         for _ in range(_ROUNDS):
-            noise = replace(self.noise, deviation=np.maximum(left, self.usual))
+            noise = replace(self.noise, deviation=np.maximum(residual, self.usual))
             triangle, effort = factors.weighted(noise.weights)
             rows = np.insert(known, np.full(more, b), 0.0, axis=1)
             faint = np.zeros((more, rows.shape[1]))
             faint[:, b : b + more] = _FAINT * (1.0 + np.linalg.norm(triangle)) * np.eye(more)
             found = solve([(triangle, effort), (rows, center), (faint, np.zeros(more))])
-            left = np.sqrt(factors.squares(found.theta) / factors.samples)
+            residual = np.sqrt(factors.squares(found.theta) / factors.samples)
             # Negative friction is held near zero, as in the consistent arm. Otherwise a joint
             # whose torque is friction alone would fit with either sign of its effort.
-            driving = friction[braking & (found.theta[b + more :] < 0.0)]
-            known[driving, driving] *= _HELD
-        return left, found.theta[b : b + own], found.deviations[b : b + own]
+            negative = friction[braking & (found.theta[b + more :] < 0.0)]
+            known[negative, negative] *= _HELD
+        return residual, found.theta[b : b + own], found.deviations[b : b + own]
 
     def tried(
         self, kind: str, factors: QRFactors, joints: tuple[int, ...] = (), where: str = ''
     ) -> Explanation:
         """Fit a candidate and return it; its values are the parameters of its own columns."""
-        after, values, deviations = self.left(factors)
+        after, values, deviations = self.fitted(factors)
         shrunk = _shrunk(self.before, after, self.usual)
         spread = float(deviations[0]) if len(deviations) else 0.0
         return Explanation(
@@ -251,7 +251,7 @@ class _Search:
         """
         found = self.tried('gain', self._with_gains([joint]), (joint,))
         near = [one for one in (joint - 1, joint, joint + 1) if one in self.shown]
-        _, values, deviations = self.left(self._with_gains(near))
+        _, values, deviations = self.fitted(self._with_gains(near))
         place = near.index(joint)
         gain = 1.0 + float(values[place])
         # The standard deviation of a gain's logarithm; a negative gain has none and keeps its own.
@@ -424,8 +424,8 @@ def diagnose(
     whole = total(part.factors for part in parts)
     b, k = whole.base_count, whole.terms
     friction = np.einsum('jrk,jk->jr', whole.r_factors[:, :, b : b + k], theta[b:].reshape(-1, k))
-    rubbing = np.linalg.norm(friction, axis=1) / np.sqrt(whole.samples)
-    usual = usual_residual(prior.effort, rubbing)
+    friction_rms = np.linalg.norm(friction, axis=1) / np.sqrt(whole.samples)
+    usual = usual_residual(prior.effort, friction_rms)
     search = _Search(parts, prior, regularization, noise, usual, scales_known)
     rotors: Explanation | None = search.rotating()
     assert rotors is not None

@@ -303,9 +303,9 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
     """
     triangle, effort = equations
     b = len(prior.model.base)
-    rubbing = triangle[:, b:] * prior.friction_deviations
+    friction_columns = triangle[:, b:] * prior.friction_deviations
     # Friction and noise together have this covariance; in its units both are white.
-    root = np.linalg.cholesky(np.eye(len(effort)) + rubbing @ rubbing.T)
+    root = np.linalg.cholesky(np.eye(len(effort)) + friction_columns @ friction_columns.T)
     off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.center[:b])
     directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
     masses, inertias = (columns @ spread for spread in _spreads(prior))

@@ -217,8 +217,8 @@ class QRFactors:
         The friction has no offset, because an offset would absorb errors of gravity.
         """
         b, terms = self.base_count, model.friction.symbols
-        rubbing = [b + k for k, symbol in enumerate(terms) if symbol != OFFSET]
-        columns = self.less_rigid(base, base_scale).r_factors[:, :, [*rubbing, -_EFFORTS]]
+        without_offset = [b + k for k, symbol in enumerate(terms) if symbol != OFFSET]
+        columns = self.less_rigid(base, base_scale).r_factors[:, :, [*without_offset, -_EFFORTS]]
         return np.asarray(_r_factors(columns)[:, -1, -1] ** 2)
 
     @cached_property
@@ -424,8 +424,8 @@ def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
         rows = _rows(model, part) if len(part) else last[:0]
         if not first:
             last = np.zeros((length, *rows.shape[1:]))
-        behind = min(_BLOCK, len(piece) + length - 1 - first) - len(rows)
-        held = np.concatenate([last, rows, np.zeros((behind, *last.shape[1:]))])
+        after = min(_BLOCK, len(piece) + length - 1 - first) - len(rows)
+        held = np.concatenate([last, rows, np.zeros((after, *last.shape[1:]))])
         sums = np.cumsum(held, axis=0)
         yield (sums[length:] - sums[:-length]) / np.sqrt(length)
         last = held[-length:]

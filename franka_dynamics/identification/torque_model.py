@@ -230,29 +230,29 @@ class TorqueModel:
             If the motion was prepared without the columns of Maxwell-slip elements.
 
         """
-        rubbing = motion.columns
-        if rubbing is None:
+        friction_columns = motion.columns
+        if friction_columns is None:
             if self.friction.reaches:
                 raise IdentificationError(
                     'Maxwell-slip friction needs the recorded positions: prepare the recording '
                     'with columns=model.friction.columns.'
                 )
-            rubbing = self.friction.columns(motion.q, motion.dq)
-        return self.base.regressor(motion.q, motion.dq, motion.ddq), rubbing
+            friction_columns = self.friction.columns(motion.q, motion.dq)
+        return self.base.regressor(motion.q, motion.dq, motion.ddq), friction_columns
 
-    def regressor(self, rigid: Array, rubbing: Array) -> Array:
+    def regressor(self, rigid: Array, friction_columns: Array) -> Array:
         """Return Y, (..., n, p), from base and friction columns, (..., n, b) and (..., n, k)."""
-        n, k = rubbing.shape[-2:]
-        wide = np.zeros((*rubbing.shape[:-1], n, k))
+        n, k = friction_columns.shape[-2:]
+        wide = np.zeros((*friction_columns.shape[:-1], n, k))
         joints = np.arange(n)
-        wide[..., joints, joints, :] = rubbing
-        return np.concatenate([rigid, wide.reshape(*rubbing.shape[:-1], n * k)], axis=-1)
+        wide[..., joints, joints, :] = friction_columns
+        return np.concatenate([rigid, wide.reshape(*friction_columns.shape[:-1], n * k)], axis=-1)
 
     def torque(self, motion: Motion, theta: ArrayLike) -> Array:
         """Return Y theta for every sample of a motion, shape (N, n) [N m]."""
-        rigid, rubbing = self.blocks(motion)
+        rigid, friction_columns = self.blocks(motion)
         base, friction = self.split(theta)
-        return np.asarray(rigid @ base + np.einsum('tjk,jk->tj', rubbing, friction))
+        return np.asarray(rigid @ base + np.einsum('tjk,jk->tj', friction_columns, friction))
 
     def split(self, theta: ArrayLike) -> tuple[Array, Array]:
         """Return base parameters (b,) and friction (n, terms of a joint) of parameters (p,)."""

@@ -165,7 +165,7 @@ def unit_loads(arm: ArmDescription) -> list[ArmDescription]:
 
 
 def weighed(
-    arm: ArmDescription, loads: Array, rubbing: Array, left: Array, samples: int
+    arm: ArmDescription, loads: Array, friction_columns: Array, residual: Array, samples: int
 ) -> Weighing:
     """
     Return the mass on the flange that fits the residual torques best, together with friction.
@@ -179,17 +179,17 @@ def weighed(
         A set, without or with a hand.
     loads : ndarray, shape (n, rows, 4)
         Torques of each of the `unit_loads`, joint by joint.
-    rubbing : ndarray, shape (n, rows, k)
+    friction_columns : ndarray, shape (n, rows, k)
         Friction columns of each joint.
-    left : ndarray, shape (n, rows)
+    residual : ndarray, shape (n, rows)
         Measured torque minus that of the arm's rigid bodies [N m].
     samples : int
         Number of samples that the rows represent.
 
     """
     # Friction is eliminated by projecting each joint's rows orthogonally to its friction columns.
-    along = np.linalg.qr(rubbing)[0]
-    both = np.concatenate([loads, left[..., None]], axis=-1)
+    along = np.linalg.qr(friction_columns)[0]
+    both = np.concatenate([loads, residual[..., None]], axis=-1)
     both = (both - along @ (np.swapaxes(along, 1, 2) @ both)).reshape(-1, both.shape[-1])
     columns, torque = both[:, :-1], both[:, -1]
     values = np.linalg.lstsq(columns, torque, rcond=None)[0]
@@ -215,7 +215,7 @@ def judge_mounted(
 
     """
     assert motion.columns is not None
-    rubbing = np.swapaxes(motion.columns[..., 1:], 0, 1)
+    friction_columns = np.swapaxes(motion.columns[..., 1:], 0, 1)
     arm = fits[0].arm
     alone, *loaded = (
         predicted_torque(one, motion, gravity=gravity) for one in (arm, *unit_loads(arm))
@@ -224,5 +224,8 @@ def judge_mounted(
     # The predictions contain friction; adding it here leaves residuals of the rigid bodies.
     own = motion.effort + motion.columns[..., 0]
     return mounted_verdict(
-        [weighed(one.arm, loads, rubbing, (own - one.predicted).T, len(motion)) for one in fits]
+        [
+            weighed(one.arm, loads, friction_columns, (own - one.predicted).T, len(motion))
+            for one in fits
+        ]
     )
