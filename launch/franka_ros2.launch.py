@@ -85,7 +85,9 @@ def everything(given):
         said = [chosen.said]
     else:
         controller, packages, parameters, said = TRAJECTORY, (TRAJECTORY_PACKAGE,), forward, []
-    require_packages(['controller_manager', *packages], 'franka_ros2', 'docs/howto/franka_ros2.md')
+    require_packages(
+        ['controller_manager', *packages], 'franka_ros2', 'On the real arm, beside franka_ros2'
+    )
     folder, removal = generated_files({'controllers.yaml': parameters})
     file = given.controllers_file or str(folder / 'controllers.yaml')
     manager = f'/{given.namespace.strip("/")}/controller_manager'.replace('//', '/')
@@ -127,6 +129,7 @@ def require_fr3(robot_type, joint):
     if joint.startswith(('fer_', 'panda_')):
         raise RuntimeError(
             f'robot_type:={robot_type} is a FER (its first joint is {joint}), and franka_ros2 '
-            'speaks to the FR3 generation only: docs/howto/fer.md has the drivers for it and '
-            'starts feedforward.launch.py beside them. Nothing is started.'
+            'speaks to the FR3 generation only: the page "FER (Panda) on hardware" of the '
+            'documentation has the drivers for it and starts feedforward.launch.py beside them. '
+            'Nothing is started.'
         )

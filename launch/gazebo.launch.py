@@ -124,7 +124,7 @@ def ros2_control_way(given, arm, own_file):
     require_packages(
         [*PACKAGES, *ROS2_CONTROL, *chosen.packages],
         'control:=ros2_control',
-        'docs/howto/gazebo.md',
+        'Simulate in Gazebo, or in MuJoCo under ros2_control',
     )
     folder, removal = generated_files(
         {
@@ -167,7 +167,9 @@ def direct_way(given, arm, own_file):
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation import gazebo
 
-    require_packages(PACKAGES, 'control:=direct', 'docs/howto/gazebo.md')
+    require_packages(
+        PACKAGES, 'control:=direct', 'Simulate in Gazebo, or in MuJoCo under ros2_control'
+    )
     shapes = load_shapes(arm.name)
     if given.hand != 'none':
         flange = arm.flange_transform()

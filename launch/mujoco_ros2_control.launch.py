@@ -66,7 +66,9 @@ def everything(given):
     controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
     chosen = receiver(arm, given.robot_type, given.receiver, TARGET, controllers)
     require_packages(
-        [*PACKAGES, *chosen.packages], 'mujoco_ros2_control.launch.py', 'docs/howto/gazebo.md'
+        [*PACKAGES, *chosen.packages],
+        'mujoco_ros2_control.launch.py',
+        'Simulate in Gazebo, or in MuJoCo under ros2_control',
     )
     tool_shapes = () if given.hand == 'none' else load_hand_shapes()
     folder, removal = generated_files(

@@ -66,7 +66,7 @@ def simulation(given: SimpleNamespace) -> list[Node]:
     if find_spec('mujoco') is None:
         raise RuntimeError(
             'the simulated arm needs MuJoCo, which no apt package brings: pip install --user '
-            '--break-system-packages mujoco (docs/installation.md). Nothing is started.'
+            '--break-system-packages mujoco. Nothing is started.'
         )
     own_file, simulator_file = (
         given_file(name, getattr(given, name)) for name in ('params_file', 'simulator_params_file')

@@ -85,8 +85,8 @@ def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None
         distribution = os.environ.get('ROS_DISTRO', 'jazzy')
         names = ' '.join(f'ros-{distribution}-{name.replace("_", "-")}' for name in missing)
         raise RuntimeError(
-            f'{needed_by} needs {", ".join(missing)}: sudo apt install {names}. {page} has all '
-            'steps. Nothing is started.'
+            f'{needed_by} needs {", ".join(missing)}: sudo apt install {names}. The page '
+            f'"{page}" of the documentation has all steps. Nothing is started.'
         )
 
 
