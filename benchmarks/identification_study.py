@@ -6,10 +6,10 @@ How well identified arms predict left-out runs: simulated FR3 with a hand, movin
     python benchmarks/identification_study.py [--draws 6] [--first 0]
 
 Every draw is another random arm: inertias 3 to 15 % off the published set; friction that no model
-of this package can represent (three slip elements, a random Stribeck velocity, load-dependent
+of this package can represent (three slip elements, a random Stribeck torque, load-dependent
 Coulomb friction); torque sensors with a new offset in every run, ripple and a lag; a pulling
 cable; two joints that hardly move. Torques are MuJoCo's inverse dynamics. `identify` gets four
-runs of 60 s at 30 or 100 Hz, during which friction changes by up to 30 % as the arm cools. A draw
+runs of 60 s at 30 or 100 Hz, between which friction falls by up to 30 %. A draw
 takes 2 to 3 s of processor time. Printed are left-out errors E [N m], draw by draw, beside those
 of the published set and of the true inertias, with friction fitted to the other runs. An error
 above that of the true inertias comes from the identified inertias.

@@ -182,7 +182,7 @@ class Probe:
 
 
 def remapped(device: str, command: str) -> list[str]:
-    """Return the command-line arguments that give a device its own topics."""
+    """Return the arguments that remap the node's or the relay's topics to /DEVICE/..."""
     topics = {'joint_states': f'/{device}/joint_states', command: f'/{device}/command'}
     return ['--ros-args', *(word for pair in topics.items() for word in ('-r', ':='.join(pair)))]
 

@@ -73,7 +73,7 @@ def five_bar_meshes() -> tuple[TriangleMesh, ...]:
 
 def spherical_five_bar(inertias: Sequence[LinkInertia] | None = None) -> ClosedChain:
     """
-    Return the five-bar of Kwon, section 3, with motors at joints 1 and 4.
+    Return a five-bar with the topology of Kwon, section 3: motors at joints 1 and 4.
 
     The tree is links 1-2-3 and link 4; joint 5, at which link 3 meets link 4, is cut and moves a
     body without mass, whose orientation must be link 3's, (11). Joints are numbered from 0 in

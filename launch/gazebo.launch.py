@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm in Gazebo Sim, held by feedforward torque alone. See docs/howto/gazebo.md.
+An arm in Gazebo Sim, held by feedforward and weak gains. See docs/howto/gazebo.md.
 
-control:=ros2_control drives it through gz_ros2_control's effort interface, control:=direct through
-Gazebo's own ApplyJointForce and JointStatePublisher: it starts paused, without ros2_control.
+control:=direct drives the arm by Gazebo's own ApplyJointForce and JointStatePublisher, and Gazebo
+starts paused. control:=ros2_control drives it by gz_ros2_control's effort interface.
 """
 
 from launch.actions import ExecuteProcess, IncludeLaunchDescription, RegisterEventHandler, Shutdown

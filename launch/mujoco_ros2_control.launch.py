@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm in MuJoCo as the hardware of ros2_control, held by feedforward torque alone.
+An arm in MuJoCo as the hardware of ros2_control, held by feedforward and weak gains.
 
 mujoco_ros2_control runs the MJCF of this package; see docs/howto/gazebo.md.
 """

@@ -48,7 +48,7 @@ class NamedArm(Action):
     def load_arm(
         self, inertial_set: str | None = None, hand: str = AS_LISTED, repair: str | None = None
     ) -> ArmDescription:
-        """Return the arm with its payload, an inertial set and a hand."""
+        """Load the arm of --arm with this set, hand and repair, and add --payload if given."""
         prefix = getattr(self, 'arm_prefix', '')
         arm = load(self.arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
         return arm if self.payload is None else arm.with_payload(read_payload(self.payload))

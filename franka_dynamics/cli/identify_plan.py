@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify plan`: plan a motion for identification, and rehearse it."""
+"""`franka-dynamics identify plan`: plan a motion for identification, and try it in simulation."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         return repeated(problem, found, _FEWEST, _MOST)
 
     def _print(self, arm: ArmDescription, found: Excitation, repetitions: int) -> bool:
-        """Print the expected deviation of each parameter; return whether all are identifiable."""
+        """Print which parameters stay unknown; return whether all that matter become known."""
         from ..identification.excitation_problem import IDENTIFIABLE
         from ..report.elements import rounded
         from ..report.table import Head, Table

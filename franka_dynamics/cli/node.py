@@ -188,7 +188,7 @@ class Defaults(Action):
     )
 
     def run(self) -> int:
-        """Write what was asked for."""
+        """Print or write a node's parameter file; with --all write every generated file."""
         from ..ros.parameter_tables import generated_files, NODES, parameter_file
 
         if self.all is not None:

@@ -93,8 +93,9 @@ class CommandOutput(TorqueLimiter):
 
         `desired` is the torque at the state stamped `stamp` [s] with the present settings,
         `before` the one at the same state with the settings or reference before a change, None
-        without a change; `ramp_time` is in seconds. The ramp starts at `before` and not at the
-        last published torque, because with frequent changes that would cancel the feedback.
+        without a change; `ramp_time` is in seconds. At a start the ramp begins at the
+        last published torque, at a change at `before`, because with frequent changes the last
+        torque would cancel the feedback.
         """
         passed = (stamp - self._since) / ramp_time if ramp_time else 1.0
         left = None if self._blend is None or passed >= 1.0 else (1.0 - passed) * self._blend

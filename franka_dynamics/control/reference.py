@@ -149,7 +149,8 @@ class ReferenceEvent(NamedTuple):
     One event of a reference.
 
     `number` counts references. `stamp` is the stamp of the joint state [s]. `goal` is the last
-    position of the reference, shape (n,) [rad or m], None if it was never followed here.
+    position of the reference, shape (n,) [rad or m], None if it was refused or if another
+    controller followed it.
     `remaining` is the time until its end [s]. `mark` is the sender's identifier.
     """
 

@@ -42,11 +42,13 @@ def contradictions(
     bags: Sequence[Part], noise: Noise, prior: Prior, theta: Array
 ) -> tuple[str, ...]:
     """
-    Return sentences on bags that cannot come from the same arm with the same load.
+    Return sentences on bags that seem to come from different arms or loads.
 
-    Two bags contradict each other if one fit to both has much larger residuals than separate fits.
+    Two bags contradict each other if one fit to both has much larger residuals than separate fits;
+    a much warmer arm does that too. With many bags, most are compared with ten of the others only.
     Residuals are compared per degree of freedom, because a fit to a short bag also fits its noise.
-    A bag that contradicts every other bag gets one sentence, any other contradicting pair one.
+    A bag that contradicts every bag it was compared with gets one sentence, any other pair of
+    bags that contradict each other one.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ def contradictions(
             found.append((i, j, *np.sqrt(squares / both.samples)))
     against = np.bincount([k for i, j, *_ in found for k in (i, j)], minlength=len(bags))
     odd = [k for k in every if len(bags) > 2 and against[k] == looked_at[k]]
-    sentences = [f'{names[k]} contradicts every other bag{_CAUSES}' for k in odd]
+    sentences = [f'{names[k]} contradicts every bag it was compared with{_CAUSES}' for k in odd]
     pairs = [one for one in found if not {one[0], one[1]} & set(odd)]
     sentences += [
         f'{names[i]} and {names[j]} contradict each other: the residual of one fit to both is '

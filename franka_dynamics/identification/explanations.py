@@ -294,7 +294,7 @@ class _Search:
         yield from self._loads()
 
     def _loads(self) -> Iterator[Explanation]:
-        """Yield a candidate 'load' for each stretch of a bag: a load from that stretch on."""
+        """Yield candidates 'load': a load from the second or a later part of a bag on."""
         base = self.prior.model.base
         arm = self.prior.reference
         none, b = base.values(arm), len(base)
@@ -351,7 +351,7 @@ def tilted_gravity(prior: Prior, explanation: Explanation) -> Array:
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
     """
-    Whether the residuals of unseen torques are as small as usual, and if not, the likeliest cause.
+    Each joint's residual on the left-out parts, and a fault of the recordings if one is clear.
 
     Attributes
     ----------

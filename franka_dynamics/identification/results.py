@@ -120,7 +120,7 @@ class Identification:
     recorded : Recorded
         The recordings and their errors under the final fit.
     contradictions : tuple of str
-        Sentences on bags that cannot come from the same arm with the same load.
+        Sentences on bags that seem to come from different arms or loads.
     remarks : tuple of str
         Warnings about loads and about joints that hardly moved.
 

@@ -22,9 +22,10 @@ from ..dynamics.space_inertia import space_inertias
 @dataclass(frozen=True)
 class InertiaRow:
     """
-    One link: mass [kg], centre of mass [m] and xx, xy, xz, yy, yz, zz [kg m^2].
+    One link: mass [kg], centre of mass [m] and two inertias (xx, xy, xz, yy, yz, zz) [kg m^2].
 
-    `inertia` is about the origin of the link's frame.
+    `inertia` is about the origin of the link's frame. Without a pose the centre of mass and the
+    axes are those of the link's frame; at a pose they are in {S}.
     """
 
     link: str

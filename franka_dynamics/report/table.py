@@ -200,8 +200,8 @@ def plain(value: Any) -> Any:
     """
     Return a value in types that JSON has.
 
-    Fields of dataclasses and named tuples become keys, arrays become lists, paths and members of
-    an enumeration become strings. NaN and infinities become null.
+    Fields of dataclasses and named tuples become keys, arrays become lists, paths become strings,
+    members of an enumeration their value. NaN and infinities become null.
 
     Raises
     ------

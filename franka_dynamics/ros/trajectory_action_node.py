@@ -64,7 +64,7 @@ class _RefusedError(Exception):
 
 
 class _Relay:
-    """One goal: events from controller and client in order, and its motion with torques."""
+    """One goal: events from controller and client in order, and its motion."""
 
     def __init__(self) -> None:
         self.events: SimpleQueue[tuple[str, Any]] = SimpleQueue()

@@ -61,8 +61,8 @@ def demo_figures(
 
     `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
     which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
-    motions, first the one followed with feedforward, then the one without. Raises RecordingError
-    if no step lies within one of these times.
+    motions, first the one with whole feedforward, then the one with gravity alone. Raises
+    RecordingError if no step lies within one of these times.
     """
     time = steps.time
     held = (time >= hold[0]) & (time <= hold[1])

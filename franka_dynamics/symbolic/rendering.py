@@ -3,9 +3,9 @@
 """
 Writes sections of formulas as runnable Python text, as a LaTeX document, or as an HTML page.
 
-sympy writes the LaTeX and the MathML. A narrow matrix is printed whole; of a wide matrix each
-nonzero entry is printed on a row of its own. An expression wider than a line is expanded and
-broken between its terms.
+sympy writes the LaTeX and the MathML. In both a narrow matrix is printed whole, each nonzero entry
+of a wide one on a row of its own, and an expression wider than a line is expanded and broken
+between its terms.
 """
 
 from __future__ import annotations

@@ -151,11 +151,10 @@ def inertia_parameters(
 
 
 def friction_parameters(description: ArmDescription) -> list[Parameter]:
-    """Return every number of the friction model except the standard deviations."""
+    """Return the numbers of the friction model except reaches and standard deviations."""
     friction, found = description.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
-        # Reaches are not parameters: changed one by one they would no longer be in ascending
-        # order.
+        # Maxwell-slip elements of another reach are another model (`friction_form`).
         if not part.init or part.name in ('deviations', 'reach'):
             continue
         for at in np.ndindex(np.shape(getattr(friction, part.name))):

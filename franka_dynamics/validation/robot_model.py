@@ -164,7 +164,7 @@ def _both(
     q: Array,
     dq: Array,
 ) -> list[tuple[Array, Array]]:
-    """Return the terms at q and dq, each by the robot's model and by ours."""
+    """Return each term by the robot's model and by ours, and gravity with its load and ours."""
     n = len(q)
     state.q, state.dq = q.tolist(), dq.tolist()
     jacobian, gravity = ours.jacobian(q), ours.gravity(q)
