@@ -14,6 +14,7 @@ from .elements import plus_minus, rounded
 from .replay import errors_as_data
 from .table import Cell, Head, plain, Table
 from ..identification.effort_scale import SCALE_NOT_SHOWN
+from ..identification.joint_scale import NOT_SHOWN
 from ..identification.results import Identification
 from ..identification.samples import BY_BAG
 from ..identification.scoring import Score
@@ -210,16 +211,19 @@ def _about_joint_scales(result: Identification) -> list[str]:
     """Return sentences on how wrong a joint's effort scale could be without being noticed."""
     if result.options.scale_unknown or not result.diagnosis.sound:
         return []  # the residuals of a fault would give too large factors
-    gains = result.diagnosis.gains
-    shown = {one.joints[0] for one in gains}
-    hidden = [name for j, name in enumerate(result.start.joint_names) if j not in shown]
+    names, tried = result.start.joint_names, result.diagnosis.gains
+    gains = [one for one in tried if one.deviation <= NOT_SHOWN]
+    # With rotor inertias such joints' torques are used all the same.
+    uncertain = [names[one.joints[0]] for one in tried if one.deviation > NOT_SHOWN]
+    used = {one.joints[0] for one in tried}
+    hidden = [name for joint, name in enumerate(names) if joint not in used]
     sentences = []
     if gains:
         # The estimate of a gain may be wrong by as much as its bound, hence twice the bound.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         other = (
-            f', at {result.start.joint_names[coarse]} only from {max(factors):.2f} on'
+            f', at {names[coarse]} only from {max(factors):.2f} on'
             if max(factors) - min(factors) > 0.005
             else ''
         )
@@ -227,6 +231,11 @@ def _about_joint_scales(result: Identification) -> list[str]:
             "A wrong scale of one joint's effort (unit, gear, torque constant) is certain to be "
             f'noticed from a factor of {min(factors):.2f} on{other}; the table of scales shows '
             'how well this motion determines each.'
+        )
+    if uncertain:
+        sentences.append(
+            f'The motion does not show the scale of {shown_names(uncertain)}: a wrong one may '
+            'go unnoticed.'
         )
     if hidden:
         sentences.append(
@@ -382,7 +391,7 @@ def tables(result: Identification) -> list[Table]:
             ],
         ),
     ]
-    gains = {one.joints[0]: one for one in result.diagnosis.gains}
+    gains = {one.joints[0]: one for one in result.diagnosis.gains if one.deviation <= NOT_SHOWN}
     if gains:
         each = [gains.get(joint) for joint in range(len(names))]
         found.append(
