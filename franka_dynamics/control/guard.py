@@ -412,17 +412,19 @@ class Guard:
 
     def held_torque(self) -> Array:
         """
-        Return the torque that acts before our first command, besides the target's, (n,) [N m].
+        Return the torque that acts before our first command, (n,) [N m].
 
         A receiver without a time-out goes on applying the last torque of a node that was killed.
         It is the measured effort, if the arm moves as that effort says. It is zero for an arm at
-        rest, where an error of the model looks the same.
+        rest, where an error of the model looks the same, and for an arm that carries itself: its
+        receiver begins at zero, and a person who moves the arm by hand shows in the effort.
         """
-        if not self._last_effort or float(np.abs(self._dq).max()) <= REST_SPEED:
+        terms, moving = self._terms, float(np.abs(self._dq).max()) > REST_SPEED
+        if terms is None or terms.adds_gravity or not moving or not self._last_effort:
             return self._zero
-        effort, added = np.frombuffer(self._last_effort), self._gravity - self._gravity_to_command
-        unexplained = np.abs(effort - (added - self.command_residual)) * self._per_bound[1]
-        return effort - added if (unexplained <= 1.0).all() else self._zero
+        effort = np.frombuffer(self._last_effort)
+        unexplained = np.abs(effort + self.command_residual) * self._per_bound[1]
+        return effort if (unexplained <= 1.0).all() else self._zero
 
     @property
     def idle(self) -> bool:
