@@ -305,7 +305,7 @@ def test_breaks_that_are_far_apart_are_not_added_up():
 @pytest.mark.parametrize(
     ('owner', 'method', 'answer', 'sentence'),
     [
-        ('_law', 'feedforward', np.full(7, np.nan), 'the computed torque is not finite'),
+        ('law', 'feedforward', np.full(7, np.nan), 'the computed torque is not finite'),
         ('output', 'glide', np.full(7, np.inf), 'the limited torque is not finite'),
     ],
 )
