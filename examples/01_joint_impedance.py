@@ -6,7 +6,7 @@ Joint impedance control that takes the arm's dynamics from the feedforward node'
 tau = K (q_d - q) + D (dq_d - dq) + M(q) ddq_d + C(q, dq) dq, for an arm that compensates its own
 gravity, as the real one does under FCI. For other arms add the topic feedforward/gravity. The
 gains suit a FER. Ctrl-C ramps the torque to zero and ends the program; `--plot FILE` then draws
-the tracking error.
+error and torque.
 """
 
 import argparse
@@ -32,7 +32,7 @@ DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad
 AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
 # Frequency of the motion [rad/s]; how long the arm stands still before it [s].
 FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
-# [s] until it says which topic it waits for; [s] between two reports.
+# [s] until it says which topics it waits for; [s] between two reports.
 PATIENCE_S, REPORT_S = 2.0, 2.5
 
 
@@ -123,11 +123,11 @@ class Report:
 
     @property
     def count(self):
-        """States answered during the motion."""
+        """Number of states answered during the motion."""
         return len(self._motion)
 
     def waiting(self):
-        """Print the topics from which nothing has come yet."""
+        """Print the topics, if no messages with one stamp have come from all of them yet."""
         if self._since is None:
             print(
                 f'waiting for {self.topics} with one stamp: do the arm and the feedforward node '
@@ -152,7 +152,7 @@ class Report:
             self._part.clear()
 
     def close(self, picture=None):
-        """Print and draw the whole motion's error; return the exit code, 1 without a motion."""
+        """Print the error, draw it into `picture`; return the exit code, 1 without a motion."""
         if not self.count:
             print(f'no motion: not all of {self.topics} came with one stamp.', file=sys.stderr)
             return 1
@@ -181,12 +181,12 @@ class Report:
 
 
 def run(make_node, description):
-    """Control until interrupted or terminated; return the exit code."""
+    """Control until interrupted, terminated or a joint is missing; return the exit code."""
     parser = argparse.ArgumentParser(
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog='parameters, after --ros-args: -p terms:=false (the same gains by kinematics '
-        'alone),\n-p joints:="[..., ...]" (default: fer_joint1 to fer_joint7)',
+        epilog='parameters, after --ros-args: -p terms:=false (the same gains without M and '
+        'C dq),\n-p joints:="[..., ...]" (default: fer_joint1 to fer_joint7)',
     )
     parser.add_argument('--plot', metavar='FILE', help='draw error and torque at the end')
     arguments = parser.parse_args(remove_ros_args(sys.argv)[1:])

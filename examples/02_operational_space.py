@@ -7,7 +7,7 @@ F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and t
 with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
 Motion and Force Control of Robot Manipulators"). For an arm that compensates its own gravity, and
 a node whose parameters `frame` and `reference_frame` have their defaults. Ctrl-C ramps the torque
-to zero and ends the program; `--plot FILE` then draws the tracking error.
+to zero and ends the program; `--plot FILE` then draws error and torque.
 """
 
 from importlib import import_module

@@ -5,8 +5,8 @@ Guide an arm by hand: the force it takes, with gravity, payload and friction com
 
 An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that
 was identified from a real FER is pulled by its flange along a line, to and fro, and then let go.
-The controller has no stiffness. The reference velocity follows the measured velocity, and the
-friction torque of that velocity is added, with the controller's usual margins: none below 0.005
+The controller has no stiffness. The reference follows the measured motion, and the friction torque
+of its velocity is added, with the controller's usual margins: none below 0.005
 rad/s, and each coefficient reduced by two standard deviations. Run `python
 examples/03_hand_guiding.py`; it prints a table and writes `hand_guiding.png`. A real arm under FCI
 compensates gravity and part of its friction itself; there the node commands no friction.
@@ -121,14 +121,14 @@ class Follower:
         self._velocity = np.zeros(ARM.n)
 
     def update(self, stamp: float, q: np.ndarray) -> None:
-        """Take a state after the controller took it."""
+        """Take stamp [s] and position (n,) [rad] of a state that the controller has taken."""
         elapsed, before = stamp - self._last, self._position
         if elapsed < PERIOD_S - 0.5 * STEP_S:
             return
         self._last, self._position = stamp, q
         if self._controller.mode is not Mode.RUNNING:
             return
-        # Of positions: the measured velocity is the motors' and noisier.
+        # From positions, because the measured velocity is the motors' and noisier.
         share = elapsed / (SMOOTHING_S + elapsed)
         self._velocity = self._velocity + share * ((q - before) / elapsed - self._velocity)
         at = np.clip(q, LOWER, UPPER)
@@ -194,7 +194,7 @@ def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
 
 
 def report(found: dict[str, Run]) -> str:
-    """Return the table."""
+    """Return the table as text."""
     lines = [
         f'{"compensated":<36}{"force rms [N]":>14}{"largest [N]":>13}{"let go, drift [mm]":>20}'
     ]

@@ -55,7 +55,7 @@ class Releaser:
         self._estimator = estimator
         self._load = np.zeros(ARM.n)
         self._since: float | None = None
-        self.pull = np.zeros(3)  # by which the arm is pulled at [N]
+        self.pull = np.zeros(3)  # force with which somebody pulls, in the base frame [N]
 
     def update(self, stamp: float, q: np.ndarray, external: np.ndarray) -> bool:
         """Return whether to let go, from the external torque (n,) [N m] at a position (n,)."""
@@ -72,7 +72,7 @@ class Releaser:
 
 @dataclass
 class Run:
-    """Times [s], forces (N, 3) [N] and the flange's places (N, 3) [m]; events by name [s]."""
+    """Times [s], true and estimated pulls [N], flange positions [m]; times of events [s]."""
 
     time: list[float] = field(default_factory=list)
     pulled: list[np.ndarray] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Run:
 
 
 def pulled_at(time: float, released: bool) -> Push:
-    """Return what the person does."""
+    """Return the person's push at a time [s]: a bump, or the pull until the release."""
     if released or time < PULL_AT:
         return BUMP
     force = PULL * min((time - PULL_AT) / PULL_RISE_S, 1.0)
@@ -167,18 +167,18 @@ def draw(found: Run, path: str) -> None:
         2, 1, figsize=(8, 5.5), sharex=True, layout='constrained'
     )
     force.plot(found.time, np.linalg.norm(found.pulled, axis=1), label='pull', color='black')
-    force.plot(found.time, np.linalg.norm(found.told, axis=1), label='told', color='tab:red')
+    force.plot(found.time, np.linalg.norm(found.told, axis=1), label='estimate', color='tab:red')
     force.axhline(PULL_N, color='0.6', lw=0.8)
     force.set_ylabel('force [N]')
     flange = 1e3 * (np.array(found.flange) - found.flange[np.searchsorted(found.time, 1.4)])
     place.plot(found.time, flange, label=['x', 'y', 'z'])
     place.set(ylabel='flange [mm]', xlabel='time [s]', xlim=(1.0, found.time[-1]))
     for axis in (force, place):
-        for name, at in found.events.items():
-            axis.axvline(at, color='tab:blue', lw=0.8, ls=':' if 'flagged' in name else '-')
+        for at in found.events.values():
+            axis.axvline(at, color='tab:blue', lw=0.8)
         axis.legend(loc='upper right')
         axis.grid(alpha=0.3)
-    force.set_title('Simulation: flagged (dotted), told to open and released (lines)')
+    force.set_title('Simulation: gripper told to open, object released (lines)')
     figure.savefig(path, dpi=110)
 
 

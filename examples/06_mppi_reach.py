@@ -62,7 +62,7 @@ class Planner:
         self._lower, self._upper = ARM.limit('lower'), ARM.limit('upper')
 
     def torques(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
-        """Return the torques of the steps until the next call, shape (EVERY, n) [N m]."""
+        """Plan anew; return the torques of the next EVERY steps, shape (EVERY, n) [N m]."""
         hold = self._backend.gravity(q)
         away = np.linalg.norm(self._backend.frames(q)[-1][:3, 3] - GOAL)
         deviation = NOISE * np.clip(away / NEAR, 0.1, 1.0) * np.diag(self._backend.mass_matrix(q))
@@ -101,7 +101,7 @@ class Planner:
                 + 1e3 * np.einsum('ij->i', beyond)
             )
         cost += SPEED * np.einsum('ij,ij->i', velocity, velocity)
-        # A rollout that diverged to NaN or infinity gets the largest cost.
+        # A rollout that diverged to NaN or infinity gets the largest finite cost.
         return np.where(np.isfinite(cost), cost, np.nanmax(np.where(np.isfinite(cost), cost, 0.0)))
 
 

@@ -8,10 +8,10 @@ torques from all three by the inverse dynamics. A sequence of convex programs (M
 "Successive convexification of non-convex optimal control problems") shortens the duration within
 the limits of position, velocity (the FR3's depends on position), acceleration, torque and torque
 rate, from rest to rest. Each program needs the derivatives of all torques, from
-`BatchModel.inverse_dynamics_derivatives`. The torques are then sent to an arm in MuJoCo: first
-without feedback; then with a linear-quadratic regulator along the motion, designed with
-`linearize`, to an arm whose load differs from the planned one. Run `python
-examples/07_time_optimal_reach.py --arm fr3`. The torques include gravity. Collisions are not
+`BatchModel.inverse_dynamics_derivatives`. The torques are then sent to an arm in MuJoCo, without
+feedback and with a linear-quadratic regulator along the motion, designed with `linearize`: once
+with the planned load, once with 0.2 kg more. Run `python examples/07_time_optimal_reach.py --arm
+fr3`. The torques include gravity. Collisions are not
 checked.
 """
 
@@ -38,7 +38,7 @@ START = np.array([-0.9, 0.3, -0.3, -1.6, -0.4, 1.9, 0.2])  # rad
 GOAL = np.array([0.9, -0.4, 0.5, -2.2, 0.6, 2.6, 1.2])
 # Mass of a cube of 0.12 m; distance of its centre from the flange, along the flange's axis.
 LOAD_KG, LOAD_M = 2.0, 0.1
-# Fraction of the velocity, torque and torque-rate limits for the plan; the rest is for feedback.
+# Fraction of every limit but that of position for the plan; the rest is for feedback.
 SHARE = 0.95
 INTERVALS = 40  # between knots
 FIRST_DURATION = 2.5  # s, duration of the polynomial with which the programs begin
@@ -126,7 +126,7 @@ class Reach:
         return plan
 
     def used(self, plan: Plan) -> float:
-        """Return the largest fraction of any limit that a plan uses at its knots."""
+        """Return the largest fraction of a limit, except of position, used at a plan's knots."""
         arm, (q, dq, ddq) = self.arm, plan.knots
         tau = self.model.inverse_dynamics(q, dq, ddq)
         rate = np.diff(tau, axis=0) * self.intervals / plan.duration
@@ -262,7 +262,7 @@ def gains(arm: ArmDescription, plan: Plan) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Played:
-    """Times (N,) [s]; off the plan's end (n,) [rad]; states and torques of each cycle."""
+    """Errors at the end (n,) [rad], [rad/s]; velocities, torques of each cycle, (N, n)."""
 
     off_position: np.ndarray
     off_velocity: np.ndarray
@@ -336,7 +336,7 @@ def draw(reach: Reach, plan: Plan, file: str) -> None:
 def main() -> None:
     """Solve, play, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--arm', default='fer', help='a shipped seven-joint arm or its file')
+    parser.add_argument('--arm', default='fer', help='a shipped Franka arm (default: fer)')
     parser.add_argument('--plot', default='time_optimal_reach.png', metavar='FILE')
     arguments = parser.parse_args()
     reach = Reach(loaded_arm(arguments.arm))

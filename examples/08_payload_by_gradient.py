@@ -28,7 +28,7 @@ NOISE = 0.05  # [N m]
 
 
 def fit(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (mass, x, y, z) and its standard deviations from `count` poses at rest."""
+    """Return (mass, x, y, z) and approximate standard deviations from `count` poses at rest."""
     jax.config.update('jax_enable_x64', True)
     arm = fd.load('fer')
     q = fd.sample_states(arm, count, seed=seed).q

@@ -3,8 +3,8 @@
 """
 Two FR3 arms on a torso that turns, as one tree: base parameters, regressor, code, batches.
 
-Everything is compared with Pinocchio, whose model of the two arms is assembled from the shipped
-URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.py`.
+All torques are compared with Pinocchio's, whose model of the two arms is assembled from the
+shipped URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.py`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def dual_arm() -> BodyTree:
 
 
 def pinocchio_dual_arm() -> pin.Model:
-    """Return the same arms from the shipped URDF; only the mounts' poses are shared code."""
+    """Return the same arms from the shipped URDF; shared are the mounts' poses and the waist."""
     model = pin.Model()
     waist = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), 'waist')
     center = WAIST.center_of_mass
@@ -111,7 +111,7 @@ def draw(tree: BodyTree, path: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Find, compare, print and write."""
+    """Compute, compare with Pinocchio and print; draw with --plot."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', help='picture of the tree and of its mass matrix')
     arguments = parser.parse_args(argv)

@@ -5,9 +5,9 @@ Let the RPR arm draw an ellipse in MuJoCo, by its closed-form kinematics and dyn
 
 Positions come from `RprKinematics.inverse_within` (the posture within the limits that is nearest
 to the previous one), velocities and accelerations from the analytical Jacobian, torques from
-`RprDynamics`: computed torque, tau = B (ddq_d + Kd de + Kp e) + C dq + g. MuJoCo simulates the arm
-from the MJCF that `urdf.writer` writes, which does not use the closed form; it has no friction.
-Run `python examples/11_rpr_tracking.py`.
+`RprDynamics`: computed torque, tau = B (ddq_d + Kd de + Kp e) + C dq + g, beside g with the same
+gains, and the desired motion's torques alone. MuJoCo simulates the arm, without friction, from the
+MJCF that `urdf.writer` writes without the closed form. Run `python examples/11_rpr_tracking.py`.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@
 A policy's joint targets at 30 Hz become feedforward torques at 1 kHz, without ROS.
 
 A learned policy (LeRobot, a gymnasium environment) gives joint positions a few times a second,
-one target at a time or in chunks. Three controllers with the same weak PD gains follow them on a
-simulated arm: the PD torque alone with the latest target held, the single targets as a smooth
-stream with feedforward, and chunks of targets with feedforward. Each line says how late the arm
-is, and how far it is off the policy's motion when that delay is taken out.
+one target at a time or in chunks. Three controllers with the same weak PD gains follow these
+targets on a simulated arm: the PD torque alone with the latest target held, the single targets as
+a smooth stream with feedforward, and chunks of targets with feedforward. Each line says how late
+the arm is, and how far it is off the policy's motion when that delay is taken out.
 
 Replace `policy` by yours, and `ArmSimulation` by your arm's interface.
 """

@@ -75,11 +75,11 @@ class TorqueLoop:
         signal.signal(signal.SIGTERM, lambda *_: self.stop('terminated'))
 
     def stop(self, reason: str) -> None:
-        """Brake the arm and end after the next states."""
+        """Make the loop brake the arm and end."""
         self._stop = self._stop or reason
 
     def wait_until_trusted(self) -> tuple[float, np.ndarray]:
-        """Read states, command nothing; return stamp [s] and position (n,) once all agree."""
+        """Read states until they are trusted, command nothing; return stamp [s], position (n,)."""
         controller = self._controller
         while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
             if self._stop or controller.fault:
@@ -89,8 +89,8 @@ class TorqueLoop:
         return stamp, q
 
     def follow(self, planned: Trajectory) -> str:
-        """Command torques until the motion has ended; return why they ended."""
-        # The garbage collector would take longer than a cycle.
+        """Command torques until the motion, a stop or a fault ends them; return why they ended."""
+        # Now, because a full collection takes longer than a cycle.
         gc.collect()
         gc.freeze()
         controller, followed = self._controller, False
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arm = load(options.arm, hand=options.hand)
     crosscheck(arm).require()
     kp, kd = (tuple(gains) for gains in weak_gains(arm, MOST_DAMPING_RATE))
-    # Stamps are the robot's own clock, whose age cannot be told here.
+    # The stamps are of the robot's clock, so a state's age is unknown here.
     supervision = SupervisionLimits(max_state_age=0.0, state_timeout=0.2)
     controller = FeedforwardController(arm, Settings(target='fci', kp=kp, kd=kd), supervision)
     try:

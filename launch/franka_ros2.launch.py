@@ -3,8 +3,8 @@
 """
 The feedforward node beside franka_ros2's bringup, which must be running.
 
-Loads one controller into franka_ros2's controller manager and connects the node to it: at the full
-rate, target fci (no gravity is commanded; the robot adds its own). The node deactivates and
+Loads one controller into franka_ros2's controller manager and connects the node to it, with the
+joint states at their full rate and target fci (the robot adds gravity). The node deactivates and
 unloads its controller when it ends; if it was killed, the launch file does. See
 docs/howto/franka_ros2.md.
 """
@@ -55,13 +55,13 @@ def generate_launch_description():
         argument(
             'controllers_file',
             '',
-            'Joint names and gains of the controllers. If empty, config/'
-            'franka_ros2_controllers.yaml of this package with the joint names of the arm.',
+            'Parameters of the controllers. If empty, receiver.yaml of the generated package, or '
+            'else config/franka_ros2_controllers.yaml with the joint names of the arm.',
         ),
         argument(
             'joint_states_topic',
             'franka/joint_states',
-            'The full-rate stream; joint_states has 30 Hz only.',
+            "The full-rate stream; franka_ros2's joint_states has 30 Hz only.",
         ),
         parameters_argument('fci'),
     ]

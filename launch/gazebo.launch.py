@@ -35,7 +35,7 @@ from franka_dynamics.ros.launch_receiver import controllers_text, FORWARD, recei
 
 SHARE = FindPackageShare('franka_dynamics')
 TARGET = 'gz_ros2_control'
-# As apt names them after ros-<distribution>-.
+# apt's names are ros-<distribution>- and these, with hyphens.
 PACKAGES = ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro')
 ROS2_CONTROL = ('gz_ros2_control', 'controller_manager', 'joint_state_broadcaster')
 
@@ -116,7 +116,7 @@ def spawned(*source):
 
 
 def ros2_control_way(given, arm, own_file):
-    """Spawn the arm, then its controllers."""
+    """Return the actions that spawn the arm, then its controllers."""
     from franka_dynamics.simulation import gazebo
 
     controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
@@ -163,7 +163,7 @@ def ros2_control_way(given, arm, own_file):
 
 
 def direct_way(given, arm, own_file):
-    """Spawn the arm into paused Gazebo, send it the holding torque, then let time run."""
+    """Return the actions that spawn the arm into paused Gazebo and start time once it is held."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation import gazebo
 

@@ -27,7 +27,7 @@ from franka_dynamics.ros.launch_processes import (
 from franka_dynamics.ros.launch_receiver import controllers_text, receiver
 
 TARGET = 'mujoco'
-# As apt names them after ros-<distribution>-.
+# apt's names are ros-<distribution>- and these, with hyphens.
 PACKAGES = (
     'mujoco_ros2_control',
     'controller_manager',

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two simulated arms by the clock, each with its feedforward node, namespace and prefix."""
+"""Two simulated arms on the system clock, each with its feedforward node, namespace and prefix."""
 
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ from launch_ros.substitutions import FindPackageShare
 from franka_dynamics.ros.launch_arguments import argument, launch_description
 
 SIDES = ('left', 'right')
-# Of simulation.launch.py: what each arm may be given for itself, and what both are given.
+# Arguments of simulation.launch.py that can be given for both arms or for one.
 PER_ARM = {
     'robot_type': ('fer', '{} arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file.'),
     'params_file': ('', 'A parameter file for the feedforward node of {} arm.'),
@@ -74,7 +74,7 @@ def one_arm(side: str, given: SimpleNamespace) -> GroupAction:
                 launch_arguments={
                     'namespace': f'{given.namespace}/{side}',
                     'arm_prefix': f'{given.arm_prefix}{side}_',
-                    'use_sim_time': 'false',  # a system has one clock
+                    'use_sim_time': 'false',  # both arms would publish /clock
                     **{name: getattr(given, f'{side}_{name}') for name in PER_ARM},
                 }.items(),
             )

@@ -26,7 +26,7 @@ namespace
 using sensor_msgs::msg::JointState;
 using std_msgs::msg::Float64MultiArray;
 
-// Terms older than this against the state are not used.
+// Terms whose stamp differs from the state's by more than this are not used.
 constexpr std::int64_t kOldestTermNs = 10'000'000;
 // FCI's limit of the torque rate is 1 N m in each cycle of 1 ms.
 constexpr double kLargestStep = 1.0;
@@ -69,7 +69,7 @@ private:
     return term;
   }
 
-  // Whether a term has as many values as expected, and belongs to this state or one just before.
+  // Whether a term has as many values as expected, and belongs to this state or one close to it.
   static bool usable(const Term & term, const JointState & state, std::size_t count)
   {
     if (!term.latest || term.latest->effort.size() != count) {return false;}
@@ -119,7 +119,7 @@ private:
     command_->publish(message);
   }
 
-  // The receiver holds the last torque for ever: without terms it is led to zero.
+  // Without terms the torque goes to zero: a receiver may hold the last one for ever.
   void fade()
   {
     if (last_.empty()) {return;}
