@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reading, preparing and summarising one bag, in the process where the bag is accessible."""
+"""Reading, preparing and summarising bags, each in a process that can open it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..recordings.preprocessing import (
 )
 from ..recordings.recording import HEADER, read_pieces, Recording
 
-_MOST_SAID = 10  # largest number of sentences about one bag
+_MOST_SAID = 10  # largest number of suspicions kept of one bag
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Bag:
     at_once: int = 100_000
 
     def pieces(self) -> Iterator[tuple[Recording, float]]:
-        """Read the bag piece by piece with `read_pieces`."""
+        """Yield the pieces of `read_pieces`, each with the fraction of the bag read so far."""
         return read_pieces(
             self.path, self.joint_names, self.at_once, topic=self.topic, stamps=self.stamps
         )
@@ -88,7 +88,7 @@ def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
 
 
 def motion_of(source: Bag | Recording | Motion, model: TorqueModel) -> Motion:
-    """Return a source prepared as for identification; of a long bag only its first piece."""
+    """Return a source prepared with its signal options; of a long bag only the first piece."""
     if isinstance(source, Motion):
         return source
     if isinstance(source, Recording):
@@ -118,7 +118,7 @@ class BagNote:
 
 @dataclass(frozen=True, eq=False)
 class BagResult:
-    """A recording's summary, signal options and note, or the error that prevented them."""
+    """A source's summary, signal options and (of a bag) note, or the error in their place."""
 
     summary: Summary | None
     signal: SignalOptions
@@ -201,7 +201,7 @@ class Summarise:
         return BagResult(summary, bag.signal, note)
 
     def _suspicions(self, bag: Bag, recording: Recording) -> tuple[str, ...]:
-        """Return warnings about suspicious data; raise RecordingError for a fault of the data."""
+        """Return warnings; raise RecordingError for a fault of the data, unless `anyway`."""
         require_radians(recording, self.arm)
         options = self.options
         scaled = options.effort_scale is not None
@@ -231,8 +231,8 @@ def gathered(
     Raises
     ------
     RecordingError
-        If a bag cannot be used and failures are not skipped, or if no bag or no test bag can be
-        used.
+        If no bag can be used, or tests were given and none can be used. If failures are not
+        skipped, the error of the first unusable bag is raised as it is.
     IdentificationError
         If two bags hold the same recording.
     ClusterError

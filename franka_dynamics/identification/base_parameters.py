@@ -330,7 +330,8 @@ def base_parameters(
         link's z, so that other parameters are eliminated than in the paper.
     gravity : array_like, shape (3,) or (k, 3)
         Gravity in the space frame. Several vectors give parameters valid for all of them
-        (ANY_GRAVITY: every direction); NO_GRAVITY: no gravity. Only the direction matters.
+        (ANY_GRAVITY: every direction); NO_GRAVITY: no gravity. The parameters depend on the
+        directions alone.
     rotor_inertia : bool, optional
         Whether each joint's rotor inertia is one more parameter; by default only if some joint of
         the description has rotor inertia.
@@ -445,7 +446,7 @@ def _scales(description: ArmDescription | BodyTree, unit: float, *, rotor_inerti
 
 
 def _places(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
-    """Return indices of the standard parameters, base first, by body in `keep_order`."""
+    """Return indices of the standard parameters: base first, each body in its `keep_order`."""
     places = []
     for i, twist in enumerate(tree.twists):
         turns = twist[3:].any()

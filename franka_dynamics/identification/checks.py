@@ -29,11 +29,11 @@ TOGETHER_RATIO = 1.5
 # With few samples the ratio must also exceed the value that noise alone exceeds with this
 # probability.
 _BY_CHANCE = 1e-3
-_COMPARED = 10  # number of other bags, evenly chosen, with which each bag is compared
+_COMPARED = 10  # with more bags, each is compared only with this many, evenly chosen
 _MOST_PAIRS = 5  # largest number of pairs listed
 # Residual relative to the bags' median above which a bag does not belong to them.
 _ODD_FACTOR = 3.0
-_STILL = 0.01  # [rad/s]
+_STILL = 0.01  # [rad/s]; if every joint is slower, the arm stands still
 _NAMED = 3  # number of parameter names listed in a sentence
 _SLOW_PART = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
 
@@ -55,8 +55,8 @@ def contradictions(
     bags : sequence of Part
         One part for each bag, with efforts in N m.
     noise : Noise
-        The joints' noise in the fit to all bags. Its inflation is used; its deviations are
-        replaced by the median over the bags of the residuals of separate fits.
+        The joints' noise in the fit to all bags. Its deviations weight a first separate fit to
+        each bag; the median over the bags of the residuals of these fits then replaces them.
     prior : Prior
         The prior of all fits.
     theta : ndarray, shape (p,)
@@ -130,14 +130,14 @@ class _Fitted(NamedTuple):
 
 
 def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
-    """Fit all parameters to some samples with the joints' weights (n,) and the default prior."""
+    """Fit all parameters with the joints' weights (n,) and the prior at its default precision."""
     equations = samples.weighted(weights)
     found = estimate(equations, prior, PRIOR_PRECISION)
     return _Fitted(samples.squares(found.theta), samples.samples, found.determined(equations))
 
 
 def _apart(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) -> bool:
-    """Return whether one fit to two bags is significantly worse than separate fits (an F test)."""
+    """Return whether one fit is worse than separate fits by TOGETHER_RATIO and by an F test."""
     from scipy.stats import f  # installed: `friction_alone`, which needs scipy, ran before
 
     parameters = one.parameters + other.parameters
@@ -196,7 +196,7 @@ def about_hands(
 
 
 def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Weighing:
-    """Return the estimated mass on the flange that the arm's description does not contain."""
+    """Return the estimate of the mass on the flange that the arm's description lacks."""
     b = len(model.base)
     none = model.base.values(arm)
     columns = np.column_stack([model.base.values(one) - none for one in unit_loads(arm)])
@@ -226,7 +226,7 @@ def require_motion(fastest: Array, model: TorqueModel) -> None:
 
 
 def slow_joints(fastest: Array, arm: ArmDescription) -> tuple[str, ...]:
-    """Return one sentence on all joints that hardly moved, or none."""
+    """Return one sentence on all joints that hardly moved, or an empty tuple."""
     limit = np.where(np.isfinite(arm.limit('velocity')), arm.limit('velocity'), 1.0)
     slow = [
         f'{name} (at most {speed:.2g} rad/s)'
@@ -237,5 +237,6 @@ def slow_joints(fastest: Array, arm: ArmDescription) -> tuple[str, ...]:
         return ()
     return (
         f'{", ".join(slow)} hardly moved: their friction and the inertias about their axes are '
-        'not identified and stay at the prior; record a motion that turns every joint to and fro',
+        'hardly identified and stay near the prior; record a motion that turns every joint to and '
+        'fro',
     )

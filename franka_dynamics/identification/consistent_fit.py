@@ -151,7 +151,7 @@ def fit_consistent(
 def _links(
     cp: Any, prior: Prior, root: Array, change: Any, start: ArmDescription
 ) -> tuple[Any, list[Any]]:
-    """Return the sum of the links' divergences and the constraints on links and rotors."""
+    """Return the divergence of all links and rotors, and the constraints on both."""
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
     rooms = link_rooms(start)
@@ -215,7 +215,7 @@ def _solve(cp: Any, problems: list[Any]) -> None:
                 'starting set.'
             )
     raise IdentificationError(
-        'The solver of the consistent fit failed. This happens if the measured torques are far '
+        'The solver of the consistent fit failed, perhaps because the measured torques are far '
         'from those of the starting set; choose another set, or a larger --prior.'
     )
 
@@ -237,7 +237,7 @@ def link_rooms(start: ArmDescription) -> tuple[tuple[Array, Array] | None, ...]:
     Parameters
     ----------
     start : ArmDescription
-        The starting set. Its name selects the shapes; a hand adds shapes to the last link.
+        The starting set. Its name selects the shapes; any hand adds those of Franka's hand.
 
     """
     shapes = {frame: list(bodies) for frame, bodies in load_shapes(start.name).items()}

@@ -147,7 +147,7 @@ def direct_base_parameters(
     Return the base parameters of an arm by the direct method.
 
     It computes the energies from link to link, where `base_parameters` factors the torque
-    regressor. Both share only `independent_columns`, which finds linearly dependent columns.
+    regressor. Both find linearly dependent columns by `independent_columns`, in `keep_order`.
 
     Parameters
     ----------
@@ -273,7 +273,8 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
     """
     Return, joint by joint, changes of DE^j, DU^j and the rotor's energy with q_j and dq_j.
 
-    Each array has shape (..., 11): one row for each random state and motion of the joint.
+    Each array has shape (rows, 11). For each random state and motion of the joint there is a row
+    of DE^j and one of DU^j for each gravity vector.
     """
     sizes = np.linalg.norm(gravity, axis=1)
     base: Array = np.zeros((int(np.sum(sizes > 0.0)), 10))

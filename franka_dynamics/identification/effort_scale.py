@@ -8,7 +8,7 @@ A current i_j is c_j (Y_j theta + F_j phi) with one unknown c_j per joint (Gauti
 Meas. Control 136(5)). Motion determines the joints' scales only relative to each other, because
 twice the masses with twice the scales need the same currents. The common scale is fixed to the
 median over the joints, computed with the starting inertias; joints whose current determines the
-scale better have more weight. So wrong inertias of one joint's links do not change it, and a joint
+scale better have more weight. So wrong inertias of one joint's links hardly change it, and a joint
 with a small load hardly counts.
 """
 
@@ -210,7 +210,7 @@ class _JointFits:
         return np.asarray(np.log(np.abs(self.slopes)))
 
     def starts(self) -> Array:
-        """Return initial slopes (n,); poorly determined ones get the weighted median of all."""
+        """Return initial slopes (n,); poorly determined ones get the size of the median slope."""
         relative = self.deviations / np.abs(self.slopes)
         shown = relative < _STARTING_SET_PART
         common = np.exp(_median(self.logarithms, self.share))

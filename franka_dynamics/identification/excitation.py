@@ -92,7 +92,7 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
         np.concatenate([rate * c, -rate * s], -1),
         np.concatenate([-(rate**2) * s, -(rate**2) * c], axis=-1),
     )
-    # An orthonormal basis of the coefficients for which the motion starts at rest.
+    # An orthonormal basis of the coefficients with zero velocity and acceleration at the start.
     free = np.linalg.svd(np.kron(np.eye(2), np.stack([k, k**2]))[[0, 3]])[2][2:].T
     return values[0] @ free, values[1] @ free, values[2] @ free
 
@@ -197,7 +197,7 @@ def optimise(
     progress: Callable[[int, int], None] | None = None,
 ) -> Excitation:
     """
-    Return a trajectory that determines all parameters as well as the limits allow.
+    Return a trajectory within the limits that determines the base parameters well.
 
     The best of some random trajectories is improved by sequential quadratic programming. The
     result is checked at 2000 samples, and its amplitude reduced if a limit is violated there.
@@ -258,7 +258,7 @@ def repeated(
     problem: ExcitationProblem, found: Excitation, fewest: int, most: int
 ) -> tuple[Excitation, int]:
     """
-    Return the smallest number of repetitions that identifies all essential parameters.
+    Find the smallest number of repetitions that identifies all essential base parameters.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def _improve(
     iterations: int,
     report: Callable[[int], None],
 ) -> FourierTrajectory:
-    """Return a better motion by SLSQP with the limits as constraints; `report` gets the step."""
+    """Return where SLSQP ends, with the limits as constraints; `report` gets the step."""
     with needing('Optimising a trajectory needs scipy', 'identify'):
         from scipy.optimize import minimize
     time = np.arange(_SAMPLES) / _SAMPLES * start.period

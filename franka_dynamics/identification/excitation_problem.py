@@ -88,7 +88,7 @@ class ExcitationLimits:
         'fraction of the velocity, acceleration and torque limits to use', 'F', default=0.7
     )
     position_margin: float = 0.1
-    table: float = option('height of the table in the base frame', 'M', default=0.0)
+    table: float = option('height of the table in the space frame', 'M', default=0.0)
     table_margin: float = 0.15
     clearance: float = option(
         "distance kept between the axes of the arm's links", 'M', default=0.1
@@ -219,14 +219,14 @@ class ExcitationProblem:
 
     @cached_property
     def _largest_torques(self) -> Array:
-        """Largest torque in random states of one unit of each base parameter, over noise, (b,)."""
+        """Largest torque of one unit of each base parameter in units of the noise, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATES)
         rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
     def torques_left(self, deviations: Array) -> Array:
         """
-        Return the torque of one standard deviation of each base parameter over the noise, (b,).
+        Return the torque of one standard deviation of each base parameter, per noise, (b,).
 
         It is the largest of all joints and of random states within the arm's limits. Along the
         motion itself it would be small for just those parameters that the motion does not show.
@@ -295,7 +295,7 @@ class ExcitationProblem:
 
         In this order: lower and upper position limits of all joints [rad]; velocity, acceleration
         and torque limits in both directions, relative to the limit; height of every point above
-        the table, and distance of every pair of bars [m]. Each margin is smooth in the state.
+        the table from the third frame on, and distance of every pair of bars [m].
         """
         limits, arm = self.limits, self.arm
         lower, upper = arm.limit('lower'), arm.limit('upper')
@@ -473,8 +473,8 @@ def clearances(points: Array) -> Array:
     """
     Return the distances of all pairs of bars that are not neighbours, shape (..., pairs) [m].
 
-    Bars connect consecutive `bar_ends`. Bars up to two places apart count as neighbours: joint
-    limits keep them from touching.
+    Bars connect consecutive `bar_ends` that are 0.03 m apart or more. Bars up to two places apart
+    count as neighbours: joint limits keep them from touching.
     """
     one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: bars have constant length
     bars, last = [], 0

@@ -8,7 +8,7 @@ are then fitted again under the same prior, and the residuals with and without t
 compared. The columns were stored beside the regressor (`witnesses`), so that no recording is read
 twice:
 
-- wrong gain of one joint's effort: the column is that joint's torque of the starting set;
+- wrong gain of one joint's effort: the column is its rigid-body torque of the starting set;
 - wrong sign of one joint's effort, or the efforts of two joints exchanged;
 - effort delayed or early: its Taylor series to second order;
 - rotor inertias: a torque Ia ddq of each joint;
@@ -64,13 +64,13 @@ _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # gain of 0.8 or 1.25 of any of the joints 1 to 6 of two FER has 0.15 or more, and 1.9 or more.
 _DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. It is reported if `better` reaches this
-# value, and the other candidates are then tried with rotor inertias in the fit.
+# value and no fault's is larger; the faults are then tried again with rotor inertias in the fit.
 _ROTORS_BETTER = 0.3
 # Smaller residuals are raised to this fraction of the usual residual, for `better` and for
 # `likely`: shrinking a residual that is small already explains nothing.
 _RESOLVED, _FINELY = 0.25, 0.02
 _FIRST_DELAYS_S, _DELAY_ROUNDS = (-0.06, 0.0, 0.06), 4
-_MOST_BAGS = 10  # number of bags in which a change of load is searched for
+_MOST_BAGS = 10  # a change of load is searched for in the first so many bags
 _ROUNDS = 3  # rounds, each of which updates the weights and the friction that is held near zero
 _HELD = 1e4  # factor on the prior's rows of friction parameters that came out negative
 # Samples are contacts where the squared residual is this factor above its median, with a margin
@@ -96,7 +96,7 @@ class Explanation:
     joints : tuple of int
         Indices of the faulty joints; empty if the fault is not of single joints.
     where : str
-        The stretch from which on a load is there, or the bag of contacts; else empty.
+        The stretch from which on the load differs, or the bag of contacts; else empty.
     before, after : ndarray, shape (n,)
         Root mean square of each joint's residual without and with the fault in the fit [N m].
     better : float
@@ -106,7 +106,7 @@ class Explanation:
         The same with 2 % in place of a quarter. Decides whether a gain is reported, and which of
         several candidates.
     deviation : float
-        Standard deviation of the first value; of a positive gain, of its logarithm. Zero for kinds
+        Standard deviation of the first value, but of the logarithm of a positive gain; 0 for kinds
         without fitted columns ('sign', 'exchanged', 'contact').
 
     """
@@ -363,7 +363,7 @@ class Diagnosis:
     fault : Explanation or None
         The fault of the log that best explains the residuals.
     rotors : Explanation or None
-        The rotor inertias that would lower the residuals, if rotor inertia was not identified.
+        The missing rotor inertias, if they explain the residuals at least as well as any fault.
     scale_doubts : tuple of str
         One sentence for each reason not to believe identified effort scales.
 
@@ -382,7 +382,7 @@ class Diagnosis:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing speaks against the recordings."""
+        """Whether there is no fault, no odd joint, and no doubt about identified scales."""
         return self.fault is None and not self.odd_joints and not self.scale_doubts
 
 
@@ -445,7 +445,8 @@ def contacts(
     """
     Return the intervals of a motion in which the arm seems to touch something, or None.
 
-    In these intervals the residual of a fit to the other samples is far above its median.
+    In these intervals (and 0.2 s around them) the residual of a fit to the other samples is far
+    above its median.
 
     Parameters
     ----------

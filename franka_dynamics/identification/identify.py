@@ -81,7 +81,7 @@ def identify(
     hands : sequence of ArmDescription
         Published sets without and with each hand, by which the mass on the flange is estimated.
         If that mass contradicts the starting set's hand, IdentificationError is raised, unless
-        `options.anyway`.
+        `options.anyway`. Not used if effort scales are to be identified.
     skip_failures : bool
         Whether to go on without bags that cannot be used; otherwise the first one raises.
     executor : concurrent.futures.Executor, optional
@@ -103,7 +103,8 @@ def identify(
         If there is no recording, the arm stands still, the recordings are too short, were prepared
         differently, or show another hand than the starting set has.
     RecordingError
-        If a bag cannot be used and `skip_failures` is false, or if no bag can be used.
+        If a bag cannot be used and `skip_failures` is false, or if no bag, or none of the `tests`,
+        can be used.
 
     """
     asked = IdentificationOptions() if options is None else options
@@ -202,7 +203,8 @@ def _contact(
     """
     Return the contacts in the first recording whose residual they explain; None if there is none.
 
-    It reads the bags again, because contacts are found sample by sample, and only the first five.
+    It reads the first five bags again, of a long one the first piece, because contacts are found
+    sample by sample.
     """
     prior = final.prior
     every = model.friction.symbols

@@ -37,7 +37,7 @@ def scales_shown(
     """
     Return whether a motion shows each joint's effort scale, shape (n,) of bool.
 
-    The answer depends on the motion alone, not on the measured efforts.
+    Measured efforts enter only by `inflation`, and by `prior.effort` of an arm without limits.
 
     Parameters
     ----------

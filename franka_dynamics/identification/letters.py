@@ -8,8 +8,8 @@ Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990.
 The direct method (`cascade`) is evaluated with symbols: D3 for the paper's d_3 (`a` of row 3), RL4
 for its r_4 (`d`). Equal lengths get the same symbol, with its sign, so that terms cancel as they
 do in numbers. Cosines and sines of quarter turns are integers; those of other angles are symbols,
-CA2 and SA2 for alpha_2, CT2 and ST2 for theta_2. A coefficient near the base that is no symbol of
-these stays a number. Needs sympy.
+CA2 and SA2 for alpha_2, CT2 and ST2 for theta_2. A coefficient near the base that equals none of
+these symbols stays a number. Needs sympy.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..errors import needing
 with needing('Base parameters in letters need sympy', 'symbolic'):
     import sympy as sp
 
-# Lengths equal within this relative tolerance share one symbol; so do cosines and sines, within
-# this absolute one.
+# Lengths equal within this relative tolerance share one symbol. A coefficient within this absolute
+# tolerance of a symbol's value is replaced by the symbol.
 _SAME = 1e-12
 # Coefficients, each with the standard parameters that it multiplies.
 Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
@@ -42,7 +42,7 @@ class BaseParametersInLetters:
     Symbolic relations of the base parameters, and the values of the symbols.
 
     `relations` maps a base parameter's name to its terms, first the standard parameter whose
-    column it keeps. `values` are lengths [m], and cosines and sines of odd angles.
+    column it keeps. `values` are lengths [m], and cosines and sines.
     """
 
     relations: dict[str, Terms]
@@ -75,7 +75,7 @@ class BaseParametersInLetters:
         return '\n'.join([*lines, '    }']) + '\n'
 
     def as_latex(self) -> str:
-        """Return a complete LaTeX document with the relations and the lengths' values."""
+        """Return a complete LaTeX document with the relations and the symbols' values."""
         values = [f'{_latex(letter)} = {value:.6g}' for letter, value in self.values.items()]
         rows = [
             rf'{_latex(sp.Symbol(name))} &= {_sum(terms, latex=True)}'
@@ -120,7 +120,7 @@ def base_parameters_in_letters(
     columns, matrix = cascade(arm, rows, steps)
     relations = {}
     for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
-        # Sines and cosines of odd angles may cancel only numerically, so the numeric map decides
+        # Terms with sines and cosines may cancel only numerically, so the numeric map decides
         # which terms are zero.
         others = [int(k) for k in np.flatnonzero(floats) if k != column]
         groups: list[tuple[sp.Expr, list[str]]] = []
@@ -142,7 +142,7 @@ def base_parameters_in_letters(
 
 
 def _letters(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
-    """Return the rows with symbols in place of lengths and odd angles, and the symbols' values."""
+    """Return the rows with symbols for lengths, cosines and sines, and the symbols' values."""
     values: dict[sp.Symbol, float] = {}
 
     def length(name: str, value: float) -> sp.Expr:

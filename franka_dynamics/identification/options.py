@@ -69,15 +69,15 @@ class IdentificationOptions:
         'identify one rotor inertia per joint as well', default=False, rare=True
     )
     regularization: float = option(
-        'how far the starting set is trusted: P is a relative standard deviation of masses of '
-        '1/sqrt(P), for example 10 % with 100',
+        'how far the starting set is trusted: its masses have a relative standard deviation of '
+        '1/sqrt(PRECISION), for example 10 % with 100',
         'PRECISION',
         flags=('--prior',),
         default=PRIOR_PRECISION,
     )
     effort_unit: str = option(
-        "unit of the recorded efforts; with motor currents (A) each joint's torque constant and "
-        'rotor inertia are identified as well',
+        "unit of the recorded efforts; with motor currents (A) each joint's rotor inertia and, "
+        'without --effort-scale, its torque constant are identified as well',
         choices=EFFORT_UNITS,
         default=NEWTON_METRES,
     )

@@ -5,8 +5,8 @@ Identification of a payload on the flange, from recordings with and without it.
 
 Torque is linear in the load's ten parameters in the flange frame, as it is in a link's (Gautier
 and Khalil 1990, eq. 12). They are estimated together with the arm's base parameters and friction,
-which are the same in both sets of recordings; so errors of the arm's model cancel. The result has
-values, standard deviations and a physical body.
+which are the same in both sets of recordings; so most errors of the arm's model cancel. The result
+has values, standard deviations and a physical body.
 """
 
 from __future__ import annotations
@@ -123,14 +123,14 @@ def _about_center(vector: Array) -> Array:
 
 
 # Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
-# They are larger than those of any load of such an arm, so that the prior matters only where the
-# motion does not determine a parameter.
+# Any load that such an arm can carry has smaller parameters, so that the prior matters only where
+# the motion does not determine a parameter.
 _PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """The least-squares problem for the arm's and the load's parameters, from both recordings."""
+    """The least-squares problem for the arm's and the load's parameters, from all recordings."""
 
     prior: Prior
     without: QRFactors
@@ -191,7 +191,7 @@ def identify_payload(
     Returns
     -------
     PayloadEstimate
-        The load's ten parameters about the flange's origin, with their standard deviations.
+        The load's mass, centre of mass and inertia about it, in the flange frame.
 
     Raises
     ------

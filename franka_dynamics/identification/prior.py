@@ -24,7 +24,7 @@ C_m is the prior's covariance of masses and centres of mass. C_I is that of iner
 centres of mass, which gravity does not show and published sets have far less right. The precisions
 t_m and t_I are the smallest that agree with the samples: where the likelihood with all parameters
 integrated out (the evidence; MacKay 1992, "Bayesian interpolation", Neural Computation 4(3)) has
-fallen by one standard deviation from its maximum. Neither exceeds s.
+fallen by one standard deviation from its maximum. A larger precision than s counts as s.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
     return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))
 
 
-# Real links have at least this radius of gyration in every direction; a set with a thinner link
-# did not measure it. The FER's collision capsules have radii of 40 to 60 mm.
+# Assumed smallest radius of gyration of a real link in every direction, where a set has a thinner
+# one. The FER's collision capsules have radii of 40 to 60 mm.
 LEAST_SPREAD_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
 # If one shipped set of the FER is the truth and another the starting set, inertias are 1 to 16
@@ -113,7 +113,7 @@ class Prior:
         The starting set, after `with_minimum_gyration`.
     effort, velocity : ndarray, shape (n,)
         The joints' torque limits [N m], or multiples of the largest torques if unknown, and
-        velocity limits [rad/s]; the prior of friction is proportional to them.
+        velocity limits [rad/s]; they give the standard deviations of friction.
 
     """
 
@@ -200,8 +200,8 @@ class Prior:
         Parameters
         ----------
         regularization : float
-            Precision s of the inertias: the starting set has a relative standard deviation of 1 /
-            sqrt(s).
+            Precision s of the inertias: the starting set's masses have a relative standard
+            deviation of 1 / sqrt(s).
 
         """
         rows = np.diag(1.0 / self.deviations)

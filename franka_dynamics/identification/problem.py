@@ -35,7 +35,7 @@ class _Trial:
     The result of trying one choice of slip elements.
 
     `parts` are the samples with the friction columns of this choice, `noise` is the joints' noise
-    that a fit finds in them, and `error` the root mean square of left-out torque vectors [N m].
+    that a fit finds in them, and `error` is the `left_out_error` [N m].
     """
 
     prior: Prior
@@ -109,7 +109,7 @@ class Problem:
         return find_effort_scale(factors, prior, self.start, self.inflation)
 
     def _trial(self, model: TorqueModel, given: Sequence[Part], scale: Array) -> _Trial:
-        """Return a model's error on the given parts, each left out of the fit in turn."""
+        """Try a model on the given parts, each left out of the fit in turn for the error."""
         split = [self.of(model, part.factors, scale) for part in given]
         prior = self.prior(model, scale)
         noise = find_noise(total(split), prior, self.inflation)
@@ -123,7 +123,7 @@ class Problem:
         return best if best.error < (1.0 - _CLEARLY) * usual.error else usual
 
     def __call__(self, given: Sequence[Part]) -> Fit:
-        """Return base parameters, a consistent arm and published sets' friction for the parts."""
+        """Return the fit to all samples of the given parts."""
         options = self.options
         scale = self.effort_scale(given)
         chosen = self._chosen(given, scale.scale)
@@ -175,7 +175,7 @@ class Problem:
         return replace(self, inflation=np.maximum(self.inflation, measured))
 
     def with_shown_scales(self, summaries: Sequence[Summary]) -> Problem:
-        """Return the problem without the torques of joints whose effort scale the motion hides."""
+        """Return the problem with `shown`: the joints whose effort scale the motion shows."""
         # With rotor inertias no joint may be left out: only a joint's own torque shows its rotor.
         if self.options.scale_unknown or self.model.base.rotor_inertia:
             return self

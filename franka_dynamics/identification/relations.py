@@ -57,7 +57,7 @@ def relations(
 
 
 def _sum(terms: Sequence[tuple[float, str]]) -> str:
-    """Return the sum as text, with parameters of equal coefficients in brackets."""
+    """Return the sum as text; parameters of equal coefficients, except 1, share brackets."""
     groups: list[tuple[float, list[str]]] = []
     for weight, name in terms:
         for size, members in groups:

@@ -25,7 +25,7 @@ from ..files import write_text
 from ..recordings.preprocessing import SignalOptions
 from ..typing import Array
 
-IDENTIFIED = 'identified'  # the name of its inertial set
+IDENTIFIED = 'identified'  # name of the identified arm's inertial set
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Recorded:
     signal : SignalOptions
         The options with which they were prepared.
     notes : tuple of BagNote
-        One entry for each bag that was read.
+        One entry for each bag that was used.
     failures : tuple of str
         One sentence for each bag that could not be used.
 
@@ -92,7 +92,7 @@ class Recorded:
 @dataclass(frozen=True, eq=False)
 class Identification:
     """
-    All results of an identification. Everything but the scores is fitted to all recordings.
+    All results of an identification: the fit to all recordings, and errors on unseen parts.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Identification:
     contradictions : tuple of str
         Sentences on bags that seem to come from different arms or loads.
     remarks : tuple of str
-        Warnings about loads and about joints that hardly moved.
+        Warnings about hands, loads and joints that hardly moved.
 
     """
 
@@ -142,7 +142,7 @@ class Identification:
 
     @property
     def accepted(self) -> bool:
-        """Whether the arm is better than the published sets, and the recordings are sound."""
+        """Whether the arm is better, and the recordings are sound or accepted by `anyway`."""
         return self.verdict.better and (self.diagnosis.sound or self.options.anyway)
 
     def save(self, path: str | Path, *, payload: str | None = None, anyway: bool = False) -> None:

@@ -35,7 +35,7 @@ _EFFORTS = 2  # columns after the regressor's: filtered, then unfiltered torque
 BY_BAG = 3
 _STRETCHES = 5  # number of stretches of a recording
 STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it
-# Largest number of parts left out in turn; with more bags each part holds several.
+# Largest number of parts left out in turn; with more bags some parts hold several.
 MOST_PARTS = 10
 _WINDOW_S = 1.0  # window of the residual's autocorrelation
 _FREQUENCIES = 1 << 14
@@ -121,7 +121,7 @@ class QRFactors:
 
     @property
     def base_count(self) -> int:
-        """Number of base parameters."""
+        """Number of columns before the friction terms: base parameters and `with_shared`."""
         return self.r_factors.shape[-1] - _EFFORTS - self.terms - self.witnesses
 
     def scaled(self, scale: ArrayLike) -> QRFactors:
@@ -137,13 +137,13 @@ class QRFactors:
 
     @property
     def beside(self) -> Array:
-        """The rows of R_j that hold W_j, shape (n, rows, w)."""
+        """The columns of R_j that belong to W_j, shape (n, rows, w)."""
         first = self.base_count + self.terms
         return self.r_factors[:, :, first : first + self.witnesses]
 
     @property
     def effort(self) -> Array:
-        """The rows of R_j that hold the filtered torque, shape (n, rows)."""
+        """The column of R_j that belongs to the filtered torque, shape (n, rows)."""
         return self.r_factors[:, :, -_EFFORTS]
 
     def with_effort(self, effort: Array) -> QRFactors:
@@ -232,10 +232,10 @@ class QRFactors:
         """
         Return R, shape (p, p), and z, shape (p,), of least squares with a weight for each joint.
 
-        The sum over joints of weights_j^2 |residual_j|^2 is |R theta - z|^2 plus a constant. R is
-        not triangular: friction parameters of a joint occur only in its own rows, so these are
-        factored joint by joint, and only the remaining rows for the base parameters are factored
-        together.
+        |R theta - z|^2 plus a constant is the sum over joints of weights_j^2 |residual_j|^2, where
+        joints not `shown` count for their friction alone. R is not triangular: friction parameters
+        of a joint occur only in its own rows, so these are factored joint by joint, and only the
+        remaining rows for the base parameters are factored together.
         """
         k, b = self.terms, self.base_count
         scaled = self._friction_first * np.asarray(weights, dtype=float)[:, None, None]
@@ -259,7 +259,7 @@ def total(factors: Iterable[QRFactors]) -> QRFactors:
 @dataclass(frozen=True, eq=False)
 class Part:
     """
-    The samples of one bag, or of a stretch of it, as factors.
+    The samples of a bag, of a stretch of it, or of several bags, as factors.
 
     Attributes
     ----------
@@ -301,7 +301,7 @@ class Summary:
     windows : QRFactors
         The factors of moving sums from `QRFactors.of_windows`.
     fastest, strongest : ndarray, shape (n,)
-        Largest speed [rad/s] and torque [N m, or as recorded] of each joint.
+        Largest filtered speed [rad/s] and filtered effort, as recorded, of each joint.
 
     """
 
@@ -364,7 +364,7 @@ class Summary:
 
 
 def parts(summaries: Sequence[Summary]) -> list[Part]:
-    """Return the parts left out in turn: bags, or stretches if there are fewer than three bags."""
+    """Return at most ten parts to leave out in turn: (groups of) bags; stretches of one or two."""
     if len(summaries) < BY_BAG:
         return [part for one in summaries for part in one.stretches]
     wholes = [one.whole for one in summaries]

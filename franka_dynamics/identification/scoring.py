@@ -21,7 +21,8 @@ class PublishedFit:
     A set of parameters with friction fitted to the recordings.
 
     `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies the rigid-body
-    torques; it differs from one only for published sets if effort scales were identified.
+    torques; it differs from one only if effort scales were identified, for starting and published
+    sets.
     """
 
     name: str
@@ -36,7 +37,7 @@ class PartScore:
 
     `filtered` and `unfiltered` compare the whole prediction with the filtered and the unfiltered
     torque. `rigid` is without friction and offset in the prediction; `inertias` is with friction
-    fitted to the part itself in their place.
+    (no offset) fitted to the part itself in their place.
     """
 
     name: str
@@ -116,7 +117,7 @@ class Score:
 
     @property
     def test_inertias(self) -> ResidualRms:
-        """Errors with friction fitted to each left-out part itself."""
+        """Errors with friction, but no offset, fitted to each left-out part itself."""
         return pooled(self.parts, lambda one: one.inertias)
 
     @property

@@ -130,7 +130,7 @@ def solve(equations: Sequence[Equations]) -> Estimate:
 
 def estimate(equations: Equations, prior: Prior, regularization: float) -> Estimate:
     """
-    Return the parameters that minimise weighted squares plus regularization times the prior.
+    Return the parameters that minimise weighted squares plus the cost of the prior.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ from ..typing import Array
 
 VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
 # Pairs of reaches [rad]: one slip element for the pre-sliding of bearings and seals, one for the
-# wind-up of the drive. The first pair is used unless another predicts left-out parts better. An
-# element with a reach above 0.3 rad acts as a spring in most motions and is confused with gravity:
-# on a real FER, 0.6 rad raises the error on a left-out stretch from 0.2 to 0.5 N m.
+# wind-up of the drive. The first pair is used unless another predicts left-out parts clearly
+# better. An element with a reach above 0.3 rad acts as a spring in most motions and is confused
+# with gravity: on a real FER, 0.6 rad raises the error on a left-out stretch from 0.2 to 0.5 N m.
 SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
 # Stribeck velocity: friction decreases as a joint reaches this speed [rad/s].
 STRIBECK_VELOCITY = 0.1
@@ -191,7 +191,7 @@ class TorqueModel:
         reaches: tuple[float, ...] = (),
         friction_part: float = FRICTION_PART,
     ) -> TorqueModel:
-        """Return the model of an arm; only its geometry is used, not its inertias."""
+        """Return the model of an arm; its columns depend on the geometry, not on inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
             FrictionTerms(arm.n, reaches=reaches, part=friction_part),

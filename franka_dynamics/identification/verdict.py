@@ -8,7 +8,7 @@ conditions hold:
 
 1. Its E is lower than that of the best published set, with friction fitted to the same samples, by
    more than the spread over the parts and by more than 5 %.
-2. Its E is lower than that of the published set on every whole bag too.
+2. Its E is lower than that of the same published set on every whole bag too.
 3. Its inertias alone predict no worse than those of the starting set. Friction without an offset
    is here fitted to the unseen part itself. Otherwise joints whose friction is larger than gravity
    would decide by their friction, and an offset would hide errors of gravity.
@@ -43,8 +43,8 @@ class Verdict:
         Mean over the parts of the best published set's E minus the identified arm's, and twice
         that mean's standard error, which is NaN with a single part.
     inertias, start_inertias : float
-        Errors of the inertias of the identified arm and of the starting set, each beside the
-        best friction of the unseen part.
+        E of the identified arm and of the starting set on all unseen parts, each with friction
+        fitted to the part itself.
     least : float
         Smallest useful gain; a smaller one does not count as better.
     lost : tuple of str

@@ -34,9 +34,9 @@ class LogColumns:
     source : str
         Path of the file.
     arrays : mapping of str to ndarray
-        One- and two-dimensional arrays of numbers.
+        One- and two-dimensional arrays of numbers; RecordingError is raised if there are none.
     remarks : tuple of str
-        Sentences about parts of the file that were left out.
+        A sentence if an incomplete last row was left out.
 
     """
 
@@ -126,7 +126,7 @@ class LogColumns:
         return np.hstack(arrays)
 
     def in_words(self) -> str:
-        """Return the arrays' names and shapes as a string; long lists are cut at 24 names."""
+        """Return the names of at most 24 arrays, and shapes of matrices, as a string."""
         if list(self.arrays) == ['']:
             return (
                 f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '
@@ -153,8 +153,8 @@ def read_log(path: str | Path) -> LogColumns:
     Raises
     ------
     RecordingError
-        If the file is missing, damaged, of another format, or has a value that is not a number;
-        for text files the message names row and column.
+        If the file is missing, damaged, of another format or without numbers. If a text file has
+        a value that is not a number, the message names row and column.
     MissingDependencyError
         If a library for this format is not installed.
 
@@ -185,7 +185,7 @@ def read_log(path: str | Path) -> LogColumns:
             f'{file} cannot be read as {kind} '
             f'({type(error).__name__}: {" ".join(str(error).split())[:120]}).'
         ) from error
-    # Strings, images and empty arrays are left out.
+    # Strings, arrays of three or more dimensions, and empty arrays are left out.
     columns = {
         name: array.astype(float)
         for name, array in arrays.items()
@@ -255,7 +255,7 @@ def _rows(
         raise RecordingError(f'{file} holds no rows of numbers.')
     last = len(lines)
     if not lines[-1].endswith('\n') and len(_cells(lines[-1], delimiter)) < width and last > 1:
-        last -= 1  # incomplete, because the recorder was stopped
+        last -= 1  # incomplete, probably because the recorder was stopped
         remarks.append(f'the last row, number {last + 1}, breaks off and was left out')
     try:
         found = np.loadtxt(

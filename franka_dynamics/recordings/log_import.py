@@ -119,8 +119,8 @@ def recording_from_arrays(
     Raises
     ------
     RecordingError
-        If shapes disagree, a value is not finite, or stamps do not advance; the message names
-        row and joint.
+        If shapes disagree, a value is not finite, stamps do not advance, or not exactly one of
+        `stamp` and `rate` is given.
 
     """
     names = tuple(joint_names)

@@ -23,10 +23,11 @@ TELLING_RATIO = 0.9
 # A mass counts as a known hand if it is within this relative difference of the hands' masses, else
 # as a load.
 _HAND_PART = 0.3
-# Smallest mass [kg] that is reported. For two real FER without a hand, and fifths of their
-# recordings, 0.02 to 0.15 kg are estimated; with 0.5 kg added by calculation 0.52 to 0.65 kg.
+# Smallest added or missing mass [kg] that counts as seen. For two real FER without a hand, and
+# fifths of their recordings, 0.02 to 0.15 kg are estimated; with 0.5 kg added by calculation 0.52
+# to 0.65 kg.
 _LEAST_MASS = 0.3
-# A mass is reported only if the error with it is at most this fraction of the error without it.
+# A mass counts as seen only if the error with it is at most this fraction of that without it.
 # The fraction is 0.6 to 0.9 with nothing mounted, and 0.12 to 0.23 with 0.5 kg.
 _HELD_RATIO = 0.5
 
@@ -74,7 +75,7 @@ class MountedVerdict:
     mounted : bool or None
         Whether anything is mounted; None if the recording does not show it.
     sentence : str
-        The reason with its figures; empty if no hand was tried besides the bare arm.
+        The reason with its figures; empty unless sets without and with a hand were tried.
     load : bool
         Whether the mass differs from those of all known hands.
     mass : float
@@ -129,9 +130,9 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     return MountedVerdict(
         True,
         f'About {bare.mass:.1f} kg more than the arm alone hangs on the flange, which is none of '
-        f'the known hands (about {max(known):.1f} kg; one that fits is merely nearest): weigh it, '
-        'and name its mass and where its centre is in the flange frame with --payload KG,X,Y,Z, '
-        'or take it off.',
+        f'the known hands (at most {max(known):.1f} kg; the best set only has the nearest one): '
+        'weigh it, and name its mass and where its centre is in the flange frame with --payload '
+        'KG,X,Y,Z, or take it off.',
         True,
         *weighed,
     )
@@ -139,7 +140,7 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
 
 def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
     """
-    Return a sentence if the declared hand seems to hold something, else an empty string.
+    Return a sentence if the flange seems to carry more or less than the declared hand, else ''.
 
     Of the sets with that hand, the one with the smallest estimated additional mass is used.
     """
@@ -168,7 +169,7 @@ def weighed(
     arm: ArmDescription, loads: Array, friction_columns: Array, residual: Array, samples: int
 ) -> Weighing:
     """
-    Return the mass on the flange that fits the residual torques best, together with friction.
+    Return the estimate of the mass on the flange, fitted together with friction.
 
     Its centre of mass is fitted too but not returned, because few motions determine it: runs of
     one real arm with one beam gave masses of 0.31 to 0.39 kg, and centres on all sides.
@@ -178,7 +179,7 @@ def weighed(
     arm : ArmDescription
         A set, without or with a hand.
     loads : ndarray, shape (n, rows, 4)
-        Torques of each of the `unit_loads`, joint by joint.
+        Torque that each of the `unit_loads` adds, joint by joint.
     friction_columns : ndarray, shape (n, rows, k)
         Friction columns of each joint.
     residual : ndarray, shape (n, rows)

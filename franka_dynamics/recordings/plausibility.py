@@ -32,8 +32,8 @@ _STUCK_RAD = 0.02
 # Another interpretation of the effort (unit, no gravity) is reported if it has less than this
 # fraction of the error.
 _GRAVITY_SHARE = 0.5
-# Only joints with at least this fraction of the largest gravity torque are judged: their gravity
-# torques are nearly right in every published set.
+# Unit and sign are judged only of joints with at least this fraction of the largest gravity
+# torque: their gravity torques are nearly right in every published set.
 _HEAVY_PART = 0.25
 # Exchanged joints are reported if exchanging them back leaves less than this fraction of the
 # error, and of the error with any other exchange.
@@ -41,7 +41,7 @@ _EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # factor on gravity torques beyond any load or error of a set
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # factors on the limits of torque and speed
 _JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
-_STATES_LOOKED_AT = 500  # number of messages at which gravity torques are computed
+_STATES_LOOKED_AT = 500  # gravity torques are computed at one to two times so many messages
 _RATE_WINDOW_S = 0.1  # window of the differences of velocities that give accelerations
 # Ratio of velocities to the rate of change of positions if velocities or stamps have another unit,
 # within the factor _NEAR.
@@ -309,7 +309,7 @@ def _about_gravity(
             yield (
                 f'the efforts of {first} and {second} look exchanged, if not more: exchanged back '
                 f'they are {left:.3g} N m away from the gravity torques of '
-                f'{arm.inertial_set} in the mean, as they are {rest:.3g} N m; exchange their '
+                f'{arm.inertial_set} in the mean, as recorded {rest:.3g} N m; exchange their '
                 'columns, such as in --effort of bag import'
             )
             return
@@ -330,7 +330,7 @@ def _exchanged(effort: Array, one: int, other: int) -> Array:
 
 
 def _acceleration(recording: Recording) -> Array:
-    """Return accelerations from velocities a tenth of a second apart, (messages, n)."""
+    """Return accelerations from velocities 0.1 s (or two messages) apart, (messages, n)."""
     half = max(0.5 * _RATE_WINDOW_S, float(np.median(np.diff(recording.time))))
     time = recording.time
     after, before = (

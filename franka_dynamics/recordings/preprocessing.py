@@ -146,7 +146,7 @@ def prepare(
     frequency splits the recording (gaps of up to 2.5 sampling periods never do): each piece is
     filtered and trimmed separately, nothing is interpolated across the gap, and `remarks` mentions
     it. A recording faster than 1.5 times the requested rate is low-pass filtered before
-    downsampling, to avoid aliasing; recordings at 30 Hz are not affected.
+    downsampling, to avoid aliasing.
 
     Parameters
     ----------
@@ -168,7 +168,8 @@ def prepare(
     Raises
     ------
     RecordingError
-        If the recording is too slow for the cut-off or too short for the trim.
+        If the recording is too slow for the cut-off or too short for the trim, or every effort is
+        zero.
     MissingDependencyError
         If scipy is not installed.
 
@@ -212,7 +213,7 @@ def prepare(
 
 def without_idle_effort(recording: Recording) -> Recording:
     """
-    Return a recording without the stretches in which the effort of every joint is exactly zero.
+    Return a recording without stretches of 0.1 s or more in which every effort is exactly zero.
 
     A braked arm, or a driver that is not in control yet, reports zero effort, which is no
     measurement: sensors never read exactly zero on all joints for a tenth of a second. The new
@@ -276,7 +277,7 @@ def _prepare_piece(
     columns: Columns | None,
 ) -> Motion:
     """Resample, filter, differentiate and trim one piece, which starts at `start` [s]."""
-    # Half a microsecond of tolerance: stamps are whole nanoseconds, sampling times are not.
+    # A tolerance of 5e-7 samples: stamps are whole nanoseconds, sampling times are not.
     count = int(np.floor(piece.duration * options.rate + 5e-7)) + 1
     time = np.arange(count) / options.rate
     recorded = [piece.q, piece.dq, piece.effort]

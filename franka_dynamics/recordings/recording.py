@@ -47,9 +47,9 @@ class Recording:
     Attributes
     ----------
     source : str
-        Path of the bag.
+        Path of the bag or log, for messages.
     topic : str
-        Topic on which the messages were published.
+        Topic on which the messages were (or, of a log, will be) published.
     joint_names : tuple of str
         Names under which the arm's joints were recorded.
     stamp_ns : ndarray of int64, shape (messages,)

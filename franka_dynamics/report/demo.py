@@ -116,7 +116,7 @@ IDENTIFIED_BOUND = 2.0 / 3.0
 
 def inexact_report(columns: Mapping[str, Array]) -> DemoReport:
     """
-    Return the table of the second part, in which the arm differs from the model.
+    Return the report of the second part, in which the arm differs from the model.
 
     `columns` has each controller's desired minus measured positions, (k, n) [rad]: PD with
     gravity, the published model and the identified model, in this order.
@@ -145,7 +145,7 @@ def _draw_errors(
 
 
 def draw_inexact(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
-    """Draw the three errors of the second part over time (k,) [s] as rms over joints, (k, n)."""
+    """Draw the second part's errors; `columns` has times (k,) [s] and errors (k, n) [rad]."""
     figure = figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD, three models'
     _draw_errors(figure.subplots(), columns, title, (MEASURED, RESIDUAL, PREDICTED))
@@ -153,7 +153,7 @@ def draw_inexact(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None
 
 
 def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None:
-    """Draw both tracking errors, and below them the motion and the torques, into one PNG."""
+    """Draw both tracking errors, and below them the motion and the torques, into one file."""
     figure = figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))

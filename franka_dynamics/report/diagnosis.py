@@ -68,8 +68,8 @@ def explained(result: Identification, one: Explanation) -> str:
 def _gain(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
     (gain,), (joint,) = one.values, one.joints
     what = (
-        f'The effort of {names[0]} seems to be {gain:.2f} times the torque that the listed sets '
-        'give'
+        f'The effort of {names[0]} seems to be {gain:.2f} times the torque that the starting '
+        'set and the other joints suggest'
     )
     return what, (
         'Check its column, torque constant, unit and gear; '

@@ -24,7 +24,7 @@ _NAMES = 5  # largest number of names in a sentence
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return all results of an identification in JSON's types and SI units."""
+    """Return the results of an identification in JSON's types and SI units; E in `result.unit`."""
     fit, links = result.fit, result.arm.links
     bags, unseen = result.recorded.bags, result.recorded.unseen_bags
     data = {
@@ -165,8 +165,8 @@ def verdict(result: Identification) -> list[str]:
         sentences.append(
             'With friction fitted to the unseen data, the identified inertias are NOT as good as '
             f'those of {result.start.inertial_set} (E = {said.inertias:.3f} against '
-            f'{said.start_inertias:.3f} {unit}): friction or offset has absorbed part of gravity. '
-            'Record a motion that turns every joint to and fro.'
+            f'{said.start_inertias:.3f} {unit}): friction or offset may have absorbed part of '
+            'gravity. Record a motion that turns every joint to and fro.'
         )
     return [
         *sentences,
@@ -228,7 +228,7 @@ def _about_joint_scales(result: Identification) -> list[str]:
             else ''
         )
         sentences.append(
-            "A wrong scale of one joint's effort (unit, gear, torque constant) is certain to be "
+            "A wrong scale of one joint's effort (unit, gear, torque constant) would be "
             f'noticed from a factor of {min(factors):.2f} on{other}; the table of scales shows '
             'how well this motion determines each.'
         )
@@ -354,7 +354,7 @@ def advice(names: Sequence[str]) -> str:
 
 
 def tables(result: Identification) -> list[Table]:
-    """Return tables of errors: by set, by joint, by unseen part, and (of several bags) by bag."""
+    """Return tables of errors by set, joint, unseen part and (of several) bag, and of scales."""
     best, scores, unit = _best(result), result.scores, result.unit
     names = result.start.joint_names
 

@@ -63,8 +63,8 @@ class Table:
     heads : sequence of Head or str
         One per column; a string is a Head without unit and form.
     rows : sequence of sequences
-        Strings, numbers, None for an empty cell, or a Cell of these. A string that begins like a
-        number, such as '1.2 ± 0.1', is aligned as a number.
+        Strings, numbers, None for an empty cell, or a Cell of these. A column after the first is
+        aligned to the right if it has a number, or a string that begins like one ('1.2 ± 0.1').
 
     """
 
