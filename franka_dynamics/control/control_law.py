@@ -41,7 +41,7 @@ class ControlLaw:
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
-        # Rate at which the damping kd makes the joint velocity decay at the home pose [1/s].
+        # Largest rate at which kd makes joint velocities decay at the home pose [1/s].
         self.damping_rate = (
             damping_rate(
                 self.terms.true.mass_matrix(home_pose(description))
@@ -58,7 +58,7 @@ class ControlLaw:
         self._effort = description.limit('effort')
 
     def gravity(self, q: Array, gravity: Array) -> Array:
-        """Return the part of g(q) = `gravity` that the node must command, shape (n,) [N m]."""
+        """Return the part of g(q) = `gravity` to command, zero if switched off, (n,) [N m]."""
         return (
             self.terms.gravity_to_command(q, gravity)
             if self.settings.terms.gravity
@@ -74,7 +74,7 @@ class ControlLaw:
         inertia: Array,
     ) -> Array:
         """
-        Return the torque that `scale` multiplies: Coriolis, inertia, friction, shape (n,) [N m].
+        Return `scale` times Coriolis, inertia and friction torque, shape (n,) [N m].
 
         `q` and `dq`, shape (n,), are the measured state. `coriolis` and `inertia`, shape (n,), are
         C(q, dq) dq and M(q) ddq of the reference, both at that state.
@@ -124,7 +124,7 @@ class ControlLaw:
         return ours, desired + feedback, feedback
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
-        """Return the feedforward torque at every point of a trajectory, shape (k, n) [N m]."""
+        """Return gravity part plus feedforward at each point, within the limits, (k, n) [N m]."""
         rows = range(0, len(trajectory.times), _POINTS_AT_ONCE)
         efforts = np.vstack(
             [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]

@@ -20,7 +20,7 @@ class Mode(str, Enum):
 
     SILENT = 'silent'  # nothing is published
     RUNNING = 'running'
-    BRAKING = 'braking'  # the arm is brought to rest before the stop sequence
+    BRAKING = 'braking'  # the arm is brought to rest; a stop sequence or a hold follows
     STOPPING = 'stopping'  # the stop sequence is being published
 
 
@@ -50,7 +50,7 @@ class ControllerStatus(NamedTuple):
 
 class CycleResult(NamedTuple):
     """
-    The result of one joint state; arrays of shape (n,) in joint order [N m].
+    The result of one joint state; arrays of shape (n,) in joint order, torques in N m.
 
     `limited` is the torque after the limits, None if no torque may be published from this state.
     `previous` is the command before this one.

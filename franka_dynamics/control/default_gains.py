@@ -7,8 +7,8 @@ Feedforward alone does not correct disturbances. Stiff gains, though, become uns
 are some milliseconds old, and the gravity torque of an old state is itself destabilising: at a
 Franka's home pose gravity makes the arm diverge with 31 rad/s^2 per radian, and no
 proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With these
-gains all shipped arms, with and without a hand, are stable at home for the largest age of states
-and duration of torques that the parameter files allow.
+gains all shipped arms, with and without a hand, are stable at home with states 0.1 s old or
+torques held for 0.21 s.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
     """
     Return weak gains kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
 
-    They are in proportion to the inertia that each joint has at the home pose of the arm with hand
-    and payload. The velocity of a single joint decays at RATE, its position error finally at
-    RATIO.
+    They are in proportion to the inertia that each joint has at the arm's home pose while the
+    other joints are free. A single joint then has a damping ratio of 0.82, and its error decays at
+    RATE / 2.
     """
     kd = RATE * _inertia_at_home(arm)
     return RATIO * kd, kd

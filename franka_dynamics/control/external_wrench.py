@@ -5,8 +5,8 @@ The wrench between arm and surroundings, from external joint torques.
 
 Sign and frame are those of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
 publishes as external_wrench_in_base_frame. A wrench that the robot exerts on its surroundings is
-positive. Axes are those of the base, moments are about the frame's origin. So tau_ext = J^T F with
-tau_ext in FCI's sign.
+positive. Axes are those of the base, moments are about the point at which the wrench acts, by
+default the frame's origin. So tau_ext = J^T F with tau_ext in FCI's sign.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class ExternalWrench:
     Attributes
     ----------
     wrench : ndarray, shape (6,)
-        Force [N] and moment about the frame's origin [N m], axes of the base, exerted by the arm
-        on its surroundings (libfranka's sign).
+        Force [N] and moment about the point where it acts [N m], axes of the base, exerted by the
+        arm on its surroundings (libfranka's sign).
     covariance : ndarray, shape (6, 6)
         Covariance of the undamped least squares, so that an unobservable direction has a large
         variance although its estimate is damped to a small value.

@@ -33,8 +33,7 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# If the arm moved further than this [rad or m] while nothing was commanded, something else moved
-# it. The last torque then no longer fits the arm.
+# If the arm has moved further than this [rad or m] since a stop, the last torque fits no longer.
 _MOVED_SINCE = 0.1
 
 
@@ -46,7 +45,8 @@ _MOST_LOAD_KG = 6.0  # largest undeclared load whose weight the last torque may 
 _MOST_EFFORT = 10.0
 
 
-# Conditions that never occur with working sensors and driver; they latch a fault.
+# Conditions of a faulty sensor or driver, or of two publishers. While torques are commanded they
+# latch a fault.
 _LATCHING = frozenset(
     {
         Condition.NOT_FINITE,
@@ -124,7 +124,7 @@ class FeedforwardController:
         self._before_change: tuple[ControlLaw, ReferenceSource] | None = None
         self.guard = Guard(description, guard)
         self._first_torque = FirstTorque.NOT_YET
-        self._waits_for = ''  # why the guard allows no first torque yet
+        self._waits_for = ''  # why no first torque is allowed yet
         self.law = self.prepare(settings or Settings())  # the torque law in use
         self.guard.use(self.law.terms)
 
@@ -145,11 +145,11 @@ class FeedforwardController:
 
     @property
     def waits_for(self) -> str:
-        """Why the guard allows no first torque yet, or an empty string."""
+        """Why guard or gains allow no first torque yet, or an empty string."""
         return self._waits_for if self.mode is Mode.SILENT and self.enabled else ''
 
     def unstable_gains(self, law: ControlLaw | None = None) -> str:
-        """Return why a law's gains, or those in use, would swing at the states' rate and age."""
+        """Return why a law's gains (default: those in use) swing at the states' rate and age."""
         law = law or self.law
         half_period = 0.5 * self.supervisor.period
         late = max(half_period, self.supervisor.typical_age) + half_period
@@ -179,7 +179,7 @@ class FeedforwardController:
         ------
         SettingsError
             If they cannot be used on this arm, if the gains would swing, or if they change the
-            target of an arm that is enabled, being braked, or still getting a torque.
+            target while the controller is enabled or not yet silent.
 
         """
         in_use = self.enabled or self.mode is not Mode.SILENT
@@ -221,7 +221,7 @@ class FeedforwardController:
     # One cycle ---------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Forget all joint states and the guard's observations; the next state is the first."""
+        """Restart supervision and guard: the next state counts as the first."""
         self.supervisor.reset()
         self._guard_input = None
         self.guard.restart()
@@ -230,7 +230,7 @@ class FeedforwardController:
 
     @property
     def ready(self) -> bool:
-        """Whether an enabled controller would command a torque at the next trusted state."""
+        """Whether no fault is latched, and a first torque is allowed or the last one may act."""
         return not self.fault and (
             self._last_torque_acts or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
@@ -348,7 +348,11 @@ class FeedforwardController:
     # References --------------------------------------------------------------------------------
 
     def follow(self, planned: Trajectory | ReferencePoint, mark: str = '') -> None:
-        """Follow a planned motion, if torques are being commanded; `mark` is its sender's."""
+        """
+        Follow a planned motion; without commands only report that it was accepted.
+
+        `mark` is the sender's identifier of the motion.
+        """
         if self.latest is None:
             return
         stamp, streamed = self.latest[0], is_streamed(planned)
@@ -375,7 +379,7 @@ class FeedforwardController:
             self._before_change = self.law, copy(self.reference)
 
     def _torque_before(self, stamp: float, q: Array, dq: Array) -> Array | None:
-        """Return the torque of law and reference before the last change, None without a change."""
+        """Return the torque of law and reference before a change, and forget both; else None."""
         if self._before_change is None:
             return None
         law, references = self._before_change
@@ -409,7 +413,7 @@ class FeedforwardController:
 
     @property
     def stop_ends(self) -> str:
-        """A sentence about the torque at which the last stop sequence ended."""
+        """What to log about the torque at which the last stop sequence ended."""
         if not self._stop_goal.any():
             return 'the stop sequence has ended at zero torque'
         return (
@@ -419,7 +423,7 @@ class FeedforwardController:
         )
 
     def enable(self) -> None:
-        """Allow commands; they begin once the state is trusted."""
+        """Allow commands (states and guard permitting); clear counters, and most faults."""
         self.enabled = True
         self.faults.activated()
         self._stopped_by_state = False
@@ -427,7 +431,7 @@ class FeedforwardController:
         self.guard.largest = np.zeros(self.description.n)
 
     def disable(self, reason: str, *, brake: bool = True) -> None:
-        """Stop, and stay silent until enabled again."""
+        """End a hold and stop; then command nothing until enabled again."""
         self.enabled = False
         self._braking.release()
         self.stop(reason, brake=brake)
@@ -436,10 +440,11 @@ class FeedforwardController:
         """
         Take the torque back: braking first if the arm moves, then by the stop sequence.
 
-        Braking needs states that are trusted and so goes on with the cycles; the stop sequence
-        needs none. It ends at the torque that holds the arm at rest. `reason` is for log and
-        diagnostics. Without `brake` the stop sequence begins at once. With `hold` an arm at rest
-        is braked too, and held until the fault is cleared or the controller disabled.
+        Braking needs trusted states (the topic may be too slow) and so goes on with the cycles;
+        the stop sequence needs none. It ends at the torque at which the arm may be left. `reason`
+        is for log and diagnostics. Without `brake` the stop sequence begins at once. With `hold`
+        an arm at rest is braked too, and held until the fault is cleared, the controller disabled
+        or braking impossible.
         """
         if self.mode is Mode.RUNNING and self.latest is not None:
             self.reference.clear(self.latest[0], reason)
@@ -476,8 +481,9 @@ class FeedforwardController:
         """
         Acknowledge the latched fault; return whether there is none now, and a sentence.
 
-        The fault is not cleared while the arm is still braking, or while the model does not
-        explain the torque that holds it: the arm would fall or push again.
+        The fault is not cleared if acknowledgement does not clear it, while the arm is braked
+        before a hold, or while the model does not explain the torque that holds it: the arm might
+        fall or push again.
         """
         if self.fault and self.mode is Mode.BRAKING and self._braking.holds:
             if not self.holding:
@@ -492,7 +498,7 @@ class FeedforwardController:
 
     def stop_step(self, elapsed: float) -> Array | None:
         """
-        Return the next torque of the stop sequence, or None when it has ended.
+        Return the next torque of the stop sequence; None if it has ended or none is running.
 
         `elapsed` is the time since the last published torque [s], by any clock.
         """
@@ -529,8 +535,8 @@ class FeedforwardController:
             ours,
             (self._zero, gravity),
             # A target that carries the arm gets no torque for an undeclared load, because a person
-            # who leans on the arm looks the same. Elsewhere a load pulls down, or the declared one
-            # is missing.
+            # who leans on the arm looks the same. For other targets the load may also be negative:
+            # the declared one is missing.
             None if terms.adds_gravity else (-self.settings.payload[0], _MOST_LOAD_KG),
             -terms.true.jacobian(q)[:3].T @ terms.true.model.gravity.linear,
             self._effort,
@@ -547,7 +553,7 @@ class FeedforwardController:
         commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self.output.last is not None
         self.stop(reason)
         if condition in _LATCHING - {Condition.NOT_FINITE}:
-            self._braking.release()  # an arm with such states runs away or is not measured
+            self._braking.release()  # the arm may run away, or its measurement is wrong
         if commanding and condition in _LATCHING:
             self.faults.latch(reason, ClearedBy.ACKNOWLEDGEMENT)
         elif commanding:
@@ -621,7 +627,7 @@ class FeedforwardController:
             self.guard.begin(self.latest[0], self.latest[1], moved=held)
 
     def _forget_if_moved(self, q: Array) -> None:
-        """Restart the guard if the silent arm was moved since the last stop."""
+        """Restart the guard if the arm has moved too far since the last stop ended."""
         if (
             self.mode is Mode.SILENT
             and self._rest_position is not None
@@ -667,8 +673,8 @@ class FeedforwardController:
             self.stop('the computed torque is not finite', brake=False)
             return None
         if self.output.last is None:
-            # Nothing was published yet. If nobody else carries the arm, begin with the torque that
-            # holds it, otherwise with the torque that acts on it already.
+            # No last command acts. If nobody else carries the arm, begin with the torque that
+            # holds it, otherwise with the torque that the guard believes to act already.
             at_once = self._first_torque is FirstTorque.AT_ONCE
             begin = ours if at_once else self.guard.held_torque()
             self.output.take(self.output.clipped(begin), stamp)

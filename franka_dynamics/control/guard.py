@@ -3,10 +3,10 @@
 """
 The guard detects an arm that does not move as the model predicts under the commanded torque.
 
-A momentum observer compares three torques of every joint: the commanded one (the last command plus
-the gravity that the target adds), the measured one, and the one that the motion needs according to
-the model. A wrong payload, gravity vector, target, hand or arm, a wall and a push all show as a
-difference, whatever the messages look like.
+By a momentum observer it compares three torques of every joint: the commanded one (with the
+gravity that the target adds), the measured one, and the one that the motion needs according to the
+model. A wrong payload, gravity vector, target or hand, a wall and a push show as a difference, if
+it is large enough.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ class FirstTorque(Enum):
     """How commanding may begin."""
 
     NOT_YET = 'not yet'  # too few states, or something is wrong
-    AT_ONCE = 'at once'  # start with the torque that holds the arm: brakes hold it, or it falls
-    RAMPED = 'ramped'  # start from `Guard.held_torque`, which is zero if nobody holds the arm
+    # start with the torque that holds the arm: brakes hold it, it falls, or its holder lets go
+    AT_ONCE = 'at once'
+    RAMPED = 'ramped'  # start from the last command, or without one from `Guard.held_torque`
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,9 @@ class Guard:
         The measured torque beyond what motion and friction need [N m]: the external torque in
         FCI's sign. Equal to `command_residual` where nothing is measured.
     shares : ndarray, shape (n,)
-        Each joint's largest difference as a share of its bound, now.
+        Each joint's largest difference as a share of its bound, at the last verdict.
     largest : ndarray, shape (n,)
-        The largest `shares` while torques were commanded since the last `enable`.
+        The largest `shares` while torques were judged since the controller was last enabled.
 
     """
 
@@ -138,7 +139,7 @@ class Guard:
         self.command_residual = self.external = self.shares = self._zero
 
     def use(self, terms: TermModel) -> None:
-        """Use other terms; after a change of payload accept either load for payload_time."""
+        """Use other terms; while judging, a changed payload mass begins `payload_time`."""
         before, self._terms = self._terms, terms
         friction = friction_in_effort(
             self.limits.effort_friction, terms.description, terms.profile
@@ -188,7 +189,7 @@ class Guard:
         age: float = 0.0,
     ) -> None:
         """
-        Take a state before a command follows from it.
+        Take a state; the command that follows from it is passed to `commanded` afterwards.
 
         `effort`, shape (n,), is the measured torque [N m], None if the state has none; `gravity`,
         shape (n,), the true g(q) of the terms in use [N m]. The state is `age` seconds old: it
@@ -242,7 +243,7 @@ class Guard:
         self.measured = measured
 
     def _ratios(self) -> tuple[Array, Array]:
-        """Return the differences by motion and by command as shares of their bounds, (n,) each."""
+        """Return measured minus needed and minus commanded torque, as shares of bounds, (n,)."""
         by_motion, by_command = self.external, self.external - self.command_residual
         if self._load_change is not None:
             by_motion, by_command = (
@@ -262,8 +263,8 @@ class Guard:
         """
         Return the undeclared load as a point mass at the flange [kg].
 
-        The mass fits the external torque best; NaN where no torque is measured, or where gravity
-        has no lever on the flange.
+        The mass fits the external torque best; NaN where no torque is measured, too few states
+        were seen, or gravity has no lever on the flange.
         """
         if self._terms is None or not (self.measured and self.settled):
             return float('nan')
@@ -335,9 +336,10 @@ class Guard:
 
     def unexplained(self) -> str:
         """
-        Return which joint's torque the last state of an arm at rest does not explain, if any.
+        Return which joint's torque the model does not explain in the last state, or ''.
 
-        At rest friction is small, so the bound is the one of measured torques.
+        It is asked of an arm at rest, where friction is small: the bound is that of measured
+        torques.
         """
         by_motion = np.abs(self.external) * self._per_bound[0]
         joint = int(by_motion.argmax())
@@ -415,9 +417,9 @@ class Guard:
         Return the torque that acts before our first command, (n,) [N m].
 
         A receiver without a time-out goes on applying the last torque of a node that was killed.
-        It is the measured effort, if the arm moves as that effort says. It is zero for an arm at
-        rest, where an error of the model looks the same, and for an arm that carries itself: its
-        receiver begins at zero, and a person who moves the arm by hand shows in the effort.
+        The result is the measured effort, if the arm moves as that effort says. It is zero for an
+        arm at rest, where an error of the model looks the same, and for an arm that carries
+        itself: its receiver begins at zero, and a person who moves the arm shows in the effort.
         """
         terms, moving = self._terms, float(np.abs(self._dq).max()) > REST_SPEED
         if terms is None or terms.adds_gravity or not moving or not self._last_effort:

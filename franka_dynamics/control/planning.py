@@ -80,7 +80,7 @@ class TrajectoryRequest:
 
     @property
     def is_set_point(self) -> bool:
-        """Whether it is one point at time zero, which is followed until the next one comes."""
+        """Whether it is one point at time zero, followed for 0.1 s or until the next one comes."""
         return len(self.times) == 1 and bool(self.times[0] == 0.0)
 
 
@@ -109,8 +109,8 @@ def plan(
     arm. A trajectory must begin near it, or its beginning would be a step for the arm. With a
     `stream`, set-points with positions alone are made into a smooth motion.
 
-    Raises ReferenceRefusedError, which says which joint, point and value is at fault and what
-    would be accepted, if the request cannot be followed.
+    Raises ReferenceRefusedError, which says what is at fault and what would be accepted, if the
+    request cannot be followed.
     """
     begin = now if begin is None else begin
     if request.ends_motion:
@@ -366,8 +366,9 @@ def follow_request(
     """
     Plan a requested motion, make the controller follow it, and return the planned motion.
 
-    The motion begins a lead after the latest state, which leaves time to plan. Until then the
-    controller follows the present motion, and the new motion begins where that one will be.
+    A trajectory begins a lead after the latest state, which leaves time to plan. Until then the
+    controller follows the present motion, and the trajectory begins where that one will be. A
+    set-point without stream_period is followed at once.
 
     If another thread passes joint states to the controller, `lock` is held for the microseconds in
     which the controller is read or changed. `mark` is the sender's identifier of the motion,

@@ -19,13 +19,13 @@ class Condition(str, Enum):
     ACQUIRING = 'acquiring'  # valid states come, but not yet enough in a row
     TRUSTED = 'trusted'
     STALE = 'stale'  # no new state, or the stamps do not advance
-    TOO_OLD = 'too_old'  # stamps that lag behind the clock
+    TOO_OLD = 'too_old'  # stamps too far from the clock, behind or ahead
     TOO_SLOW = 'too_slow'  # the topic's rate is below min_input_rate
     NOT_FINITE = 'not_finite'  # NaN or infinity in the arm's own joints
     MISMATCHED = 'mismatched'  # a joint missing, doubled, or arrays of the wrong length
     CONTRADICTORY = 'contradictory'  # positions do not change as the velocities say
-    OUT_OF_RANGE = 'out_of_range'  # a position beyond the joint limits
-    JUMPED = 'jumped'  # a joint moved faster than it can
+    OUT_OF_RANGE = 'out_of_range'  # a position or an effort far beyond its limit
+    JUMPED = 'jumped'  # a joint moved, or its velocity says so, faster than it can
     CLOCK_JUMPED = 'clock_jumped'  # stamps leapt: a reset simulation, a changed clock
     INTERLEAVED = 'interleaved'  # stamps go back and forth: more than one publisher
 
@@ -51,7 +51,7 @@ class PossibleMotion:
     """
     Checks joint states against joint limits, and positions against velocities.
 
-    The guard cannot replace the second check, because it compares torques with velocities alone.
+    The guard cannot replace the second check, because it takes the motion from velocities alone.
     Measured on a simulated FER that moves at 0.6 rad/s while its positions stand still: this check
     stops it after 46 ms; without it, it reaches 2.5 rad/s before its tracking error stops it.
     """

@@ -52,14 +52,15 @@ class TorqueReceiver:
     Follows the torques of one sender, and stops the arm by its own model when they cease.
 
     If nothing else compensates gravity, the receiver then holds the arm at rest until a sender
-    comes; otherwise the torque goes to zero once the arm is at rest. The applied torque stays
+    comes; otherwise the torque goes to zero once braking has ended. The applied torque stays
     within the arm's torque limits and changes by at most 1000 N m/s, whoever sends what.
 
     `description` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; gravity_vector and payload are those of the arm. A torque
     is applied for at most `timeout` seconds without a next one, by the stamps of the states.
     `holding`, shape (n,), carries the arm from the beginning [N m]; leave it out if brakes hold
-    the arm. Raises InertiaError if the last link is not physical with the payload.
+    the arm. Raises SettingsError if payload or target are wrong, InertiaError if the last link is
+    not physical with the payload.
     """
 
     def __init__(

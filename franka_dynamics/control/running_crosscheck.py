@@ -59,6 +59,6 @@ class RunningCrosscheck:
         if difference <= self._tolerance:
             return ''
         return (
-            f'cross-check: the running model and the independent one differ by '
-            f'{difference:.3g} N m at q = {np.round(cycle.q, 4).tolist()}'
+            f'cross-check: the running model and the independent one differ by {difference:.3g} '
+            f'(N m, relative above 1 N m) at q = {np.round(cycle.q, 4).tolist()}'
         )

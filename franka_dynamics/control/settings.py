@@ -27,9 +27,9 @@ class TargetProfile:
     the one that the receiver adds; otherwise the whole gravity torque. If
     `receiver_adds_friction`, the receiver compensates joint friction, and no friction may be
     commanded. A receiver without a time-out may hold the last torque of a stop for ever. So a stop
-    ends at zero if the receiver compensates gravity, else at the last gravity torque.
+    usually ends at zero if the receiver compensates gravity, else at the last gravity torque.
     `rotor_inertia` is a lower bound of the reflected rotor inertia that the joints have and the
-    model lacks [kg m^2]. For a Franka arm it is 0.07 to 0.2 (MuJoCo Menagerie, franka_fr3). It
+    model lacks [kg m^2]; a Franka arm's joints have 0.07 to 0.2 (MuJoCo Menagerie, franka_fr3). It
     lets the arm bear larger gains than its link inertia alone. `braked_until_commanded` says
     whether brakes hold an arm that stands still without effort. The full gravity torque may then
     be commanded at once.
@@ -64,7 +64,7 @@ def target_profile(name: str) -> TargetProfile:
 # Largest gravity component [m/s^2]: any planet an arm stands on, with room for a moving base.
 _MOST_GRAVITY = 30.0
 # A robot that compensates gravity itself stands on the Earth. A norm outside this range [m/s^2] is
-# a typing error.
+# taken for a typing error.
 _EARTH = (9.7, 9.9)
 # Largest gain for a joint without a torque limit [N m/rad, N m s/rad]. It also keeps every torque
 # far from overflow.

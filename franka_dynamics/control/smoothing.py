@@ -42,7 +42,8 @@ def upsample(
     at zero. Points before `begin` are skipped. If the points end in motion, as with a policy that
     sends the next chunk before this one ends, stopping at the last point may exceed the limits;
     the arm is then braked after it. If only the start exceeds the limits, ruckig joins the motion.
-    If nothing works, the motion through all points is returned, and the limits' check refuses it.
+    If nothing works, a motion through all points is returned: one that only exceeds the jerk, or
+    else one that the caller's check of limits refuses.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = _Spline(np.append(begin, times), np.vstack((current.q, positions)), current.dq)
@@ -71,7 +72,7 @@ class _Spline(NamedTuple):
         self, description: ArmDescription, acceleration: Array | None = None
     ) -> Iterator[Trajectory]:
         """
-        Yield the motion that stops at the last point, then the one that brakes after it.
+        Yield a motion that stops at the last point; of several points, also one braked after it.
 
         The first point gets an acceleration, shape (n,), if one is given.
         """

@@ -102,7 +102,7 @@ def continue_stream(
 def _through(
     begin: float, current: ReferencePoint, coming: Knots, description: ArmDescription
 ) -> Trajectory | None:
-    """Return the motion through the coming points to rest, else one joined to them by ruckig."""
+    """Return the motion through the coming points to rest, else one joined by ruckig, or None."""
     through = braked(Knots.at(begin, current).then(coming), description).motion()
     allowed = within_limits(through, description)
     if allowed and within_jerk(through, description):

@@ -27,11 +27,12 @@ class FrictionFeedforward:
     """
     Friction to be commanded for a reference velocity.
 
-    The commanded torque has the direction of the reference velocity and is at most the arm's
-    friction: every coefficient is reduced by two standard deviations (if the arm file has them),
-    and Maxwell-slip elements of uncertain state count with their smallest torque. At rest it is
-    zero. So it never drives the arm by itself. Too little compensation leaves a tracking error;
-    too much causes a limit cycle. The Maxwell-slip elements follow the measured position.
+    The commanded torque has the direction of the reference velocity and should not exceed the
+    arm's friction, so that it does not drive the arm by itself: the coefficients of a linear model
+    are reduced by two standard deviations (if the arm file has them), and Maxwell-slip elements of
+    uncertain state count with their smallest torque. At rest it is zero. Too little compensation
+    leaves a tracking error; too much may cause a limit cycle. In `torque` the Maxwell-slip
+    elements follow the measured position.
     """
 
     def __init__(self, model: FrictionModel) -> None:

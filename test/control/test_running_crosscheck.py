@@ -64,7 +64,9 @@ def test_a_torque_off_by_a_hair_is_told_with_its_pose(terms):
         1,
         error=np.array([0, 0, 100 * TOLERANCE, 0, 0, 0, 0]),
     )
-    assert 'e-11 N m at q = [0.0, -0.7854' in sentence or 'differ by 1e-10' in sentence
+    assert 'e-11 (N m, relative above 1 N m) at q = [0.0, -0.7854' in sentence or (
+        'differ by 1e-10' in sentence
+    )
 
 
 def test_a_running_arm_whose_models_differ_stops_until_it_is_configured_again():
