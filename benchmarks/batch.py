@@ -9,8 +9,8 @@ The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
 Each round calls every candidate in turn, so that other work on the machine disturbs all. The
 table gives medians over the rounds; ratios are medians of the rounds' ratios. The first call in a
-turn wakes threads and fills caches and is not counted. The load by other processes is measured and
-printed if it is above 0.1 cores. On a shared machine `--least` takes the shortest call instead,
+turn wakes threads and fills caches and is not counted. The load by other processes is printed, and
+marked above 0.1 cores. On a shared machine `--least` takes the shortest call instead,
 which on one thread is usually undisturbed, on all threads hardly ever.
 """
 
@@ -123,7 +123,7 @@ def has_frax() -> bool:
 
 
 def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
-    """Return frax's torques of these states in float64, after they are copied from the device."""
+    """Return a function that computes frax's torques of these states in float64."""
     import frax
     import jax
 
@@ -156,7 +156,7 @@ def nanoseconds(candidate: Candidate, least: bool = False) -> float:
 
 
 def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.ndarray], float]:
-    """Return nanoseconds per state of every round, and the cores busy with other processes."""
+    """Return ns per state of each round, or the least of all, and the cores busy otherwise."""
     start = time.perf_counter()
     for candidate in listed.values():
         nanoseconds(candidate)

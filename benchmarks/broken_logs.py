@@ -66,7 +66,7 @@ def late(seconds: float) -> Callable[[Recording], Recording]:
 
 
 def pushed(force: float) -> Callable[[Recording], Recording]:
-    """Return two pushes of a second at the flange [N], sideways and from below."""
+    """Return the fault of two pushes [N] of a second at the flange, along y and upwards."""
 
     def change(log: Recording) -> Recording:
         effort, model = log.effort.copy(), PinocchioModel(FER)
@@ -80,7 +80,7 @@ def pushed(force: float) -> Callable[[Recording], Recording]:
 
 
 def loaded(mass: float) -> Callable[[Recording], Recording]:
-    """Return a load that is put on halfway [kg]."""
+    """Return the fault of a load [kg] that is put on halfway."""
 
     def change(log: Recording) -> Recording:
         body = LinkInertia.from_center_of_mass(mass, (0.0, 0.02, 0.06), 1e-3 * np.eye(3))

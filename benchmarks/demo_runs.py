@@ -27,7 +27,7 @@ HEADS = (
 
 
 def one_run(number: int, options: list[str], environment: dict[str, str]) -> str:
-    """Run the verb once; return its line."""
+    """Run the demonstration once; return its line."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, '-m', 'franka_dynamics', 'demo', '--output', scratch, *options]

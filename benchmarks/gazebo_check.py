@@ -344,7 +344,7 @@ CHECKS = ('hold', 'track', 'pause', 'reset', 'paces')
 
 
 def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
-    """Run the chosen checks and print each figure as soon as it is measured."""
+    """Run the chosen checks and yield each figure as soon as it is measured."""
     rclpy.init()
     session = Session(options)
     world: Any = None

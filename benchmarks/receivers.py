@@ -250,7 +250,7 @@ def speak(bench: Bench, event: str) -> float:
 
 
 def result(bench: Bench, steps: Path, target: str, spoke_at: float | None) -> Result:
-    """Read the arm's steps and the logs."""
+    """Return the result of an event, from the arm's steps and the logs."""
     log = read_steps(steps, FER.joint_names)
     applied = log.effort[1:]
     if target == 'fci':  # the logged torque includes the gravity that the robot adds

@@ -28,7 +28,7 @@ def machine() -> str:
 
 
 def busy_seconds() -> float:
-    """Return the seconds that all cores have been busy since start-up (Linux; 0 elsewhere)."""
+    """Return the busy seconds of all cores together since start-up (Linux; 0 elsewhere)."""
     import os
 
     first = next(iter(_lines('/proc/stat')), 'cpu 0 0 0 0 0')

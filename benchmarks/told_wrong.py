@@ -3,7 +3,8 @@
 """
 Simulate arms whose controller has a wrong setting or wrong sensors, and print their peak speed.
 
-Each case is run with and without measured effort, with no, gentle and firm gains, on each arm. A
+Each case is run with and without measured effort, with no, gentle and firm gains (some cases with
+only some of these), on each arm. A
 row has the fastest joint's speed, the largest displacement of a joint and the torque at the end.
 `make told-wrong` runs all cases (ten minutes of processor time); `--json FILE` keeps the rows, and
 `--against FILE` compares with rows that were kept before. `--healthy N` instead runs motions at
@@ -121,7 +122,7 @@ class Row:
 
     @property
     def key(self) -> str:
-        """Name the row."""
+        """Arm, case, effort and gains in one line."""
         return f'{self.arm} | {self.case} | {"effort" if self.effort else "-"} | {self.gains}'
 
 

@@ -21,7 +21,7 @@ namespace @NAME@
 {
 
 /// Largest change of a torque [N m/s], whatever the arm file allows, and the longest time between
-/// two commands for which it is granted, one control cycle [s]. FCI stops a robot beyond these.
+/// two commands for which it is granted, one control cycle [s]. FCI stops a robot at a faster one.
 constexpr double kMostRate = 1000.0;
 constexpr double kLongestStep = 1e-3;
 
@@ -138,8 +138,8 @@ enum class Outcome {command, silent, not_finite, out_of_range};
 /// Computes the torque for a state and a reference. One object per arm; not thread safe.
 ///
 /// Call update() once per state. If it gives no command, call stop_step() until it returns false.
-/// A value that is not finite, a joint out of its range or far from its reference is a fault: the
-/// arm is stopped until clear_fault(), and fault() says why.
+/// While it commands, a value that is not finite, a joint out of its range or far from its reference
+/// is a fault: the arm is stopped until clear_fault(), and fault() says why.
 class Feedforward
 {
 public:
@@ -193,9 +193,9 @@ public:
 
   /// Compute the torque `tau` for one joint state; the caller publishes it.
   ///
-  /// Without a `reference` the last one's position is held; if there was none and there are gains,
-  /// the present position is held. `torque`, if given, comes from upstream and is added before the
-  /// limits.
+  /// Without a `reference` the last one's position stays the reference; if there was none and there
+  /// are gains, the present position becomes it. `torque`, if given, comes from upstream and is
+  /// added before the limits.
   Outcome update(
     double stamp, const Vector & q, const Vector & dq, const Reference * reference,
     Vector & tau, const Vector * torque = nullptr) noexcept
@@ -306,7 +306,7 @@ public:
     }
   }
 
-  /// End braking or holding, because commands have come again.
+  /// End braking or holding, because commands have come again; after a fault nothing changes.
   void resume() noexcept
   {
     if (mode_ == Mode::braking && !fault_) {

@@ -186,7 +186,7 @@ void FeedforwardController::tell()
   // In the order of State.
   static constexpr const char * kStates[] = {
     "waiting for a first command", "following",
-    "the sender stopped sending torques: braking by the model",
+    "braking by the model: the torques ceased, or a fault",
     "holding the arm until a command comes", "stopped",
     "stopped by a fault; deactivate and activate to begin again: "};
   const State state = receiver_.state();

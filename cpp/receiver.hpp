@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Receives commands, without ROS: from one publisher at a time, checked for size and range. When
-// the commands cease, the arm is braked and stopped.
+// the commands cease, the arm is braked, stopped or held.
 //
 // Real-time safe as feedforward.hpp is. One thread may call Inbox::receive() while another one runs
 // the control cycle.
@@ -43,8 +43,8 @@ enum class Answer {heard, other_publisher, wrong_size, not_finite, out_of_bounds
 constexpr std::size_t kAnswers = 5;
 
 /// Check the values of a command. They must be finite; torques within the torque limits, positions
-/// within the joints' ranges, velocities and accelerations within ten times their limits, which
-/// only values in a wrong unit exceed.
+/// possible by within_range(), velocities and accelerations within ten times their limits, which
+/// values in a wrong unit exceed.
 inline Answer judged(Command command, const double * values, std::size_t count) noexcept
 {
   constexpr double kMostOfLimit = 10.0;
@@ -181,8 +181,8 @@ enum class State
 {
   waiting,    ///< nothing was commanded yet
   following,  ///< a command is followed
-  braking,    ///< the commands ceased: the arm is brought to rest by its model
-  holding,    ///< the arm is held against gravity, at rest, until a command comes
+  braking,    ///< the torques ceased, or a fault: the arm is brought to rest by its model
+  holding,    ///< held at rest, or at the last desired position, until a command comes
   stopped,    ///< the stop sequence runs or has ended
   fault       ///< stopped until restart(); Receiver::fault() says why
 };
@@ -227,7 +227,7 @@ public:
   }
 
   /// Compute the torque of a cycle, `elapsed` seconds after the last one. Returns false before the
-  /// first command: there is nothing to write then.
+  /// first torque: there is nothing to write then.
   ///
   /// `q` and `dq` are nullptr if they could not be read. `values` is the command of this cycle or
   /// nullptr: inbox.current(elapsed), or values from elsewhere that judged() has accepted.
@@ -284,7 +284,7 @@ public:
   Inbox inbox{};
 
 private:
-  // [s] A publisher that is only late comes sooner; an arm does not fall far in this time.
+  // [s] With a longer one the arm would follow the last torque too long.
   static constexpr double kLongestTimeout = 1.0;
 
   State found(bool commanded, bool given) const noexcept
