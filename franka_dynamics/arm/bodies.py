@@ -43,7 +43,7 @@ class Axis(str, Enum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Homogeneous:
-    """A solid about its `center` [m]; exactly one of `mass` [kg] and `density` [kg/m^3]."""
+    """A solid with its centre at `center` [m]; exactly one of `mass` [kg], `density` [kg/m^3]."""
 
     center: Vector = field(default_factory=lambda: np.zeros(3))
     mass: Positive | None = None
@@ -55,7 +55,7 @@ class Homogeneous:
             raise FieldError((), 'needs exactly one of mass [kg] and density [kg/m^3]')
 
     def _link(self, volume: float, moments: Array) -> LinkInertia:
-        """Return the inertia of a volume [m^3] with some moments about its centre [m^2]."""
+        """Return the body of a volume [m^3], given its moments about the centre per mass [m^2]."""
         mass = (self.density or 0.0) * volume if self.mass is None else self.mass
         return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments))
 

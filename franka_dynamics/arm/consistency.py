@@ -54,7 +54,7 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     raise InertiaError(
         f'No real body lies within the rounding of {name}: its pseudo-inertia has an eigenvalue '
         f'of {link.consistency_margin():.3g}, and moving its numbers by at most '
-        f'{rounding:.3g} does not fix that. The numbers are not of a body by more than '
+        f'{rounding:.3g} does not fix that. The numbers have an error larger than their '
         'rounding; choose another inertial set.'
     )
 

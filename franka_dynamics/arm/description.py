@@ -123,7 +123,7 @@ class ArmDescription(ArmFields):
     base_link : LinkInertia or None
         Inertia of the body that does not move, in frame {0}; no torque depends on it.
     home : ndarray, shape (n,), or None
-        Default start position of a simulated arm [rad or m].
+        Usual pose of the arm [rad or m], where simulations and planned motions start.
     friction : FrictionModel or None
         Friction of all joints.
     inertial_set, source, hand : str
@@ -131,9 +131,9 @@ class ArmDescription(ArmFields):
     rounding : float
         Half a unit of the last digit to which the set was printed, in SI units; 0 if not known.
     file : str
-        The arm file; empty for an arm that was not loaded from one.
+        The arm file, or the name of the URDF of `model_from_urdf`; empty for other arms.
     repairs : tuple of str
-        Changes made on request, a sentence each.
+        Repairs of links made on request, a sentence each.
     notes : tuple of str
         Deviations from the URDF format that were tolerated, a sentence each; an arm file does not
         store them.
@@ -165,7 +165,7 @@ class ArmDescription(ArmFields):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the sizes of joints, links and home, and the base; freeze the arrays."""
+        """Check joints, links, names, home and the base; freeze the arrays."""
         if len(self.links) != len(self.joints) or not self.joints:
             raise DescriptionError(
                 f'{self.name} has {len(self.joints)} joints and {len(self.links)} links; an arm '
@@ -277,7 +277,8 @@ class ArmDescription(ArmFields):
         """
         Return this arm with a body described in the flange frame fixed to its last link.
 
-        A body without mass and inertia leaves the arm exactly unchanged.
+        A body without mass and inertia leaves the links exactly unchanged. `name` is that of a new
+        hand.
         """
         hand = self.hand if name is None else name
         if not payload.parameters().any():

@@ -34,8 +34,8 @@ class SigmoidFriction:
 
     It is zero at rest by construction, and smooth there. Source: Gaz et al. 2019, "Dynamic
     Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters", section
-    V. Arrays of shape (n,): amplitude A [N m], slope s [s/rad], offset d [rad/s]; `at_rest` is the
-    second term, which is subtracted.
+    V. Arrays of shape (n,): amplitude A [N m], slope s [s/rad], offset d [rad/s]; `at_rest` is
+    1 / (1 + exp(-s d)).
     """
 
     amplitude: Array
@@ -55,7 +55,7 @@ class SigmoidFriction:
         return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self.at_rest)
 
 
-# Speed at which tanh replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
+# Width of the tanh that replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
 COULOMB_WIDTH = 0.01
 
 
@@ -84,7 +84,7 @@ class LinearFriction(ABC):
         """
 
     def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """Return the friction torque [N m] at dq [rad/s] in a state, shape (..., n)."""
+        """Return the friction torque [N m] at dq [rad/s] and a slip state, shape (..., n)."""
         return np.asarray((self.coefficients * self.terms(dq, slip_state)).sum(axis=-2))
 
 
@@ -132,8 +132,8 @@ class MaxwellSlipFriction(LinearFriction):
     Sliding friction with a Stribeck term, and Maxwell-slip elements for presliding.
 
     tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + sum_i a_i z_i + f_o, where
-    element i is a spring that slips: z_i <- clip(z_i + dq_step / reach_i, -1, 1), integrated
-    over position. Its force depends on the path and not on speed, so that a reversal shows the
+    element i is a spring that slips: with every step of q, z_i <- clip(z_i + step / reach_i,
+    -1, 1). Its force depends on the path and not on speed, so that a reversal shows the
     hysteresis of real gears. Sources: Lampaert, Swevers, Al-Bender 2002, "Modification of the
     Leuven integrated friction model structure", IEEE Trans. Automatic Control 47(4) (the
     Maxwell-slip elements); Al-Bender, Lampaert, Swevers 2005, "The generalized Maxwell-slip
@@ -158,7 +158,8 @@ class MaxwellSlipFriction(LinearFriction):
     Raises
     ------
     FrictionError
-        If shapes do not agree, or a width, velocity or reach is not positive.
+        If shapes do not agree, a width, velocity or reach is not positive, a deviation is
+        negative, or two reaches are equal.
 
     """
 
@@ -222,8 +223,8 @@ def slip_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     Return the states of Maxwell-slip elements along a motion, shape (2, N, k, n) [1].
 
     They start from both extremes at the first sample; any other state stays between them.
-    z <- clip(z + dq_step / reach, -1, 1) is exact for as long as q moves in one direction between
-    two samples, whatever the speed. `q` are positions [rad], shape (N, n), without a filter, which
+    z <- clip(z + step / reach, -1, 1), with the step of q, is exact for as long as q moves in one
+    direction between two samples, whatever the speed. `q` are positions [rad], shape (N, n), without a filter, which
     would remove small reversals; `reach` [rad], shape (k,), is each element's.
     """
     positions, reaches = np.asarray(q, dtype=float), np.asarray(reach, dtype=float)
@@ -242,7 +243,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     Return any model's friction torque along a recorded motion, shape (N, n) [N m].
 
     `q` [rad], as recorded without a filter, and `dq` [rad/s], shape (N, n), are one stretch
-    without gaps. The state of slip elements at the first sample is unknown.
+    without gaps. The state of slip elements is the mean of both `slip_bounds`.
     """
     if isinstance(model, MaxwellSlipFriction):
         return model.torque(dq, slip_bounds(q, model.reach).mean(axis=0))
@@ -250,7 +251,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return the friction after one joint's sign is reversed, -tau(-dq): its offset is negated."""
+    """Return the friction after one joint's sign is reversed: -tau(-dq), by the negated offset."""
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)
         offset[joint] = -offset[joint]
@@ -279,7 +280,7 @@ def _require_positive(value: float, what: str) -> None:
 
 def _velocity(dq: ArrayLike, parameter: Array) -> Array:
     velocity = np.asarray(dq, dtype=float)
-    if velocity.shape[-1:] != parameter.shape:  # the names only then: loops at 1 kHz ask this
+    if velocity.shape[-1:] != parameter.shape:  # names for the error alone: this runs at 1 kHz
         require_states({'dq': velocity.shape}, [f'joint {i + 1}' for i in range(len(parameter))])
     return velocity
 

@@ -50,7 +50,7 @@ class FrictionState:
         """
         Update the state with a position, shape (n,) [rad], at a stamp [s].
 
-        A step back in time, or one of more than LONGEST_STEP_S, makes the state unknown.
+        A step back in time, or one of more than LONGEST_STEP_S, restarts the state.
         """
         if self._maxwell is None:
             return
@@ -65,7 +65,7 @@ class FrictionState:
         self.slip_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
 
     def torque(self, dq: Array) -> Array:
-        """Return the friction torque at dq [rad/s] in the present state, shape (n,) [N m]."""
+        """Return the friction torque (n,) [N m] at dq [rad/s] in the present state; 0 if no model."""
         if self.model is None:
             return np.zeros_like(dq)
         if self._maxwell is None:

@@ -34,10 +34,10 @@ def load_hand(name: str) -> LinkInertia:
     UnknownArmError
         If there is no such hand.
     DescriptionError
-        If the file cannot be read or is inconsistent (the message names file and field), or the
-        hand is heavier than MOST_CARRIED_KG.
+        If the file cannot be read or is inconsistent (the message names file and field), or a
+        hand file's hand is heavier than MOST_CARRIED_KG.
     InertiaError
-        If the numbers of a Desk file are physically impossible.
+        If `payload_body` refuses the numbers of a Desk file, or its mass is 0.
 
     """
     path = hand_file(name)

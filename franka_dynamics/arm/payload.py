@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A payload as ten numbers, the form of the node's parameter and of libfranka's setLoad."""
+"""A payload as ten numbers: the node's parameter, with the quantities of libfranka's setLoad."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def payload_array(inertia: LinkInertia) -> Array:
     """
     Return mass, centre of mass and inertia about it (xx xy xz yy yz zz), shape (10,).
 
-    The payload's inertia is given about the flange's origin, in the flange frame. Values below
+    `inertia` is about the flange's origin, in the flange frame. Values below
     rounding error (1e-12 m, and 1e-12 of the largest moment about the flange) become zero.
     """
     center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
@@ -145,7 +145,7 @@ def read_payload(given: str) -> LinkInertia:
     Raises
     ------
     InertiaError
-        If it is neither four nor ten numbers, or no real body.
+        If it is neither four nor ten numbers, has no mass, or `payload_body` refuses it.
     DescriptionError
         If the file cannot be read or holds no payload.
 
@@ -193,7 +193,7 @@ def read_desk_file(path: Path) -> LinkInertia:
     DescriptionError
         If the file cannot be read, or lacks a field; the sentence names it.
     InertiaError
-        If no real body has these numbers, or the body is too heavy or too far from the flange.
+        If the mass is 0, or `payload_body` refuses the numbers.
 
     """
     try:
@@ -260,7 +260,7 @@ def desk_json(payload: Array, name: str) -> str:
 
 def yaml_number(value: float) -> str:
     """
-    Return a number that every YAML reader takes for a float.
+    Return a number as text, to nine digits, that every YAML reader takes for a float.
 
     rcl takes no integer in a list of floats, and PyYAML reads 1e-05 as text.
     """

@@ -29,9 +29,9 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     Return random states of an arm, drawn uniformly within its limits.
 
     Where no limit is known, positions are drawn from +-pi, velocities from +-2 and accelerations
-    from +-10; if only one position limit is known and it is beyond pi, the range is half a turn
-    from that limit. q, dq and ddq have shape (count, n) [rad or m, per s, per s^2]. `seed` is that
-    of the random numbers.
+    from +-10; if only one position limit is known, the range ends at +-pi or, if that is wider, at
+    pi from that limit. q, dq and ddq have shape (count, n) [rad or m, per s, per s^2]. `seed` is
+    that of the random numbers.
     """
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
@@ -73,8 +73,8 @@ def random_arm(
     """
     Return an arm with random rows, joint kinds (from `kinds`), base, links and rotors.
 
-    By default the number of joints, 1 to 8, and the convention are random, too. The arm is about a
-    metre long per three joints and weighs a few kilograms per link; every link consists of six
+    By default the number of joints, 1 to 8, and the convention are random, too. Lengths a
+    and d are up to 0.3 m, a link weighs a few kilograms; every link consists of six
     random point masses, so that it is physical and has no symmetry.
     """
     n = int(rng.integers(1, 9)) if joints is None else joints

@@ -26,7 +26,7 @@ _HAND_MOUNT = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
 class ShapeKind(str, Enum):
-    """The shapes of URDF, SDF and MJCF."""
+    """The shapes of SDF and MJCF; URDF lacks the capsule."""
 
     BOX = 'box'
     CYLINDER = 'cylinder'
@@ -65,7 +65,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """A capsule around an axis of a DH frame [m]; `length` is that of its cylinder."""
+    """A capsule along an axis of a frame [m]; `length` is that of its cylinder."""
 
     radius: Positive
     length: Positive
@@ -92,8 +92,8 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
     """
     Return the shapes of a shipped arm's links, by the number of the DH frame they belong to.
 
-    Frame 0 is the base. An arm whose links are primitives has these as its shapes; other arms have
-    none.
+    Frame 0 is the base. Franka's arms have capsules; of other arms, links that are primitives in
+    the default set have these.
     """
     shapes: dict[int, tuple[Shape, ...]] = {}
     if arm in FRANKA_ARMS:

@@ -24,7 +24,7 @@ _FLOAT = re.compile(
     r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
     r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
 )
-_MOST_DIGITS = 300  # no float has more digits before its point
+_MOST_DIGITS = 300  # the largest float has 309 digits before its point
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -112,7 +112,8 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     Raises
     ------
     DescriptionError
-        If the file cannot be read, is no YAML, repeats a key or holds no mapping.
+        If the file cannot be read, is no YAML, repeats a key, has a key that is no string or holds
+        no mapping.
 
     """
     try:

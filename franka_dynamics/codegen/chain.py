@@ -136,12 +136,12 @@ class GeneratorChain:
     Attributes
     ----------
     joints : tuple of GeneratorJoint
-        For a joint on the base (a root) the antecedent's frame is the joint's own frame at q = 0,
-        because torques do not depend on the position of the base.
+        For a joint on the base (a root) the antecedent's frame is the joint's own frame at
+        theta + q = 0, because torques do not depend on the position of the base.
     gravity : mapping of int to three numbers or expressions
-        By the number of each root: gravity in the axes of its frame at q = 0 [m/s^2].
+        By the number of each root: gravity in the axes of its antecedent's frame [m/s^2].
     root : ndarray, shape (4, 4)
-        Pose in the space frame, at q = 0, of the root joint that moves the tip.
+        Pose in the space frame of the antecedent's frame of the root joint that moves the tip.
     tip : ndarray, shape (4, 4)
         Pose of the flange, or of a tree's tool, in the frame of the body `tip_body`.
     parents : tuple of int

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A complete ament_cmake package of one arm: the feedforward as a C++ header and its plugins."""
+"""A complete ament_cmake package of one arm: feedforward in C++ headers, and ROS plugins."""
 
 from __future__ import annotations
 
@@ -41,6 +41,10 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     ------
     DescriptionError
         If the name cannot be a package's, or the arm lacks torque limits.
+    InertiaError
+        If a link is not physical.
+    FrictionError
+        If the arm's friction model has no C++ code.
 
     """
     if _PACKAGE_NAME.fullmatch(name) is None or '__' in name:

@@ -31,7 +31,7 @@ def operation_count(program: Program) -> OperationCount:
     Return the number of operations of one evaluation, counted in the code.
 
     As in table 1 of Gautier and Khalil 1990, sines, cosines and index arithmetic are not counted;
-    nor are divisions, which the table does not have.
+    nor are divisions, which the table does not have, nor the preparation of parameters.
     """
     texts = [statement.expression for statement in program.statements]
     text = '\n'.join([*texts, *(result.expression for result in program.results)])
@@ -44,7 +44,7 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
 
     With parameters at run time, a struct of prepared values and a function that fills it come
     before this function.
-    `prefix`, an identifier, is put with an underscore in front of every name.
+    `prefix`, an identifier, and an underscore begin the names of the functions and the struct.
     """
     name = f'{prefix}_{program.name}'
     output = f'double {program.results[0].array}'
@@ -146,8 +146,8 @@ def python_callable(
     """
     Return the compiled function of `python_function`, which calls the given `sin` and `cos`.
 
-    Its inputs are sequences of values of any type that has + and *; its output is any object that
-    supports assignment by index.
+    Its inputs are sequences of values of any type that has +, -, * and (forward dynamics) /; its
+    output is any object that supports assignment by index.
     """
     names: dict[str, Any] = {'sin': sin, 'cos': cos}
     source = python_function(equations.program)

@@ -141,7 +141,7 @@ class Equations:
 
     @property
     def arm(self) -> str:
-        """The arm's name."""
+        """The arm's name; 'tree' for a tree."""
         return 'tree' if isinstance(self.description, BodyTree) else self.description.name
 
     @functools.cached_property
@@ -190,15 +190,15 @@ def customised_equations(
     columns : sequence of int, optional
         Which of the 10 n columns a regressor has, in this order; all if not given.
     slopes : bool
-        Whether to return the derivatives of the quantity by all inputs instead of the quantity.
-        They are along one more axis, the derivatives by q first.
+        Whether to return the derivatives of the quantity by all inputs (but f and m) instead of
+        the quantity. They are along one more axis, the derivatives by q first.
 
     Raises
     ------
     SettingsError
         If a regressor is to have parameters at run time.
     InertiaError
-        If forward dynamics are asked for and a joint moves no inertia.
+        If forward dynamics are asked for and the mass matrix is singular at every position.
 
     """
     at_run_time = parameters is Parameters.RUN_TIME
@@ -246,7 +246,7 @@ def parameter_names(n: int) -> tuple[str, ...]:
 
 
 def parameter_values(description: ArmDescription) -> tuple[float, ...]:
-    """Return an arm's run-time parameters in this order, with the default gravity."""
+    """Return an arm's values of `parameter_names`, with the default gravity."""
     links = [
         float(value)
         for link, joint in zip(description.links, description.joints)

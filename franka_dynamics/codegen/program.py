@@ -62,8 +62,8 @@ class Program:
 
     `inputs` maps each input array to the elements that are read, counted from 1; the result has
     `shape`.
-    `parameters` are the names that `preparation` reads, `prepared` the names that it sets and
-    `statements` read.
+    `parameters` are the arguments of `preparation`; `prepared` are the parameters and results of
+    `preparation` that `statements` and `results` read.
     """
 
     name: str
@@ -94,7 +94,7 @@ def write_program(
     shape: Sequence[int] = (),
 ) -> Program:
     """
-    Return the statements that compute the outputs, in order from base to tip.
+    Return the statements that compute the outputs, each after those whose results it reads.
 
     `arrays` names the input arrays in the order of the function's arguments, whether the equations
     read them or not; `shape` is the output array's.
@@ -146,7 +146,7 @@ class _Writer:
         )
 
     def _crossing(self) -> set[int]:
-        """Return the nodes that the preparation computes and statements or outputs read."""
+        """Return the parameters and prepared values that statements or outputs read."""
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         reads += [output.value.node for output in self.outputs]
         return {node.number for node in reads if node.constant and node.kind != CONSTANT}

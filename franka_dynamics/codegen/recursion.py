@@ -4,11 +4,12 @@
 The customised Newton-Euler recursion: motions of the links outwards, wrenches inwards.
 
 With U = [domega] + [omega][omega] the point r of a link accelerates by a(r) = a + U r (Khalil &
-Kleinfinger 1987). Only a part of U is computed anew for each link. Its third column, the
-acceleration of the joint axis, does not depend on the joint's own motion, so it is a column of the
-previous link's U, rotated. From this column and the products omega_i omega_j follow the other
-off-diagonal elements, and with xx + yy = -Uzz two squares give the diagonal. Compared with the
-recursion of omega and domega this saves three multiplications and two additions per joint.
+Kleinfinger 1987). Behind a revolute joint whose alpha is a multiple of a quarter turn, only a part
+of U is computed anew. Its third column, the acceleration of the joint axis, does not depend on the
+joint's own motion, so it is a column of the previous link's U, rotated. From this column and the
+products omega_i omega_j follow the other off-diagonal elements; with xx + yy = -Uzz two squares
+give the diagonal. Compared with the recursion of omega and domega this saves three multiplications
+and two additions per joint.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class BodyMotion:
     spin: Vector  # time derivative of omega
     spread: Spread
     acceleration: Vector  # acceleration of the origin
-    at_joint: Vector  # acceleration of the origin, in the axes of the previous frame
+    at_joint: Vector  # acceleration of the previous link's point there, in that link's axes
 
 
 def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[BodyMotion]:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Base parameters: link parameters regrouped towards the base, so that most of them become zero.
+Base parameters: link parameters regrouped towards the base, so that some of them become zero.
 
 Mass on the axis of revolute joint j moves in the same way whether it is part of link j or of link
 j - 1. Therefore the mass m, the first moment hz and the second moment Szz of link j are moved to
@@ -26,7 +26,7 @@ _IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> GeneratorChain:
     """
-    Return the same arm with revolute joints' origins at the common normals with the axes before.
+    Return the arm with revolute joints' origins, roots aside, at the normals with the axes before.
 
     The origin of a Franka's frame 3 is then in the shoulder, where no force has to be computed.
     The origin of the frame that carries the tip is moved only if `movable_tip`.
@@ -51,7 +51,7 @@ def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> Gene
 
 
 def regroup(chain: GeneratorChain) -> GeneratorChain:
-    """Return the chain with its base parameters; the other parameters of its links are zero."""
+    """Return the chain with regrouped parameters; those that were moved on are zero."""
     chain = _with_merged_rotor(chain)
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):

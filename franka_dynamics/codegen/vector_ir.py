@@ -90,7 +90,7 @@ class _Writer:
         self.vector = f'<{lanes} x {self.number}>'
         self.lines: list[str] = []
         self.values: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
-        self.turns: dict[int, tuple[str, str]] = {}  # of sine and cosine, by angle
+        self.turns: dict[int, tuple[str, str]] = {}  # sine, cosine by angle
 
     def function(self) -> str:
         """Return the function."""

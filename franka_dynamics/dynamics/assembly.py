@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Assembles several arms, mounted on a fixed base or a moving torso, to one tree of bodies."""
+"""Assembles several arms, mounted on a fixed base or a moving torso, into one tree of bodies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     Raises
     ------
     TreeError
-        If there is no arm, a carrier is no body of the torso, or two joints have the same name.
+        If there is no arm, a carrier is neither BASE nor a body of the torso, or two joints have
+        the same name.
 
     """
     if not mounts:

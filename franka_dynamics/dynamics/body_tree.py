@@ -43,7 +43,7 @@ class BodyTree:
     inertias : sequence of LinkInertia, length n
         Inertia of each body about its frame's origin, in its axes.
     rotor_inertias : array_like, shape (n,), optional
-        Reflected rotor inertia of each joint [kg m^2]; zero if not given.
+        Reflected rotor inertia of each joint [kg m^2; kg if prismatic]; zero if not given.
     tool_body : int
         The body that carries the tool; the last one if not given.
     tool : array_like, shape (4, 4), optional
@@ -54,7 +54,7 @@ class BodyTree:
     Raises
     ------
     TreeError
-        If a shape, parent, pose or twist is not valid; the message names the joint.
+        If a number of entries, a shape, parent, pose, twist or tool body is not valid.
 
     """
 
@@ -228,7 +228,7 @@ def momentum_matrix(twist: Array) -> Array:
 
 def wrench_matrix(velocity: Array, acceleration: Array) -> Array:
     """
-    Return A with A phi = (force, moment about the origin) that moves a body, (..., 6, 10).
+    Return A with A phi = (force, moment about the origin) that a motion needs, (..., 6, 10).
 
     m a + domega x h + omega x (omega x h), J domega + omega x J omega + h x a, with a the
     acceleration of the origin: `acceleration` is the derivative of the twist `velocity` in the

@@ -161,8 +161,8 @@ class ClosedChain:
         """
         Return the closure error of the loops, (11), shape (..., k).
 
-        The displacement of the first body's frame against the second's, translation [m] and
-        rotation vector [rad] in the space frame, in each loop's directions.
+        Translation [m] and rotation vector [rad] of T_1 T_2^-1, with T_1 and T_2 the poses of the
+        two bodies' loop frames in the space frame, in each loop's directions.
         """
         poses = self.tree.poses(q)
         errors = []
@@ -215,7 +215,7 @@ class ClosedChain:
         Raises
         ------
         LoopError
-            If the loops cannot be closed from there, or only at a singular position.
+            If the loops cannot be closed from there, or the iteration meets a singular position.
 
         """
         q = np.array(joint_stack(self.tree, guess, 'guess'))
@@ -292,7 +292,7 @@ class ClosedChain:
         return apply(reduction, self.tree_dynamics(motion).tau)
 
     def tree_dynamics(self, motion: ChainMotion) -> TreeMotion:
-        """Return twists, wrenches and torques of the cut tree."""
+        """Return the motion, wrenches and torques of the cut tree."""
         return tree_motion(self.tree, motion.q, motion.dq, motion.ddq, gravity=self.gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:

@@ -217,12 +217,12 @@ def broadcast_states(description: Jointed, **values: ArrayLike) -> list[Array]:
 
 def require_centers_of_mass(description: ArmDescription) -> None:
     """
-    Check that every link with a first moment has mass; regrouped base parameters do not.
+    Check that every link with a first moment has mass (false for regrouped base parameters).
 
     Raises
     ------
     InertiaError
-        If a link has a first moment but no mass. Only `NewtonEulerModel` accepts such links.
+        If a link has a first moment but no mass. `NewtonEulerModel` accepts such links.
 
     """
     for joint, link in zip(description.joints, description.links):

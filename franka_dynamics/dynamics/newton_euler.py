@@ -3,9 +3,9 @@
 """
 Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
-The Pinocchio backend is cross-checked against this model. Both share only the arm description:
-this module uses no Pinocchio, no spatial algebra and no inertias about centres of mass. All
-methods also take a stack of states: arrays of shape (..., n).
+The Pinocchio backend is cross-checked against this model. They share only the arm description
+and checks of arguments: this module uses no Pinocchio, no spatial algebra and no inertias about
+centres of mass. All methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations

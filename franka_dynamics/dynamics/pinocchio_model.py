@@ -187,7 +187,7 @@ class PinocchioModel:
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return the (6, n) Jacobian of a frame's twist (v, omega) [m/rad or 1, 1]."""
+        """Return the (6, n) Jacobian of a frame's twist: v [m/rad; 1 if prismatic], omega [1]."""
         place = self._frame_ids[frame_index(frame, self.description.n)]
         reference = getattr(pin.ReferenceFrame, require_reference_frame(reference_frame))
         jacobian = pin.computeFrameJacobian(self.model, self.data, self._q(q), place, reference)

@@ -8,7 +8,7 @@ q = 0 are computed from DH rows by translations and roll-pitch-yaw rotations, as
 joints, not by the DH matrix.
 
 The mass matrix is the sum over the links of J_m^T diag(m 1, I) J_m with the centre-of-mass
-Jacobians of the Panda notebook, cells 20 to 24; its derivatives are Lie brackets of the space
+Jacobians of the Panda notebook, cells 20 to 24; its derivatives use Lie brackets of the space
 Jacobian's columns (Murray, Li, Sastry 1994, "A Mathematical Introduction to Robotic Manipulation",
 eq. 4.29 and 4.30). All methods also take a stack of states: arrays of shape (..., n).
 """
@@ -71,7 +71,7 @@ class ExponentialsModel(EquationOfMotionModel):
         self._gravity = gravity_vector(gravity)
         self._masses = np.array([link.mass for link in description.links])
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
-        # Spatial inertia of each link in {S} at q = 0; DH frames are not needed any more.
+        # Spatial inertia of each link about the origin and in the axes of {S}, at q = 0.
         self._zero_inertias = np.array(
             [
                 spatial_inertia(link.expressed_in(pose))
@@ -92,7 +92,7 @@ class ExponentialsModel(EquationOfMotionModel):
     def frames(self, q: ArrayLike) -> Array:
         """Return T_1..T_n and the flange's pose in {S}, shape (..., n + 1, 4, 4)."""
         products = self.exponentials(q)
-        # The Panda notebook's frame 8, the flange, is fixed to the last link.
+        # The flange (the Panda notebook's frame 8) is fixed to the last link.
         return np.concatenate((products, products[..., -1:, :, :]), axis=-3) @ self.zero_transforms
 
     def space_jacobian(self, q: ArrayLike) -> Array:

@@ -5,8 +5,8 @@ The torque regressor H: joint torques are linear in the inertial parameters, tau
 
 Gautier and Khalil 1990, eq. 12, computed by a recursion: each body's wrench is linear in its ten
 parameters, and a joint's torque is that wrench times the joint's unit twist, both in the body's
-frame. An arm is a tree without branches. All functions take stacks of states, arrays of shape
-(..., n), and process long ones in blocks that fit into the cache.
+frame. An arm is a tree without branches. `torque_regressor` takes stacks of states, arrays of
+shape (..., n), and processes long ones in blocks.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def parameter_vector(robot: ArmDescription | BodyTree, *, rotor_inertia: bool = 
 
 def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> ArmDescription:
     """
-    Return the arm with the links (and rotors) of a vector in the order of eq. (4).
+    Return the arm with the links (and rotors) of a vector in the order of `parameter_names`.
 
     Parameters
     ----------

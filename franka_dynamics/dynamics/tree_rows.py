@@ -4,8 +4,9 @@
 Rows of geometric parameters for trees: the notation of Khalil and Kleinfinger 1986.
 
 The pose of frame j in the frame of its antecedent is Rz(gamma) Tz(b) Rx(alpha) Tx(a) Rz(theta)
-Tz(d), with the joint's position added to theta or d. On a serial arm gamma and b are zero, and the
-remaining four are the modified (Craig) DH row. The paper writes d_j for `a` and r_j for `d`.
+Tz(d), with the joint's position added to theta or d. Behind the first joint of a serial arm in
+modified (Craig) DH rows gamma and b are zero, and the remaining four are its row. The paper writes
+d_j for `a` and r_j for `d`.
 """
 
 from __future__ import annotations
