@@ -224,8 +224,9 @@ def slip_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
 
     They start from both extremes at the first sample; any other state stays between them.
     z <- clip(z + step / reach, -1, 1), with the step of q, is exact for as long as q moves in one
-    direction between two samples, whatever the speed. `q` are positions [rad], shape (N, n), without a filter, which
-    would remove small reversals; `reach` [rad], shape (k,), is each element's.
+    direction between two samples, whatever the speed. `q` are positions [rad], shape (N, n),
+    without a filter, which would remove small reversals; `reach` [rad], shape (k,), is each
+    element's.
     """
     positions, reaches = np.asarray(q, dtype=float), np.asarray(reach, dtype=float)
     states = np.zeros((len(positions), 2, len(reaches), positions.shape[1]))
