@@ -65,7 +65,7 @@ class FrictionState:
         self.slip_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
 
     def torque(self, dq: Array) -> Array:
-        """Return the torque (n,) [N m] at dq [rad/s] in the present state; zero without a model."""
+        """Return the torque (n,) [N m] at dq [rad/s] in the present state; 0 without a model."""
         if self.model is None:
             return np.zeros_like(dq)
         if self._maxwell is None:

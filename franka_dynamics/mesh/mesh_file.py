@@ -45,15 +45,15 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     unit : {'m', 'cm', 'mm', 'in'}, optional
         Unit of the file's numbers; by default found from the size of the mesh.
     repair : bool
-        Wind all faces consistently, close holes by fans around one of their corners (right for
-        flat convex holes) and turn parts whose normals point the wrong way.
+        Remove repeated faces, wind all consistently, close holes by fans around one of their
+        corners (right for flat convex holes), turn parts whose normals point the wrong way.
 
     Raises
     ------
     MeshError
         If the file cannot be read, or the unit is neither given nor evident.
     MissingDependencyError
-        If trimesh is not installed.
+        If trimesh is not installed; for a repair also networkx or libigl.
 
     """
     raw, notes = _read(Path(path))
@@ -125,7 +125,7 @@ def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
 
 
 def _repaired(raw: Any) -> list[str]:
-    """Wind all faces consistently and close holes, in place; return notes on it."""
+    """Remove repeated faces, wind all consistently, close holes, in place; return notes on it."""
     from trimesh import repair
 
     notes = []

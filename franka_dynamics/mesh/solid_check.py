@@ -45,7 +45,8 @@ class MeshDefects:
         """Return one clause per defect."""
         found = []
         if self.open_edges:
-            found.append(f'it has holes: {self.open_edges} edges belong to one face only')
+            edges = f'{self.open_edges} edges belong to an odd number of faces'
+            found.append(f'it is not closed: {edges}')
         if self.flipped_edges:
             found.append(
                 f'some normals are flipped: across {self.flipped_edges} edges the faces '
@@ -72,9 +73,10 @@ def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshD
     """
     Return the defects for which a mesh bounds no solid.
 
-    Vertices that coincide must be one vertex. With `self_intersection` faces that cross are looked
-    for as well, with libigl's exact predicates; they find faces that lie on each other, too, as
-    where two parts touch.
+    Vertices that coincide must be one vertex. Parts and crossings are examined only if edges and
+    volume have no defect. With `self_intersection` faces that cross are looked for as well, with
+    libigl's exact predicates; they find faces that lie on each other, too, as where two parts
+    touch.
 
     Raises
     ------
@@ -95,12 +97,14 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
     """
     Refuse a mesh that bounds no solid; `name` is what the sentence calls it.
 
-    With `self_intersection` faces that cross or touch are looked for as well, which takes libigl.
+    With `self_intersection` faces that cross or touch are looked for as well.
 
     Raises
     ------
     MeshError
         Naming the mesh, each defect and the fix.
+    MissingDependencyError
+        If libigl is not installed.
 
     """
     sentences = find_defects(mesh, self_intersection=self_intersection).sentences()
@@ -142,7 +146,7 @@ def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ..
     Return the parts wound the wrong way, and those that count a volume twice.
 
     On both sides of every part's largest face the winding number of the whole mesh must be 0 or
-    1; cavities and parts that touch are so, too.
+    1, which holds for cavities and parts that touch as well.
     """
     labels, igl = connected_parts(mesh), _libigl('igl')
     parts = [_part(mesh, labels == label) for label in range(labels.max() + 1)]

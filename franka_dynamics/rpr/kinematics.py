@@ -9,8 +9,8 @@ horizontal axis. With D = d2bar + d2 the end effector stands at
     p = (w S1 + a1 C1, -w C1 + a1 S1, d0 + a3 S3),    w = D + a3 C3.
 
 The general formulations compute the same from `config/arms/rpr.yaml`, and tests compare them with
-these independent formulas. Inverse kinematics exists only here. All methods take stacks of shape
-(..., 3).
+these independent formulas. Inverse kinematics exists only here, and takes one position; all other
+methods take stacks of shape (..., 3).
 """
 
 from __future__ import annotations

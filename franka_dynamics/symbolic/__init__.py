@@ -3,7 +3,7 @@
 """
 Formulas in letters: kinematics and the RPR report's forms by sympy, M, C and g as generated code.
 
-The derivations import no formulation of dynamics/, so that they can be compared with all of them.
+The derivations use no model of dynamics/, so that they can be compared with all of them.
 """
 
 from ..errors import MissingDependencyError

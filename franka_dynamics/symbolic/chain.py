@@ -180,7 +180,8 @@ class Kinematics:
     """
     T_i, r_i, omega_i, xi_i, J_i and J_mi of an arm with symbols.
 
-    Frames are 1..n and n + 1, the flange. Entries are polynomials in s_i, c_i (and q_i of a
+    Frames are 1..n and n + 1, the flange. {S} is here the arm's frame {0}, without its base.
+    Entries are polynomials in s_i, c_i (and q_i of a
     prismatic joint) and the lengths; they are not expanded, so they stay as nested as the chain.
     """
 
@@ -218,7 +219,7 @@ class Kinematics:
         return self._poses[frame - 1][:3, 2]
 
     def joint_twist(self, joint: int) -> sp.Matrix:
-        """Return xi_i = (omega_i, -omega_i x r_i), or (0, omega_i) of a slide (cell 11)."""
+        """Return xi_i = (omega_i, -omega_i x r), r on the axis, or (0, omega_i) of a slide."""
         axis = self.axis(joint)
         if not self._turns(joint):
             return sp.zeros(3, 1).col_join(axis)

@@ -33,7 +33,7 @@ def kinematics(
     description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
 ) -> list[Section]:
     """
-    Return T_i, r_i, omega_i, xi_i, J_i and J_mi of all frames in the Panda notebook's names.
+    Return T_i, r_i, omega_i, J_i of all frames and xi_i, J_mi of 1..n, named as the Panda notebook.
 
     The arm may have either convention. `reference_frame` is that of the J_i: LOCAL_WORLD_ALIGNED
     (mixed), WORLD (space) or LOCAL (body).
@@ -103,7 +103,7 @@ def equations(description: ArmDescription) -> list[Section]:
     """
     Return M, C and g of an arm, of either convention, as a straight-line program.
 
-    It is the program that code generation writes for `--parameters run_time`.
+    The equations are those of code generated with `--parameters run_time`, in one program.
     """
     graph = Graph()
     chain = build_chain(description, None, graph)

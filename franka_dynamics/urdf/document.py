@@ -140,7 +140,8 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     Raises
     ------
     UrdfError
-        If the text is no XML, no URDF, or its links and joints form no tree; the sentence names
+        If the text is no XML, no URDF, has a value that cannot be used, or its links and joints
+        form no tree; the sentence names
         the source, the element, the value and the fix.
 
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Imports a serial arm from a URDF, with notes on what the arm description leaves out."""
+"""Imports a serial arm from a URDF, or finds a shipped arm in it by the joints' names."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[st
     """
     Return the joints before the first one whose name, or whose link's name, is that of a gripper.
 
-    The name of a gripper's link counts only for prismatic joints: a revolute joint before it is
-    the wrist.
+    The word gripper in a link's name counts only for prismatic joints: a revolute joint before it
+    is the wrist.
     """
     for i, name in enumerate(chain):
         joint = document.joints[name]
@@ -159,7 +159,8 @@ def detect_arm(
     """
     Return the described arm to compare a URDF with, and its joints' names in the URDF.
 
-    An arm or a prefix of the joints' names that is not given is found by the names.
+    An arm or a prefix of the joints' names that is not given is found by the names. A given arm
+    whose names are not there gets the first joints of the only chain that is long enough.
 
     Raises
     ------
@@ -193,7 +194,7 @@ def detect_arm(
 def _by_name(
     document: UrdfDocument, arm: ArmDescription | None, prefix: str | None
 ) -> list[tuple[ArmDescription, tuple[str, ...]]]:
-    """Return every shipped arm whose joints are all there, under one prefix each."""
+    """Return the given arm, or each shipped one, once for every prefix with all of its joints."""
     found = []
     shipped = (load(name) for name in (*available_arms(), *ALIASES))
     for description in shipped if arm is None else (arm,):

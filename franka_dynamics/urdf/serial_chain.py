@@ -3,9 +3,9 @@
 """
 Reads the serial arm in a URDF with Pinocchio.
 
-The inertia of every body fixed to a moving link is added to that link. Moving joints that do not
-belong to the arm (a finger, a camera's pan) are held at zero, or at their limit nearest to zero,
-and their bodies are added too; notes say so.
+The inertia of every body fixed to a moving link is added to that link. Other moving joints that
+the arm carries (a finger, a camera's pan) are held at zero, or at their limit nearest to zero, and
+their bodies are added too; other branches are left out. Notes say both.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SerialChain:
     The base frame is that of the link `base`, the parent link of joint 1; `mount` is its pose in
     the URDF's root link. `tool_frames` holds the poses, in the base frame with all joints at zero,
     of the links fixed to the last moving link; `massless` the moving links without any inertia;
-    `held_joints` the joints that do not belong to the arm, held at zero or the limit nearest to
+    `held_joints` the other joints that the arm carries, held at zero or the limit nearest to
     it. `base_inertia` is the inertia of all bodies that do not move, in the base frame. `name` is
     the robot's, `source` the name of the text in error messages, `notes` are sentences about
     tolerated deviations from the format.
@@ -105,7 +105,7 @@ def read_chain(
     Raises
     ------
     UrdfError
-        If the text is no URDF, a joint is missing, fixed or a mimic of another, the joints are
+        If the text is no URDF, a joint is missing, of another type or a mimic, the joints are
         not one chain in this order, or the arm's base moves.
 
     """

@@ -7,8 +7,8 @@ In the modified convention a link's frame is its DH frame, as in Franka's own UR
 frame is at the far end of its link, where a URDF has no frame: there the link's frame is the
 previous DH frame, moved by the joint. Kinematics and dynamics are the same.
 
-In MJCF all digits of a number are written; MuJoCo's own writer keeps six. Bodies are the DH
-frames, the actuators are torque motors. Joints have no damping, no friction unless asked for, and
+Numbers have up to 15 decimals; MuJoCo's own writer keeps six digits. In MJCF bodies are the DH
+frames and the actuators torque motors. Joints have no damping, no friction unless asked for, and
 geoms do not collide, so that MuJoCo computes rigid-body dynamics only.
 """
 
@@ -210,13 +210,13 @@ def _add_origin(element: Element, pose: Array) -> None:
 
 
 def number_text(*values: float) -> str:
-    """Return numbers without trailing noise, short and readable."""
+    """Return numbers as text, rounded to 15 decimals, without trailing zeros."""
     return ' '.join(
         repr(round(float(value), _DECIMALS) + 0.0).removesuffix('.0') for value in values
     )
 
 
-_TIMESTEP = 1e-3  # s, the rate of the robot's own control loop
+_TIMESTEP = 1e-3  # s, the period of the robot's own control loop
 _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
 
 
@@ -239,7 +239,8 @@ def write_mjcf(
     tool_shapes : sequence of Shape
         Visual shapes of the tool, in the flange frame.
     friction : bool
-        Whether joints have the arm's `friction`, or its `simulated_friction`.
+        Whether joints have friction: the arm's `friction` if MJCF can express it, else its
+        `simulated_friction`.
 
     Raises
     ------

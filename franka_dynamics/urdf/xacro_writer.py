@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes arms and hands as xacro macros, which `urdf/franka.urdf.xacro` combines."""
+"""Writes the files in `urdf/`: URDF, MJCF, and the macros that `franka.urdf.xacro` combines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def physical_sets(arm: str) -> tuple[str, ...]:
 
 def arm_macro(arm: str) -> str:
     """
-    Return the xacro file of an arm: links, joints and one inertial for each physical set.
+    Return the xacro file of an arm: joints, and links with an inertial for each physical set.
 
     The macro `arm` takes prefix, inertial_set ('' for the default) and meshes: '' for the simple
     shapes, or the address of a folder with visual/ and collision/ as franka_description has it.
@@ -194,7 +194,7 @@ def robot_text(
 
 
 def generated_files() -> dict[str, str]:
-    """Return the text of every committed file, by its name in `urdf/`."""
+    """Return the text of every generated file, by its name in `urdf/`."""
     robots = {
         f'{arm}.{suffix}': robot_text(arm, kind)
         for arm in SHIPPED

@@ -35,7 +35,7 @@ def readings(
     first: ArmDescription, second: ArmDescription | SerialChain
 ) -> Iterator[ArmDescription]:
     """
-    Yield the second arm in rows of the first's convention; its own rows come first.
+    Yield the second arm in rows of the first's convention: first its own rows, if in it.
 
     Links are in the frames of these rows. Data that URDF lacks (rotors, friction, accelerations,
     the flange if no link has such a name) are taken from the first arm.
@@ -85,7 +85,7 @@ def _aligned(
 
 
 def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
-    """Return an arm in the DH rows of some axes."""
+    """Return the reference arm with the rows that `follow_axes` found in place of its own."""
     if reference.convention is Convention.MODIFIED:
         rows = modified_rows(steps)
     else:
@@ -103,7 +103,7 @@ def row_of(pose: Array, convention: Convention) -> DHRow:
 
 
 def _screws(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
-    """Return the joint axes and the frames of the links at position zero, in the base frame."""
+    """Return joint axes and link frames at position zero, in {S} or the URDF's base frame."""
     if isinstance(arm, SerialChain):
         return lines_of(arm), np.array([joint.frame for joint in arm.joints])
     frames = arm.frames(np.zeros(arm.n))[:-1]
@@ -118,7 +118,7 @@ def _screws(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
 
 
 def _ending_in(rows: ArmDescription, frame: Array) -> ArmDescription:
-    """Return the rows with the last d and theta such that the last frame is the given one."""
+    """Return the rows with the last d and theta that reach a frame; as they are if none can."""
     offset = inverse_transform(rows.frames(np.zeros(rows.n))[-2]) @ frame
     if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _ALONG_AXIS:
         return rows

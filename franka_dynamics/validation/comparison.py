@@ -135,7 +135,7 @@ def compare_described(
 def _links(
     here: Situation, there: Situation, probe: TorqueProbe, tolerance: float
 ) -> list[Difference]:
-    """Return a link's differences, with the likeliest mistake that explains them."""
+    """Return the differences of all links, each with the likeliest mistake of its link."""
     found = []
     for i in range(here.arm.n):
         parameters = _fewest(here.arm, there.arm, i, tolerance)
@@ -187,7 +187,7 @@ def nearest_reading(
 def _align_signs(
     first: ArmDescription, second: ArmDescription, tolerance: float
 ) -> tuple[ArmDescription, list[int], int]:
-    """Reverse joints of the second arm if that reduces the differences; count the rest."""
+    """Reverse joints if that reduces the differences; return arm, joints and differences left."""
     found: list[int] = []
     count = _count(first, second, tolerance)
     for i in range(first.n):
@@ -268,7 +268,7 @@ def _row_cause(parameter: Parameter, here: float, there: float) -> str:
     if parameter.unit == 'rad':
         gap = abs(math.remainder(there - here, math.tau))
         return 'an angle written with too few digits' if gap < _COARSE_ANGLE else ''
-    # Within a relative difference of 1e-3, for any number of omitted digits.
+    # The ratio is 1000 within 1e-3.
     thousand = here != 0.0 and abs(there / here - 1000.0) < 1e-3
     return 'millimetres in place of metres' if thousand else ''
 

@@ -86,8 +86,8 @@ class FaultSearch:
 
     `difference` is the root mean square torque difference [N m]; `candidates` are in order, best
     first; `unidentifiable` lists parameters without effect on the torques at these states; each of
-    the `groups` holds parameters whose small changes have proportional effects; `rank` of the
-    `parameters` are independent, so at most that many could be corrected at once.
+    the `groups` holds parameters whose small changes have proportional effects. Of the number of
+    `parameters`, `rank` have independent effects: at most that many could be corrected at once.
     """
 
     difference: float

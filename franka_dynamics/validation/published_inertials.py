@@ -94,9 +94,10 @@ def match(found: LinkInertia, known: LinkInertia) -> Match:
 
 def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDescription]:
     """
-    Return the sets of all shipped arms with the reference's geometry, with a hand or each hand.
+    Return the sets of the reference's file and of shipped arms with its geometry, with a hand.
 
-    The reference's own file comes first, so that ties go to it.
+    Without `hand`, each set comes with every shipped hand and with none. The reference's own file
+    comes first.
     """
     hands = (NO_HAND, *available_hands()) if hand is None else (hand,)
     found: dict[tuple[str, str, str], ArmDescription] = {}
@@ -112,7 +113,7 @@ def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDe
 def identify(
     found: Sequence[LinkInertia], known: Sequence[ArmDescription], arm: str
 ) -> NearestSet:
-    """Return the set with the fewest differing links; ties go to `arm`'s own, then the nearest."""
+    """Return the set with fewest differing, then rounded, links; then `arm`'s own, the nearest."""
 
     def judged(candidate: ArmDescription) -> NearestSet:
         pairs = list(zip(found, candidate.links))
@@ -165,7 +166,7 @@ class ErrorPattern:
 
 
 def error_pattern(first: ArmDescription, second: ArmDescription, i: int) -> ErrorPattern | None:
-    """Return the change that turns the first arm's link i into the second's, in the same rows."""
+    """Return what turns the first arm's link i into the second's, in the same rows, or None."""
     found, known = second.links[i], first.links[i]
     neighbours = {
         name: link for j, (name, link) in enumerate(zip(first.joint_names, first.links)) if j != i
@@ -214,7 +215,7 @@ def _carried(
 
 
 def mounting_angle(tool: LinkInertia, hand: LinkInertia) -> float | None:
-    """Return the angle [deg] by which a known hand is rotated about the flange's z, or None."""
+    """Return the multiple of 15 deg by which a hand is rotated about the flange's z, or None."""
     for degrees in range(-180, 180, 15):
         turn = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))
         if match(tool, hand.expressed_in(turn)) is Match.EXACT:
@@ -293,7 +294,7 @@ def _turned(m: float, c: Array, tensor: Array) -> dict[str, LinkInertia]:
 
 
 def _reordered(m: float, c: Array, six: Array) -> dict[str, LinkInertia]:
-    """Return tensors whose six elements were read in another order, or with other signs."""
+    """Return links whose tensor's elements were read in another order, or with other signs."""
     orders = {
         f'the elements of the inertia are in {words}': six[list(order)]
         for words, order in _ELEMENT_ORDERS.items()

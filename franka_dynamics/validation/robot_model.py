@@ -23,12 +23,12 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import needing, RobotError
 from ..typing import Array
 
-# The two published inertial sets of a FER differ by 0.18 of the largest values of M and C dq.
+# The sets gaz2019 and ledezma2021 of a FER differ by 0.15 to 0.20 of the largest M and C dq.
 MOST_RELATIVE = 0.3
 # [N m] of the gravity torque, for the arm's first four joints and its wrist: on two real FERs the
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
 MOST_GRAVITY_TORQUE = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
-# [m/rad] The Jacobians of one geometry agree to rounding; another flange is centimetres away.
+# [m/rad], [m] Jacobians of one geometry agree to rounding; another flange is centimetres away.
 MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
 MOST_BASE_GRAVITY = 0.5  # [m/s^2]
 STATES = 300
@@ -60,7 +60,7 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     Return a robot's state and the model it serves, as pylibfranka's RobotState and Model.
 
     `address` is the host name or IP address of its control unit; the first connection may take
-    `timeout` seconds.
+    at most `timeout` seconds.
 
     Raises
     ------

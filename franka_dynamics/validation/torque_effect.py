@@ -18,7 +18,7 @@ from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# Rounding error of a torque, relative to max(1, |tau|).
+# Rounding error of a torque, relative to max(1, largest |tau|).
 NO_EFFECT = 1e-11
 _STATES = 200
 _PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
@@ -27,7 +27,7 @@ _ALL_DIGITS = 17  # digits that distinguish any two numbers of double precision
 
 @dataclass(frozen=True)
 class JointEffect:
-    """The largest change of a joint torque over random states, of which joint, and its rms."""
+    """The `largest` change of a torque of `TorqueProbe`, its `joint`, and `rms` at the states."""
 
     largest: float
     joint: str
@@ -51,7 +51,7 @@ class Difference:
     `place` is a joint's name (its row, or the link behind it), 'base', 'flange' or 'arm'; `first`
     and `second` are the two values of `parameter`, in `unit`.
     `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
-    parameter brings about over random states within the limits; 0.0 if no torque shows it.
+    parameter brings about in the motions of `TorqueProbe`; 0.0 if no torque shows it.
     `tilted` says that the effect was found with a base tilted about two axes, because with an
     upright base there is none. `cause` is the likeliest cause, if known; `certain` says that the
     difference must be a mistake.

@@ -82,7 +82,7 @@ def test_an_open_mesh_is_refused_unless_repaired(tmp_path, capsys):
     command = ['payload-from-mesh', str(path), '--mass', '1']
     assert main(command) == INPUT_AT_FAULT
     captured = capsys.readouterr()
-    assert 'it has holes: 3 edges' in captured.err
+    assert 'it is not closed: 3 edges' in captured.err
     assert 'payload:' not in captured.out
     assert main([*command, '--repair']) == 0
     assert 'repair: holes were closed by 1 faces' in capsys.readouterr().out

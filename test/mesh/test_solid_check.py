@@ -52,8 +52,8 @@ def test_a_required_solids_refusal_names_file_defect_and_fix():
     with pytest.raises(MeshError) as caught:
         require_solid(mesh, 'tool.stl')
     assert str(caught.value) == (
-        'tool.stl bounds no solid: it has holes: 3 edges belong to one face only. Fix it in the '
-        'program it came from; --repair closes holes and turns normals, and '
+        'tool.stl bounds no solid: it is not closed: 3 edges belong to an odd number of faces. '
+        'Fix it in the program it came from; --repair closes holes and turns normals, and '
         '--accept-crossing-faces takes parts that touch, and counts overlaps '
         'twice.'
     )
