@@ -33,7 +33,7 @@ def kinematics(
     description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
 ) -> list[Section]:
     """
-    Return T_i, r_i, omega_i, J_i of all frames and xi_i, J_mi of 1..n, named as the Panda notebook.
+    Return T_i, r_i, omega_i, J_i of all frames and xi_i, J_mi of 1..n, in the notebook's names.
 
     The arm may have either convention. `reference_frame` is that of the J_i: LOCAL_WORLD_ALIGNED
     (mixed), WORLD (space) or LOCAL (body).
