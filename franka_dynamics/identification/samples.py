@@ -373,6 +373,8 @@ def parts(summaries: Sequence[Summary]) -> list[Part]:
     groups = [wholes[k::MOST_PARTS] for k in range(MOST_PARTS)]
     return [
         replace(reduce(add, group), name=f'{group[0].name} and {len(group) - 1} more')
+        if len(group) > 1
+        else group[0]
         for group in groups
     ]
 

@@ -175,7 +175,9 @@ def prepare(
 
     """
     chosen = SignalOptions() if options is None else options
+    first_ns = recording.stamp_ns[0]
     recording = without_idle_effort(recording)
+    late = float(recording.stamp_ns[0] - first_ns) * 1e-9
     period = float(np.median(np.diff(recording.time)))
     if period * 2.0 * chosen.cutoff > 1.0:
         raise RecordingError(
@@ -184,7 +186,7 @@ def prepare(
             'full-rate topic.'
         )
     remarks, motions = list(recording.remarks), []
-    pieces = list(_without_gaps(recording, period, chosen, remarks))
+    pieces = list(_without_gaps(recording, late, period, chosen, remarks))
     for number, (piece, start) in enumerate(pieces):
         if piece.duration >= 2.0 * chosen.trim + _SHORTEST_PIECE_S:
             motions.append(_prepare_piece(piece, start, number, period, chosen, columns))
@@ -250,10 +252,14 @@ def without_idle_effort(recording: Recording) -> Recording:
 
 
 def _without_gaps(
-    recording: Recording, period: float, options: SignalOptions, remarks: list[str]
+    recording: Recording, late: float, period: float, options: SignalOptions, remarks: list[str]
 ) -> Iterator[tuple[Recording, float]]:
-    """Yield the pieces between long gaps with their starts [s]; append a remark on the gaps."""
-    time = recording.time
+    """
+    Yield the pieces between long gaps with their starts [s]; append a remark on the gaps.
+
+    Times begin at the recording's first message, `late` [s] before the first one that is left.
+    """
+    time = recording.time + late
     longest = max(_GAP_IN_PERIODS * period, 0.5 / options.cutoff)
     gaps = np.flatnonzero(np.diff(time) > longest)
     if len(gaps):

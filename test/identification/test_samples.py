@@ -157,9 +157,11 @@ def test_the_stretches_of_pieces_add_up_to_those_of_the_whole(motion, theta):
 def test_of_many_bags_each_is_in_one_part(simulate):
     summary = Summary.of(MODEL, prepare(simulate(FER, duration=12.0)), 'bag')
     bags = MOST_PARTS + 3
-    sizes = [part.factors.samples for part in parts([summary] * bags)]
+    found = parts([summary] * bags)
+    sizes = [part.factors.samples for part in found]
     assert len(sizes) == MOST_PARTS
     assert sum(sizes) == bags * summary.whole.factors.samples
+    assert sorted(part.name for part in found) == ['bag'] * 7 + ['bag and 1 more'] * 3
 
 
 def test_a_summary_is_as_large_for_any_number_of_samples(simulate):

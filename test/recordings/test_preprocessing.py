@@ -100,6 +100,13 @@ def test_a_short_piece_between_gaps_is_left_out_and_said():
     )
 
 
+def test_time_counts_from_the_first_message_also_if_its_effort_is_idle():
+    whole = sinusoid()
+    motion = prepare(replace(whole, effort=whole.effort * (whole.time[:, None] > 3.0)))
+    inside = slice(30, -30)  # the filter's ends reach further than the default trim
+    np.testing.assert_allclose(motion.q[inside], truth(motion)[0][inside], rtol=0.0, atol=2e-3)
+
+
 @pytest.mark.parametrize(
     ('recording', 'sentence'),
     [
