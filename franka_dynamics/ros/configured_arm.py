@@ -145,10 +145,9 @@ class ConfiguredArm:
 
     def on_joint_state(self, data: bytes, number: int | None = None) -> None:
         """
-        Run a control cycle for a serialized joint state, and publish its command and terms.
+        Run a control cycle for a serialized joint state; publish its terms, and any command.
 
-        Without a trusted state no command is published. `number` is the message number that its
-        publisher assigned, if known.
+        `number` is the message number that its publisher assigned, if known.
         """
         began = time.perf_counter()
         if number is not None and self._state_senders.add(number):
@@ -291,7 +290,7 @@ class ConfiguredArm:
             self._references.note()
 
     def on_reference(self, data: bytes) -> None:
-        """Follow a serialized trajectory, and publish it with its torques."""
+        """Follow a serialized trajectory; publish it with its torques if somebody subscribes."""
         mark = ''
         try:
             message = read_trajectory(data)

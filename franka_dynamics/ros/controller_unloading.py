@@ -3,10 +3,10 @@
 """
 Deactivates and unloads a controller of ros2_control.
 
-The node does so when it shuts down. franka_ros2.launch.py runs this module before it loads the
-controller, because controller_manager does not configure a controller that is still active, and
-after a node that was killed: `python3 -m franka_dynamics.ros.controller_unloading MANAGER
-CONTROLLER`.
+The node does so when it shuts down, if its parameter `controller` names one. franka_ros2.launch.py
+runs this module (`python3 -m franka_dynamics.ros.controller_unloading MANAGER CONTROLLER`) after a
+node that was killed, and before it loads the controller, because controller_manager does not
+configure a controller that is still active.
 """
 
 from __future__ import annotations

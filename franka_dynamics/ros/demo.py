@@ -3,9 +3,9 @@
 """
 The demonstration: a simulated arm and the node as separate processes, connected by DDS.
 
-First the arm is held by the feedforward torques with no feedback at all. Then it follows an
-excitation trajectory twice under the same weak PD: with gravity, Coriolis and inertia torques,
-and with gravity alone. The simulated arm itself records every step, because a separate recorder
+First the arm is held by the feedforward torques with no feedback at all. Then it follows a
+motion of two sines per joint twice under the same weak PD: with gravity, Coriolis and inertia
+torques, and with gravity alone. The simulated arm itself records every step, because a recorder
 would need a processor core of its own.
 
 In real time the arm does not wait for torques. On a machine too busy for 1 kHz, the figures would
@@ -92,9 +92,9 @@ class DemoRun:
 
     `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
     feedforward alone held it [s of simulated time]. `motions` are the desired motions, first with
-    feedforward, then without. `residual` is the largest difference in the node's cross-check [N
-    m]. `errors` are the messages that nodes reported with level ERROR before their shutdown was
-    requested. `lost` says whether the simulated arm reported one.
+    feedforward, then without. `residual` is the largest difference in the node's cross-check [N m,
+    relative above 1 N m]. `errors` are the messages that nodes reported with level ERROR before
+    their shutdown was requested. `lost` says whether the simulated arm reported one.
     """
 
     steps: Recording

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""External joint torque and wrench on the arm, from a controller's guard."""
+"""External joint torque, and the arm's wrench on its surroundings, from a controller's guard."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ExternalWatch:
     External joint torque and wrench at the controller's latest state.
 
     The wrench acts at the point `tool_center` [m] of `frame`. Raises SettingsError if
-    `tool_center` is not three numbers within 10 m or the friction in the efforts is unknown,
-    FrameError if the arm has no such frame.
+    `tool_center` is not three numbers within 10 m, or effort_friction is `included` and the arm
+    has no friction model; FrameError if the arm has no such frame.
     """
 
     def __init__(

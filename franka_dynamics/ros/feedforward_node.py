@@ -61,8 +61,8 @@ class FeedforwardNode(LifecycleNode):
         self.refusal = ''
         # Called during waits; the process that runs the node replaces it to end a wait early.
         self.should_stop: Callable[[], bool] = lambda: False
-        # If set, the thread that stops the node calls it to process joint states for some seconds,
-        # until the arm is at rest.
+        # If set, the thread that stops the node calls it until the arm is at rest; each call lets
+        # joint states be processed for the given seconds.
         self.serve_states: Callable[[float], None] | None = None
         self.calls = ControlThreadCalls()
         self._state_group = MutuallyExclusiveCallbackGroup()
@@ -129,7 +129,7 @@ class FeedforwardNode(LifecycleNode):
         self._arm = arm
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Refuse if another node commands torques; otherwise subscribe to the inputs."""
+        """Configure anew if needed; refuse if another node commands torques, else subscribe."""
         # The arm is None after an earlier activation failed to reconfigure the node.
         if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()

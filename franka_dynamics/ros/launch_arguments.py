@@ -32,9 +32,9 @@ def launch_description(
     """
     Return a launch description with these arguments and the actions that a function returns.
 
-    The function receives the arguments' values, all strings, as attributes of one object. It
-    raises an error for an argument that is not declared. A function is used because a substitution
-    could not omit a parameter whose argument was not given.
+    The function receives the arguments' values, all strings, as attributes of one object; an
+    argument that is not declared raises SettingsError first. A function is used because a
+    substitution could not omit a parameter whose argument was not given.
     """
     from launch import LaunchDescription  # type: ignore[attr-defined]
     from launch.actions import OpaqueFunction

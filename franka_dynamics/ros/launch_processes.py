@@ -133,7 +133,7 @@ def spawner(*arguments: Any, **given: Any) -> Any:
 
 
 def after(process: Any, *following: Any) -> Any:
-    """Start processes when another one has exited with 0; shut launch down if it failed."""
+    """Return the handler that starts processes after another's exit with 0, or ends launch."""
     from launch.actions import RegisterEventHandler, Shutdown
     from launch.event_handlers import OnProcessExit
 

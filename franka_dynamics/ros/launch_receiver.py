@@ -30,7 +30,7 @@ class Receiver:
 
 
 def controllers_text(name: str, joint_names: Sequence[str]) -> str:
-    """Return a file of config/ with an arm's joint names in place of fr3_joint1..7."""
+    """Return the text of a file of config/, with an arm's joint names for fr3_joint1..7."""
     from ..resources import share_directory
 
     template = (share_directory() / 'config' / name).read_text(encoding='utf-8')

@@ -39,10 +39,10 @@ class LiveView:
     """
     Collects joint states and torque terms of one arm from their topics.
 
-    Subscriptions are best effort with depth 1 and are read once per picture, so that the view
-    hardly loads a running controller.
+    States and terms are subscribed to best effort with depth 1 and read once per picture, so that
+    the view hardly loads a running controller.
 
-    Without a node it computes the arm's g and C dq itself.
+    It computes g and C dq itself where the node's are missing or older than 0.5 s.
     """
 
     def __init__(

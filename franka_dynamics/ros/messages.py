@@ -29,7 +29,7 @@ class JointReading(NamedTuple):
     """
     The arm's joints in one joint state message; arrays of shape (n,), SI units.
 
-    `effort` is None if the message has none, or only zeros.
+    `effort` is None if the message has none, or only zeros, or only NaN.
     """
 
     sec: int

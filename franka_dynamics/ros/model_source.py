@@ -58,9 +58,8 @@ def resolve_model(
     Return the arm chosen by the parameters.
 
     Raises SettingsError if parameters are inconsistent; DescriptionError if an arm file, a URDF
-    file or robot_description is missing or cannot be read; UrdfError or UrdfMismatchError if the
-    URDF does not describe this arm. The message then names link or joint, both numbers and the
-    likeliest cause.
+    file or robot_description is missing or cannot be read; UrdfError if the URDF is malformed;
+    UrdfMismatchError if it does not describe this arm; and the other errors of `load_arm`.
     """
     source = values['model_source']
     _require_no_contradiction(values)
@@ -87,7 +86,7 @@ def make_controller(
     node: Any, parameters: dict[str, Any], model: ResolvedModel
 ) -> FeedforwardController:
     """
-    Return a controller for an arm after the cross-check; log the arm and its settings.
+    Return a controller for an arm after the cross-check; log the arm and the target.
 
     If `default_gains` is true and all gains are zero, sets kp and kd of the node and in
     `parameters`. Raises InertiaError if the arm's inertias are physically impossible,

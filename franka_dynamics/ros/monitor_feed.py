@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics and torques of all running nodes, read at the display's update rate."""
+"""Diagnostics and torques of this package's nodes, read at the display's update rate."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class NodeView:
 
 
 def parsed(text: str) -> Any:
-    """Convert a diagnostic value to a bool, a number, None for NaN, or a string."""
+    """Convert a diagnostic value to a bool, a number, None for NaN or infinity, or a string."""
     if text in ('True', 'False'):
         return text == 'True'
     for kind in (int, float):
@@ -143,7 +143,7 @@ def finite(value: float) -> float | None:
 
 
 def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
-    """Return a sentence for every arm that is silent or reports an error."""
+    """Return a sentence for every silent node and for every status of level ERROR."""
     sentences = []
     for node in nodes:
         if node.silent(now):
@@ -190,7 +190,7 @@ class MonitorFeed:
 
     @property
     def complete(self) -> bool:
-        """Whether every arm heard has reported twice and has published every torque term."""
+        """Whether an arm was heard, and each has reported twice and published every term."""
         return bool(self.arms) and all(
             math.isfinite(node.command_rate) and set(TORQUE_TERMS) <= node.torques.keys()
             for node in self.arms

@@ -267,7 +267,7 @@ class NodeClient:
         return self.state()
 
     def clear_fault(self) -> str:
-        """Clear the fault; return the node's sentence, as a NodeClientError if it remains."""
+        """Clear the fault; return the node's sentence. NodeClientError if the fault remains."""
         answer = self.ask(Trigger, 'clear_fault', Trigger.Request())
         if not answer.success:
             raise NodeClientError(f'{self._name}: {answer.message}')
@@ -278,10 +278,11 @@ class NodeClient:
         """
         Send a reference trajectory, wait until it has finished, and return its last state.
 
-        The message's frame id is set to an identifier that the node's reports repeat. The wait
-        lasts at most 20 times the motion's length plus 10 s. If it ends early, also by Ctrl-C, the
-        motion is ended: the arm is brought to rest where it is. Raises NodeClientError if no node
-        subscribes, the motion is refused or interrupted, or the wait times out.
+        The message's frame id is set to an identifier that the node's reports repeat. Once the
+        node has answered, the wait lasts at most 20 times the motion's length plus 10 s (or
+        `patience`, if longer). If this ends before the motion, also by Ctrl-C, the arm is brought
+        to rest where it is. Raises NodeClientError if no node subscribes or reports, the motion is
+        refused or interrupted, or the wait times out.
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
 

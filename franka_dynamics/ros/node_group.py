@@ -36,8 +36,10 @@ class NodeGroup:
     """
     Nodes as child processes with default signals; the context manager ends them all at exit.
 
-    Each child has its own session, so that Ctrl-C in a terminal does not reach it. Only `end_all`
-    interrupts it: the node that commands the arm ends first, while the arm still receives torques.
+    Each child has its own session, so that Ctrl-C in a terminal does not reach it. `end_all`
+    interrupts the children in reverse order of their start: the node that commands the arm must be
+    started last, to end while the arm still receives torques. If this process dies, all children
+    are interrupted.
 
     The output of each child goes to MODULE.log in the folder.
     """

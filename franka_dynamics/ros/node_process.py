@@ -35,10 +35,10 @@ _SOURCES = re.compile(r', at \S+:\d+')
 
 def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
     """
-    Initialise rclpy and return the node, its parameter files checked; as `run_node` takes them.
+    Check the parameter files, initialise rclpy, and return the node that `make` creates.
 
-    Raises SettingsError if a parameter file or a ROS argument cannot be used, or a file is not for
-    this node.
+    Raises SettingsError if a parameter file or a ROS argument cannot be used, a file is not for
+    this node, or security was asked for and cannot be had.
     """
     arguments = list(sys.argv if args is None else args)
     files = given_files(arguments)
@@ -157,17 +157,17 @@ def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = Non
     """
     Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
 
-    The node must have a parameter `autostart`, a string `refusal`, a callable `should_stop`, and
-    methods `run_due` and `run_beside` for its two threads and `shut_down`, which publishes its
-    stop sequence. The exit code is 0 after an orderly end, 1 if the node refused to configure or
-    to activate, 2 if a parameter is wrong.
+    The node must have a parameter `autostart`, what FeedforwardNode has for its two threads, a
+    callable `should_stop`, and a method `shut_down`, which publishes its stop sequence. The exit
+    code is 0 after an orderly end, 1 if the node refused to configure or to activate by itself, 2
+    if a parameter is wrong.
     """
     return run_node(make, _run, args)
 
 
 def _run(node: Any, stop: StopRequest) -> int:
-    # The EventsExecutor takes a quarter less time per message than other executors. In some
-    # releases its spin() runs no callbacks; spin_once does.
+    # The EventsExecutor takes less time per message than other executors. In some releases its
+    # spin() runs no callbacks; spin_once does.
     cycles = EventsExecutor()
     cycles.add_node(node.control_part)
     services: ServiceThread | None = None

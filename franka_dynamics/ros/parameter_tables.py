@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of each node, and the parameter files generated from them."""
+"""The parameters of NODES, and the parameter files generated from them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COMMENT_WIDTH = 95
 
 
 def generated_files() -> dict[str, str]:
-    """Return every generated file: path in the source tree to text."""
+    """Return every generated parameter file: path in the source tree to text."""
     return {f'config/{node}/default.yaml': parameter_file(node) for node in NODES}
 
 

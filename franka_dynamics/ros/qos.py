@@ -8,7 +8,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 # Reliable, because a best-effort publisher never reaches a default subscriber; depth 1, because
 # an old torque is worth nothing.
 PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-# Best effort with depth 1 always delivers the newest state, and a stall makes no queue.
+# Best effort with depth 1: after a stall of the reader only the newest state is delivered.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # The node's own commands are received too, a thousand per second. The queue is checked fifty times
 # a second and must be deep enough to keep another sender's message until then.

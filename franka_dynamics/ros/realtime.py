@@ -8,7 +8,7 @@ import ctypes
 import os
 import resource
 
-# The priority of ros2_control's controller manager; below the kernel's threads.
+# The priority of ros2_control's controller manager.
 PRIORITY = 50
 # An environment variable instead of a ROS parameter, because it is needed before a node exists.
 SWITCH = 'FRANKA_DYNAMICS_REALTIME'
@@ -22,12 +22,12 @@ _PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
     """
-    Request SCHED_FIFO for this process and lock its memory; return '' or why that failed.
+    Request SCHED_FIFO, lock this process's memory; return '' or why SCHED_FIFO failed.
 
     To be called before rclpy.init, so that the middleware's threads inherit the scheduling.
     Without SCHED_FIFO everything works, but a busy machine delays cycles. The environment variable
-    FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`: it is off for a simulated arm, which
-    can wait.
+    FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, which is off for this package's
+    simulated arm, because that can wait.
 
     Under SCHED_FIFO, Fast DDS is told to use UDP alone, unless the environment says otherwise.
     Threads busy-wait for the locks of its shared memory: under SCHED_FIFO they were seen to occupy

@@ -18,7 +18,7 @@ _LISTENING_STEP_S = 1e-3
 
 
 def publisher_names(node: Any, topic: str) -> list[str]:
-    """Return the full name of each publisher's node; DDS lists dead ones for 20 s."""
+    """Return the full name of each publisher's node; DDS lists dead ones for up to 20 s."""
     found = node.get_publishers_info_by_topic(topic)
     return sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
 

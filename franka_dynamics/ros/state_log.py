@@ -22,7 +22,7 @@ _BAD = (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
 
 
 class ReferenceReports(StatusPublisher):
-    """Publishes every event of every reference, and logs it."""
+    """Publishes and logs references' events; refusals are logged at most once a second."""
 
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         super().__init__(node, controller.description.name, TOPIC, REFERENCE_STATE_QOS)

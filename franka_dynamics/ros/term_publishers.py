@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes the model terms; a term without subscribers is neither computed nor published."""
+"""Publishes the model terms that somebody subscribes to; others are computed only if needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 
 class TermPublishers:
     """
-    Publishes every model term except the command.
+    Publishes model terms, external torque and wrench.
 
     `frame` is the frame whose Jacobian and pose are published; FrameError if the arm has no such
     frame.

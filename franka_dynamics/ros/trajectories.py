@@ -34,8 +34,8 @@ def read_trajectory(data: bytes) -> JointTrajectory:
     """
     Return the message from serialized bytes.
 
-    Raises ReferenceRefusedError if they are no trajectory_msgs/JointTrajectory, or have too many
-    points.
+    Raises ReferenceRefusedError if they are no trajectory_msgs/JointTrajectory, or more than
+    MOST_TRAJECTORY_BYTES.
     """
     try:
         message = received(JointTrajectory, data, MOST_TRAJECTORY_BYTES)
@@ -47,7 +47,7 @@ def read_trajectory(data: bytes) -> JointTrajectory:
 
 
 def reference_of(message: JointTrajectory) -> TrajectoryRequest:
-    """Return a reference's request, without points a request to stop; raises as `request_of`."""
+    """Return the request in a message, without points one to stop; raises as `request_of`."""
     if message.points:
         return request_of(message)
     names = tuple(message.joint_names)

@@ -94,7 +94,7 @@ class ControlThreadCalls:
 
 class ServiceThread:
     """
-    A thread that serves a part of a node until closed, with lower priority than its creator.
+    A thread that serves part of a node until closed; under SCHED_FIFO with a lower priority.
 
     `run_due` is called after each event, and returns the time until more work is due [s].
     """

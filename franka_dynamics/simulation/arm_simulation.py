@@ -58,10 +58,10 @@ class SimulationSettings:
     home; `gravity` is in the space frame [m/s^2]. `sensor_delay` is the delay of positions,
     velocities and efforts [s]. `position_noise`, `velocity_noise` and `effort_noise` are standard
     deviations [rad, rad/s, N m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is
-    a torque between drives and links with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on
-    the strongest joints, less on others in proportion to their torque limits; the effort sensors
-    measure it. With `gravity_compensation` the arm itself adds g(q) without `payload`, as a real
-    arm does under FCI. The brakes open when commands have come without a gap for
+    a torque added to the drives' with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the
+    strongest joints, less on others in proportion to their torque limits; the effort sensors
+    measure it. With `gravity_compensation` the arm itself adds g(q) for an upright base without
+    `payload`, as under FCI. The brakes open when commands have come without a gap for
     `brake_release_after` [s]; 0 opens them with the first command.
     """
 
@@ -95,14 +95,14 @@ class ArmSimulation:
     """
     One arm in MuJoCo; each step takes a torque.
 
-    The measured effort is the torque at the joint torque sensors: command plus the arm's own
-    gravity compensation. The arm file's friction acts on the link side of the sensors, so the
-    measured effort contains it; that friction was identified from such measurements (Gaz et al.
-    2019, section V). The brakes of an arm that compensates gravity itself sit at the motors, as a
-    Franka arm's do, so that its sensors measure the links' weight while it is braked. Other brakes
-    clamp the links, and the effort sensors of a braked arm measure the drives' torque alone.
-    Joints end at stops at the arm's position limits, as the real arm's do; the sensors do not
-    measure the stops' torque.
+    The measured effort is the torque at the joint torque sensors: command, the arm's own gravity
+    compensation and vibration. The arm file's friction acts on the link side of the sensors, so
+    the measured effort contains it; that friction was identified from such measurements (Gaz et
+    al. 2019, section V). The brakes of an arm that compensates gravity itself sit at the motors,
+    as a Franka arm's do, so that its sensors measure the links' weight while it is braked. Other
+    brakes clamp the links, and the effort sensors of a braked arm measure the drives' torque
+    alone. Joints end at stops at the arm's position limits, as the real arm's do; the sensors do
+    not measure the stops' torque.
 
     `description` is the arm without the payload. Raises SettingsError if the start pose is outside
     the limits, or friction is on and the arm file has none, and InertiaError if the inertial set
@@ -325,11 +325,11 @@ class ArmSimulation:
 
     def _friction(self) -> Array | float:
         """
-        Return the friction torque minus its viscous part, which MuJoCo gets as joint damping.
+        Set MuJoCo's joint damping to part of the friction; return the rest, shape (n,) [N m].
 
         MuJoCo integrates damping implicitly, so that steep Coulomb friction brakes a light joint
-        without reversing it within a step. The damping is the slope of the chord from the origin
-        to the friction curve at the present velocity.
+        without reversing it within a step. The damping is the slope, if positive, of the chord of
+        the friction curve from rest to the present velocity, plus the elastic gears' damping.
         """
         gear = 0.0 if self.settings.elasticity is None else self.settings.elasticity.damping
         if self._friction_state is None:

@@ -132,15 +132,15 @@ def run_trial(
     progress: Progress = lambda *_: None,
 ) -> tuple[Recording, dict[str, Error]]:
     """
-    Draw a plant, identify it from a recording, and follow one motion with three models.
+    Draw a plant, identify it from a recording, and follow one motion with three controllers.
 
-    Returns the recording, and each model's tracking error by its name: times (k,) [s], desired
-    minus true position (k, n) [rad].
+    Returns the recording, and each controller's tracking error by its name: times (k,) [s],
+    desired minus true position (k, n) [rad].
 
     `published` is the arm with which a user starts. The motion to follow, which is not used for
     identification, lasts `motion` seconds and deflects a joint by at most `amplitude` [rad].
-    `progress` is called with the present step and its progress, 0 to 1. Raises SettingsError,
-    which quotes the simulator, if the simulated arm runs away.
+    `progress` is called with the step that begins and the progress of the trial, 0 to 1. Raises
+    SettingsError, with the reason, if the simulated arm runs away or the controller stops it.
     """
     plant, gains = draw_plant(published), weak_gains(published, _MOST_RATE)
     progress('arm that differs from the model: planning a motion to identify it', 0.0)

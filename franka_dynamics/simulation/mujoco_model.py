@@ -44,7 +44,7 @@ def build_mujoco(
     stops: bool = False,
 ) -> mujoco.MjModel:
     """
-    Return the compiled MuJoCo model of the bare chain, as `write_mjcf` has it.
+    Return the compiled MuJoCo model of the arm's links and joints, as `write_mjcf` has it.
 
     Body i coincides with DH frame {i}. Motors apply exactly the commanded torque, and joints have
     neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints

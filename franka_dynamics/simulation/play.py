@@ -35,8 +35,8 @@ def play(
     The controller knows the arm but not the settings' payload and friction, and reads the same
     noisy sensors that are recorded. `motion` returns the desired position, velocity and
     acceleration, each of shape (n,), at a time [s], for `duration` seconds. The arm, given without
-    payload, starts at its first position with open brakes. Raises SettingsError if a joint
-    deviates from it by more than half a radian.
+    payload, starts at the motion's first position; its brakes open with the first command. Raises
+    SettingsError if a joint deviates from the motion by more than half a radian.
     """
     chosen = SimulationSettings() if settings is None else settings
     simulated = ArmSimulation(arm, replace(chosen, start=motion(0.0)[0], brake_release_after=0.0))
