@@ -151,7 +151,7 @@ def report(found: Run) -> str:
     if np.isfinite(opened):
         lines.append(
             f'and moves by {away[time > opened].max():.1f} mm after it has let go of '
-            f'{OBJECT[0]} kg; {away[-1]:.1f} mm from where it was at the end'
+            f'{OBJECT[0]} kg; at the end {away[-1]:.1f} mm from where it was'
         )
     return '\n'.join(lines)
 
