@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every error this package raises on purpose, under one base class."""
+"""The errors of the package and their base class, and helpers for their sentences."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -52,7 +52,8 @@ class FrankaDynamicsError(Exception):
     """
     Base of all errors that the package raises on purpose.
 
-    `status` is the exit status of a command that ends with this error: 2, wrong input.
+    `status` is the exit status of a command that ends with this error: 2, wrong input, if a
+    subclass sets no other.
     """
 
     status = 2
@@ -79,7 +80,7 @@ class FrictionError(FrankaDynamicsError, ValueError):
 
 
 class JointVectorError(FrankaDynamicsError, ValueError):
-    """A joint vector has the wrong shape or holds a value that is not finite."""
+    """A joint vector or a similar input has the wrong shape, or a value that is not finite."""
 
 
 class FrameError(FrankaDynamicsError, ValueError):
@@ -122,7 +123,7 @@ class UrdfMismatchError(CrosscheckError):
     """
     A URDF does not describe the given arm; `verdict` holds all findings (a `UrdfVerdict`).
 
-    The message is the first finding, which is the one nearest to the base.
+    The message is the first finding, which is the one with the largest effect on torques.
     """
 
     def __init__(self, message: str, verdict: Any) -> None:

@@ -81,7 +81,7 @@ def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec
 
 def check(spec: ParameterSpec, value: Any) -> None:
     """
-    Raise an error if a value is outside a parameter's choices or range; NaN always is.
+    Raise an error if a value is outside a parameter's choices or range; NaN is in no range.
 
     Raises
     ------

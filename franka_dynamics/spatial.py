@@ -3,8 +3,8 @@
 """
 Rigid motions: hat and vee, exponentials, adjoints, joint twists, poses as 4 x 4 matrices.
 
-Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). All functions take
-stacks: leading axes are kept.
+Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). Functions of shapes with
+`...` take stacks: leading axes are kept.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def vee(matrix: ArrayLike) -> Array:
     """
     Return the vector (3,) or twist (v, omega) (6,) whose `hat` is given; leading axes are kept.
 
-    Only the skew-symmetric part is used; a symmetric part is ignored.
+    Only the skew-symmetric part of the 3 x 3 block is used.
 
     Raises
     ------
@@ -309,7 +309,7 @@ def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> Array:
 
 
 def rpy_from_rotation(rotation: ArrayLike) -> Array:
-    """Return roll, pitch, yaw [rad] of a (3, 3) rotation; yaw is 0 at a pitch of 90 degrees."""
+    """Return roll, pitch, yaw [rad] of a (3, 3) rotation; yaw is 0 at a pitch of +-90 degrees."""
     R = np.asarray(rotation, dtype=float)
     cos_pitch = float(np.hypot(R[0, 0], R[1, 0]))
     pitch = np.arctan2(-R[2, 0], cos_pitch)
@@ -330,8 +330,8 @@ def rigid_transform(transform: ArrayLike) -> Array:
     Raises
     ------
     InertiaError
-        If it is no rigid motion: rotation not orthonormal and right-handed, or last row not
-        (0, 0, 0, 1), to 1e-9.
+        If its shape is wrong, a number is not finite, the rotation is not orthonormal (to 1e-9) or
+        not right-handed, or the last row is not (0, 0, 0, 1).
 
     """
     matrix = np.asarray(transform, dtype=float)

@@ -69,8 +69,8 @@ class BatchModel:
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     threads : int, optional
-        Largest number of threads; by default the number of processors. One thread is used for
-        every 4,000 states.
+        Largest number of threads; by default the number of processors. At most one
+        is used for every 4,000 states.
 
     Raises
     ------
@@ -260,7 +260,7 @@ class BatchModel:
     def _states(
         self, given: dict[str, ArrayLike]
     ) -> tuple[list[np.ndarray], tuple[int, ...], Any]:
-        """Return the inputs as aligned arrays (N, n), their leading axes, the result's type."""
+        """Return the inputs as arrays (N, n) of one type, their leading axes, and that type."""
         found = {}
         for name, values in given.items():
             if isinstance(values, np.ma.MaskedArray):

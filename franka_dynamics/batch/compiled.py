@@ -3,9 +3,9 @@
 """
 Equations as functions over arrays of states: machine code by LLVM, or NumPy without it.
 
-Machine code stays in the user's cache folder, in files named after the processor, LLVM's version
-and the text it was made from; each begins with a digest of the rest, because a damaged one would
-crash the process that runs it.
+Machine code stays in the user's cache folder, in files named by a digest of the processor, LLVM's
+version and the text it was made from; each begins with a digest of the rest, because a damaged one
+would crash the process that runs it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ except ImportError:
     llvm = None
 else:
     if tuple(map(int, llvmlite.__version__.split('.')[:2])) < (0, 45):
-        llvm = None  # llvmlite is missing or too old (LLVM before opaque pointers)
+        llvm = None  # too old: its LLVM is from before opaque pointers
 
 STATES_PER_THREAD = 4000  # a second thread is started for twice as many states
 _COLUMNS = 4096  # states that NumPy works on at a time, so that they stay in the caches
@@ -138,7 +138,7 @@ if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent
 
 
 def _vector_bits() -> int:
-    """Return how wide this processor's vectors are."""
+    """Return how wide this processor's vectors are, in bits."""
     features = llvm.get_host_cpu_features()
     if features.get('avx512vl'):
         return 512

@@ -3,8 +3,8 @@
 """
 Arrays of other libraries, used without a copy (DLPack).
 
-PyTorch, JAX, CuPy and others hand their memory over by the protocol of the array API standard
-(2023.12, `__dlpack__` and `from_dlpack`), without this package importing any of them.
+PyTorch, JAX and others hand arrays in the processor's memory over by the protocol of the array API
+standard (2023.12, `__dlpack__` and `from_dlpack`), without this package importing any of them.
 """
 
 from __future__ import annotations

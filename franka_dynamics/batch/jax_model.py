@@ -27,7 +27,7 @@ except ImportError as error:
 
 class JaxModel(KernelModel):
     """
-    An arm's dynamics for JAX arrays; methods and parameters as those of `BatchModel`.
+    An arm's dynamics for JAX arrays: the methods of `LibraryModel`, parameters as `BatchModel`'s.
 
     On a processor JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster
     than its own code for these equations; derivatives are analytic, forward and reverse, of first
@@ -42,7 +42,7 @@ class JaxModel(KernelModel):
     MissingDependencyError
         If JAX is not installed (on import of this module).
     JointVectorError
-        By the methods, if an argument's shape is not (..., n).
+        By the methods, if an argument is no array of real numbers of shape (..., n).
 
     """
 

@@ -25,13 +25,13 @@ except ImportError as error:
 
 class TorchModel(KernelModel):
     """
-    An arm's dynamics for tensors; methods and parameters as those of `BatchModel`.
+    An arm's dynamics for tensors: the methods of `LibraryModel`, parameters as `BatchModel`'s.
 
-    On a processor the kernels of `BatchModel` compute without copying the tensors: in float64, or
-    in float32 if all tensors are float32, with the errors that docs/howto/gradients.md states.
-    Other precisions are computed in float64 and rounded once. Gradients are analytic, so that a
+    On a processor the kernels of `BatchModel` compute in float64, or in float32 if all tensors are
+    float32, with the errors that docs/howto/gradients.md states; tensors of that type are not
+    copied. Results of other precisions are rounded once. Gradients are analytic, so that a
     backward pass costs about nine evaluations. Only first derivatives exist; for second
-    derivatives, torch.compile and tensors on other devices use `TracedModel`.
+    derivatives and torch.compile use `traced`, which also computes tensors on other devices.
 
     Raises
     ------

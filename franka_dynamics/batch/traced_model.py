@@ -59,7 +59,7 @@ class LibraryModel(ABC):
 
 class TracedModel(LibraryModel):
     """
-    An arm's dynamics in an array library's own operations; methods as those of `BatchModel`.
+    An arm's dynamics in an array library's own operations; methods named as those of `BatchModel`.
 
     The generated equations are run on columns: sines, cosines, products and sums that the library
     can trace, compile and differentiate (jax.jit, vmap, grad; torch.compile, autograd), on the

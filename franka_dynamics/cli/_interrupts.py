@@ -24,8 +24,8 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
     """
     Yield a function that returns True until SIGINT, SIGTERM or SIGHUP arrives.
 
-    This works even if a background shell ignores SIGINT. Outside the main thread, where Python
-    handles no signals, the function is always true.
+    This works even if a shell started the process with SIGINT ignored, in the background.
+    Outside the main thread, where Python handles no signals, the function is always true.
     """
     came: list[int] = []
     with _handled(_ENDING, lambda number, _frame: came.append(number)):

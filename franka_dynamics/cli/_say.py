@@ -22,7 +22,7 @@ _LINE_EVERY_S = 10.0
 
 
 class _Terminal(Console):
-    """A console that prints brackets as they are, and colours only tables."""
+    """A console that raises BrokenPipeError when the reader of its pipe has gone."""
 
     def on_broken_pipe(self) -> None:
         """Let the caller set the exit status; rich would exit with 1, a failed check."""
@@ -30,7 +30,7 @@ class _Terminal(Console):
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Return a console for standard output, terminal or not."""
+    """Return a console for standard output or error, which prints brackets as they are."""
     return _Terminal(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
@@ -43,7 +43,7 @@ def say(text: object, label: str = '', style: str = '') -> None:
     """
     Print one sentence, not wrapped, so that paths and commands in it can be copied.
 
-    `label` is its kind (note, warning, error, pass or MISMATCH), each with its colour; `style` is
+    `label` is its kind (note, warning, error, pass or MISMATCH), coloured but for note; `style` is
     rich's style of the whole sentence.
     """
     console = terminal()
@@ -74,7 +74,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 class ProgressBar(Progress):
-    """A bar that leaves no trace; outside a terminal, lines on standard error."""
+    """A bar that is erased at its end; outside a terminal a line every 10 s on standard error."""
 
     def __init__(self) -> None:
         console = terminal()

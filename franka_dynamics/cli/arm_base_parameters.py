@@ -38,8 +38,8 @@ class BaseParameterTable(ArmOptions):
         default='vertical',
     )
     letters: str | None = option(
-        'write the relations with symbols (lengths D3, RL4, ...) instead of the table; modified '
-        'DH rows only (default: text)',
+        'write the relations with symbols (lengths D3, RL4, ...) instead of the table, in '
+        'modified DH rows (default: text)',
         choices=('text', 'latex', 'python'),
         const='text',
         default=None,
@@ -49,7 +49,7 @@ class BaseParameterTable(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the table; exit 1 if the rank at other states differs."""
+        """Print the table or relations; exit 1 if rank or torques at other states differ."""
         import numpy as np
 
         from ..dynamics.model import GRAVITY

@@ -57,8 +57,8 @@ class Compare(ArmOptions):
             'pass' if found.passed else 'MISMATCH',
         )
         say(
-            'Compared are the joints, rows, flange, rotors, links, limits, friction and gravity; '
-            'not home poses, rated loads, shapes, names and notes.'
+            'Compared are the base, joints, rows, flange, rotors, links, limits, friction and '
+            'gravity; not home poses, rated loads, shapes, names and notes.'
         )
         for one in found.differences[:_SHOWN]:
             say(f'- {one}', style='red' if one.has_effect else 'dim')
@@ -77,7 +77,7 @@ class Compare(ArmOptions):
 
 
 def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialChain]:
-    """Return both arms; hand, payload and set apply to the first, and to a second arm file."""
+    """Return both arms; hand and payload apply to a second arm file as well, the set does not."""
     from ..arm.arm_file import is_urdf
     from ..validation.source import read_pair
 

@@ -51,7 +51,7 @@ class Derive(ArmOptions):
         if self.kinematics:
             self.refuse('--kinematics, which knows no masses', *MASS_OPTIONS)
         else:
-            self.refuse('anything but --kinematics, whose Jacobians it is of', 'reference_frame')
+            self.refuse('anything but --kinematics: it is of its Jacobians', 'reference_frame')
         arm = self.load_arm()
         report = self.steps and _is_rpr(arm)
         if report:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm explain`: find the wrong parameter behind somebody's torques."""
+"""`franka-dynamics arm explain`: find the wrong parameter behind another program's torques."""
 
 from __future__ import annotations
 

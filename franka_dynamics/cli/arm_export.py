@@ -21,14 +21,15 @@ class Export(NewFile, ArmOptions):
     arm_prefix: str = arm_prefix_option()
     format: str = option('format of the output', choices=FORMATS, default=FORMATS[0])
     friction: bool = option(
-        "give MJCF joints the arm file's viscous and Coulomb friction", default=False
+        "give MJCF joints the arm file's viscous and Coulomb friction, or its simulated one",
+        default=False,
     )
     all: Path | None = folder_option(
         'write the files that the package ships under urdf/ into a folder'
     )
 
     def run(self) -> int:
-        """Write what was asked for."""
+        """Print or write the URDF or MJCF; with --all write the shipped files."""
         if self.all is not None:
             others = sorted(self.options_given - {'all'})
             self.refuse('--all, which writes the shipped files as they are', *others)

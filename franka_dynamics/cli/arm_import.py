@@ -34,7 +34,7 @@ class ImportUrdf(NewFile):
         "the arm's joints from base to tip (default: the only chain)", 'JOINT', default=()
     )
     tip: str | None = option(
-        'the link that is the flange (default: link8, flange or tool0, else the last link)',
+        'the link that is the flange (default: such as link8, flange, tool0, else the last link)',
         'LINK',
         default=None,
     )
@@ -44,7 +44,7 @@ class ImportUrdf(NewFile):
     )
 
     def run(self) -> int:
-        """Write the file and say what became of the URDF; 1 if the readings differ."""
+        """Write the file, print notes; if readings differ, exit 1 and write only with --force."""
         from ..arm import load
         from ..arm.arm_file_writer import arm_file_text
         from ..files import write_text

@@ -37,7 +37,7 @@ class Show(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the tables."""
+        """Print the tables; write the picture and the JSON file if asked for."""
         from ..report.arm import arm_tables, as_json, inertia_rows
 
         description = self.load_arm()

@@ -63,7 +63,7 @@ class Record(Topics, ArmOptions):
     node: str = option('the feedforward node, if one runs', 'NAME', default='feedforward')
 
     def run(self) -> int:
-        """Record until interrupted; exit 1 if the recording cannot be used."""
+        """Record to the end asked for or Ctrl-C; exit 1 if it is unusable or the motion failed."""
         if self.motion is not None:
             self.refuse('--with MOTION: it ends with the motion', 'duration')
         elif self.lead:
@@ -119,7 +119,7 @@ class Record(Topics, ArmOptions):
         return status
 
     def _long_enough(self, progress: Progress) -> bool:
-        """Return whether --duration is recorded, by the arm's stamps, which may be slow."""
+        """Return whether --duration is over by the arm's stamps, or took too long by the clock."""
         if self.duration is None:
             return False
         patience = _SLOWER * self.duration if progress.states else max(_DISCOVERY_S, self.duration)
@@ -179,7 +179,7 @@ def _playing(motion: Path, node: str, lead: float) -> subprocess.Popen[str]:
 @contextmanager
 def _progress_line() -> Iterator[Callable[[str], None]]:
     """
-    Yield what shows a line that is written over and over, in the foreground of a terminal alone.
+    Yield a function that shows a status line; it shows none unless in a terminal's foreground.
 
     In a shell's background it would print over what is typed, and Ctrl-C does not reach it.
     """

@@ -38,7 +38,7 @@ class Replay(MeasuredTorques):
     )
     hands: tuple[str, ...] = option(
         f'hands to try each set with: none, as_listed, {", ".join(available_hands())} or the path '
-        'of a hand file (default: none and, for a Franka arm, all shipped hands)',
+        'of a hand file (default: as_listed, none and, for a Franka arm, all shipped hands)',
         'HAND',
         flags=('--hand',),
         default=(),
@@ -116,7 +116,7 @@ class Replay(MeasuredTorques):
         )
 
     def _plot(self, recording: Recording, motion: Motion, fits: Sequence[Fit]) -> None:
-        """Draw the measured torques and those of the best set."""
+        """Draw the measured torques, those of the best set and the difference."""
         from ..report.replay import plot_torques
 
         title = f'{Path(recording.source).name} on {fits[0].arm.name}'

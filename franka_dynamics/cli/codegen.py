@@ -29,7 +29,7 @@ _NOT_IN_A_PACKAGE = ('language', 'parameters', 'gravity', 'quantities')
 
 @dataclass(frozen=True, kw_only=True)
 class Codegen(ArmOptions):
-    """Generate an arm's equations of motion as C or Python, and count their operations."""
+    """Generate an arm's equations of motion as C, CUDA or Python; count their operations."""
 
     language: str = option(
         'a C99 header, a Python module, or CUDA kernels over many states',
@@ -60,7 +60,7 @@ class Codegen(ArmOptions):
     )
 
     def run(self) -> int:
-        """Write the file and print the counts."""
+        """Print the counts and write the file; or write a package."""
         self._require_sense()
         arm = self.load_arm()
         if self.package is not None:

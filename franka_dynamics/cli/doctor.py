@@ -30,9 +30,9 @@ NOTE = 'note'  # it works, but could be better
 BAD = 'to do'  # must be corrected before use on a real arm
 _STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
 _SIMULATED = 'simulated arm'  # as named in ros.system_checks
+_DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 # Priority of real-time nodes (ros/realtime.py), and the receive buffer needed for a burst of large
 # messages [bytes].
-_DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 _PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
 _LISTEN_S = 3.0  # time to listen to the running system
 
@@ -107,7 +107,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
-    """Yield the network settings in ROS's environment variables."""
+    """Yield the network settings in ROS's environment variables, and what is wrong with them."""
     domain = variables.get('ROS_DOMAIN_ID', '0')
     reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
     middleware = variables.get('RMW_IMPLEMENTATION', 'the default middleware')
@@ -141,7 +141,7 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
 @dataclass(frozen=True, kw_only=True)
 class Doctor(ArmOptions, Topics):
     """
-    Check permissions, versions, DDS, topics, clock and gravity compensation, one line each.
+    Check permissions, kernel, DDS, topics, clock and gravity compensation, one line each.
 
     With --robot, compare the model that a robot serves over FCI with the arm's.
     """

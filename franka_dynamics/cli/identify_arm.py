@@ -78,7 +78,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     )
 
     def run(self) -> int:
-        """Print the figures and write the output files; exit 1 if the result is no better."""
+        """Print the figures and write the output files; exit 1 if the arm file is refused."""
         from ..identification.bags import Bag
         from ..identification.identify import identify
         from ..identification.results import IDENTIFIED
@@ -142,7 +142,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             write_text(self.json, json_text(identification_as_data(result)))
 
     def _hands(self, start: ArmDescription) -> list[ArmDescription]:
-        """Return the sets without a hand, with each shipped hand and with the declared hand."""
+        """Return a Franka arm's sets without, with each shipped and with the declared hand."""
         if start.name not in FRANKA_ARMS or self.effort_unit != 'Nm':
             return []
         hands = NO_HAND, *available_hands(), start.hand

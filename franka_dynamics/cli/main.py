@@ -6,7 +6,8 @@ The command `franka-dynamics`: ten words, some of them with actions.
 
 Each action is an `Action` in a module of this folder, listed in WORDS. Optional libraries are
 imported inside `run`, so that `--help` does not need them. Exit status: 0 done, 1 a check failed
-(a mismatch, a missed bound), 2 wrong input, 3 the machine is too busy (demo).
+(a mismatch, a missed bound), 2 wrong input, 3 the machine is too busy (demo), 130 interrupted,
+141 the reader of the output has gone.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ ABOUT = {
     'bag': 'Record, import, and compare with the model:',
     'identify': 'Inertias and friction, or a payload, from recordings:',
     'payload-from-mesh': "A tool's payload from its mesh (STL, OBJ, PLY).",
-    'codegen': "An arm's equations as C or Python, operations counted.",
+    'codegen': "An arm's equations as C, CUDA or Python; operations counted.",
     'node': 'State, parameters and motion of a running node:',
 }
 _COLUMN = 20
@@ -125,7 +126,7 @@ class _Parser(_OneSentence):
 
 
 def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser, with the options of the actions that begin with these words."""
+    """Return the parser, with the options of the first word's actions; without one, of all."""
     parser = _Parser(
         prog='franka-dynamics',
         usage='franka-dynamics [--help] [--version] WORD [ACTION] [options]',

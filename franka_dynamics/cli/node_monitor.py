@@ -18,8 +18,8 @@ from ._options import PRINTED, printed_json_option
 from ._say import show, terminal, write_json
 from ..options import option
 
-# Diagnostics come once per second, and some values only with the second message. Some terms are
-# never published: without measured effort, or without commands.
+# Diagnostics come once per second, and some values only with the second message. Without measured
+# effort or without commands some terms are never published.
 _PATIENCE_S = 3.0
 _PERIOD_S = 0.25  # [s] between two pictures
 _SETTLE_S = 0.3  # [s]; the observer of external torque starts with its first subscriber

@@ -66,7 +66,8 @@ class PayloadFromMesh(PayloadFiles):
         'arm or arm file whose rated load the mass is compared with', 'ARM', default='fer'
     )
     repair: bool = option(
-        'close holes and correct flipped faces, and report each repair', default=False
+        'remove repeated faces, close holes, correct flipped faces, and report each repair',
+        default=False,
     )
     accept_crossing_faces: bool = option(
         'do not look for faces that cross or touch: right for parts that touch; volume in'

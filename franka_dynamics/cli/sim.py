@@ -71,7 +71,7 @@ class Sim(ArmOptions):
     )
 
     def run(self) -> int:
-        """Run until interrupted; exit 1 if a node ends before."""
+        """Run until --duration or Ctrl-C; exit 1 if a node ends before or the arm is not held."""
         import rclpy  # noqa: F401  (without ROS one sentence says so before anything starts)
 
         arm = self.load_arm()
@@ -132,7 +132,7 @@ class Sim(ArmOptions):
             if not told and nodes.has_said('feedforward_node', _GIVEN_UP):
                 told = True
                 why = '`node monitor --once` says why'
-                say(f'the node has taken its torque back and keeps it: {why}', style='red')
+                say(f'the node has a fault and commands no torque: {why}', style='red')
             if not unasked():
                 return False
             nodes.require_all()

@@ -35,8 +35,9 @@ class LinkMesh:
     """
     A triangle mesh that moves with a joint.
 
-    `joint` counts from 1; 0 is the base or a hand. The mesh is fixed to the arm's frame number
-    `frame`, with pose `pose` (4, 4) in it. Vertices (N, 3) [m], faces (M, 3).
+    `joint` counts from 1; 0 is the base, a hand or a link behind no joint of the arm. The mesh is
+    fixed to frame number `frame` of `ArmMeshes.frames`, with pose `pose` (4, 4) in it. Vertices
+    (N, 3) [m], faces (M, 3).
     """
 
     joint: int
@@ -54,7 +55,7 @@ class ArmMeshes:
     frames: Callable[[Array], Sequence[Array]]
 
     def poses(self, q: Array) -> list[Array]:
-        """Return each mesh's pose (4, 4) in the base frame."""
+        """Return each mesh's pose (4, 4) in the space frame; of URDF meshes in the root link."""
         frames = self.frames(q)
         return [frames[mesh.frame] @ mesh.pose for mesh in self.meshes]
 

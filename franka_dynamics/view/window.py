@@ -141,7 +141,7 @@ class Window:
             self._plot.add(state)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
-        """Show the links' meshes in place of their capsules."""
+        """Show the links' meshes in place of their simple shapes."""
         with self.server.atomic():
             self._scene.show_meshes(meshes)
 
@@ -156,12 +156,12 @@ class Playback:
     Parameters
     ----------
     description : ArmDescription
-        The arm. The column `external` is the measured torque minus its model's: friction, contact
-        and model error.
+        The arm. The column ext. is the measured torque minus its rigid-body model's: friction,
+        contact and model error.
     motion : Motion
         The prepared recording.
     gravity : sequence of float
-        In the base frame [m/s^2].
+        In the space frame [m/s^2].
 
     """
 
