@@ -138,7 +138,8 @@ class Explanation:
     @property
     def least(self) -> float:
         """Smallest size that counts as a fault, in the units of _LEAST."""
-        return max(_LEAST.get(self.kind, 0.0), _DEVIATIONS * self.deviation)
+        deviation = np.degrees(self.deviation) if self.kind == 'tilt' else self.deviation
+        return max(_LEAST.get(self.kind, 0.0), float(_DEVIATIONS * deviation))
 
     @property
     def size(self) -> float:

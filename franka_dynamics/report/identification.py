@@ -251,8 +251,9 @@ def _left_out(result: Identification) -> str:
     unseen, bags = result.recorded.unseen_bags, len(result.recorded.bags)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {bags - unseen},'
-    what = 'bags' if bags >= BY_BAG else 'stretches'
-    return f'On {len(result.arm_score.parts)} {what}, each predicted from the others,'
+    parts = len(result.arm_score.parts)
+    what = 'stretches' if bags < BY_BAG else 'bags' if bags == parts else 'groups of bags'
+    return f'On {parts} {what}, each predicted from the others,'
 
 
 def _judged(result: Identification, said: Verdict) -> str:

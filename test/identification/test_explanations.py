@@ -102,6 +102,14 @@ def test_a_gain_that_explains_no_residual_is_no_fault():
     assert replace(gain, values=(0.8,), likely=0.08).is_fault
 
 
+def test_a_tilt_within_its_deviation_is_no_fault():
+    # 5.7 degrees, with a standard deviation of as much.
+    left = np.ones(7)
+    tilt = Explanation('tilt', (0.1, 0.0), (), '', left, left, better=1.0, likely=1.0)
+    assert replace(tilt, deviation=0.02).is_fault
+    assert not replace(tilt, deviation=0.1).is_fault
+
+
 # The last joint feels its friction alone.
 @pytest.mark.parametrize('joint', [1, 6])
 def test_a_joints_sign_is_found(sound, joint):
