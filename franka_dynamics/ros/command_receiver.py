@@ -21,7 +21,7 @@ from ..errors import listed
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
-# Sentences and keys are those of the generated C++ controller, whose status topic has this name.
+# The keys are among those of the generated C++ controller, whose status topic has the same name.
 _SENTENCES = {
     ReceiverState.WAITING: 'waiting for a first command',
     ReceiverState.FOLLOWING: 'following',
