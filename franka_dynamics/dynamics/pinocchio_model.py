@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The backend that nodes and tools use: a Pinocchio model built from an arm description."""
+"""The model whose torques the node commands: Pinocchio, built from an arm description."""
 
 from __future__ import annotations
 

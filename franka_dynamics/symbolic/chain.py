@@ -216,7 +216,7 @@ class Kinematics:
 
     def axis(self, frame: int) -> sp.Matrix:
         """Return omega_i, the axis of joint i in {S}, or z of the flange, (3, 1) (cell 10)."""
-        return self._poses[frame - 1][:3, 2]
+        return (self._poses[frame - 1] if frame <= self.chain.n else self.pose(frame))[:3, 2]
 
     def joint_twist(self, joint: int) -> sp.Matrix:
         """Return xi_i = (omega_i, -omega_i x r), r on the axis, or (0, omega_i) of a slide."""

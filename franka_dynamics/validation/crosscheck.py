@@ -3,8 +3,8 @@
 """
 Comparison of independent formulations of an arm's dynamics.
 
-There is one comparison with one tolerance: `crosscheck` compares the quantities that the node
-needs, before every start; `compare_formulations` compares all.
+There is one comparison with one tolerance: `crosscheck` compares the quantities in the
+node's torques, before every start; `compare_formulations` compares all.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ QUANTITIES = (
     ComparedQuantity('kinetic_energy', 2, 'J'),
     ComparedQuantity('potential_energy', 1, 'J'),
 )
-# The quantities that the node uses, and the frames.
+# The quantities in the node's torques, and the frames.
 _OF_THE_NODE = ('frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics')
 
 
@@ -199,7 +199,7 @@ def crosscheck(
     seed: int = 0,
 ) -> Agreement:
     """
-    Compare Pinocchio with the Newton-Euler recursion in the quantities that the node uses.
+    Compare Pinocchio with the Newton-Euler recursion in the quantities of the node's torques.
 
     Arguments are those of `compare_formulations`; `require()` of the result raises a
     CrosscheckError unless the two agree.

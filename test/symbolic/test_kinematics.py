@@ -97,6 +97,14 @@ def test_jacobians_of_any_rows_in_any_frame_are_the_recursions(seed, reference):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 
 
+def test_axis_of_a_standard_flange_is_its_own_z():
+    arm, chain, forms = drawn_forms(1)
+    q = np.random.default_rng(51).uniform(-2.0, 2.0, 3)
+    found = evaluated(forms.axis(4), chain, q)[:, 0]
+    expected = NewtonEulerModel(arm).frames(q)[3, :3, 2]
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
+
+
 def test_frames_of_standard_rows_are_the_rows_own():
     arm = replace(load('rpr'), base=np.eye(4))
     chain = chain_of(arm)
