@@ -162,7 +162,7 @@ def about_hands(
     """
     Return sentences on bags that contradict the declared hand, and on a load in it.
 
-    Every bag is compared with the declared hand by the rules of `replay`. The load is estimated
+    Every bag is compared with the declared hand by `mounted_verdict`. The load is estimated
     from all bags together, because bags with different loads are reported by `contradictions`.
 
     Parameters

@@ -3,7 +3,7 @@
 """
 Torque constants: N m per unit of recorded effort of each joint, if efforts are motor currents.
 
-A current i_j is c_j (Y_j theta + F_j phi) with one unknown c_j per joint (Gautier and Briot 2014,
+A current i_j is (Y_j theta + F_j phi) / K_j with one unknown K_j per joint (Gautier, Briot 2014,
 "Global identification of joint drive gains and dynamic parameters of robots", ASME J. Dyn. Syst.
 Meas. Control 136(5)). Motion determines the joints' scales only relative to each other, because
 twice the masses with twice the scales need the same currents. The common scale is fixed to the

@@ -91,7 +91,7 @@ class ExcitationLimits:
     table: float = option('height of the table in the space frame', 'M', default=0.0)
     table_margin: float = 0.15
     clearance: float = option(
-        "distance kept between the axes of the arm's links", 'M', default=0.1
+        "distance kept between the centre lines of the arm's links", 'M', default=0.1
     )
     tool: float = option('length of the mounted tool', 'M', default=0.15)
 

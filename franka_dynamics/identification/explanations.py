@@ -6,7 +6,7 @@ Search for simple faults of a log that explain the residual torque of a fit.
 Each candidate fault changes the recorded efforts or adds columns to the regressor. All parameters
 are then fitted again under the same prior, and the residuals with and without the candidate are
 compared. The columns were stored beside the regressor (`witnesses`), so that no recording is read
-twice:
+again for these:
 
 - wrong gain of one joint's effort: the column is its rigid-body torque of the starting set;
 - wrong sign of one joint's effort, or the efforts of two joints exchanged;
@@ -239,7 +239,7 @@ class _Search:
 
     @cached_property
     def gains(self) -> tuple[Explanation, ...]:
-        """The gain of each joint's effort, of joints whose motion shows it."""
+        """The gains of the joints whose gain the motion shows; none if scales are identified."""
         return tuple(map(self.with_gain, self.shown)) if self.scales_known else ()
 
     def with_gain(self, joint: int) -> Explanation:

@@ -101,7 +101,7 @@ def identify(
     ------
     IdentificationError
         If there is no recording, the arm stands still, the recordings are too short, were prepared
-        differently, or show another hand than the starting set has.
+        differently, include one twice, or show another hand than the starting set has.
     RecordingError
         If a bag cannot be used and `skip_failures` is false, or if no bag, or none of the `tests`,
         can be used.

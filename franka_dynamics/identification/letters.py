@@ -67,7 +67,10 @@ class BaseParametersInLetters:
         lines = [
             'def base_parameters(X):',
             '    """Return base parameters from standard ones, dictionaries by name."""',
-            *(f'    {letter} = {value!r}  # m' for letter, value in self.values.items()),
+            *(
+                f'    {letter} = {value!r}{"" if letter.name[0] in "CS" else "  # m"}'
+                for letter, value in self.values.items()
+            ),
             *(f"    {name} = X['{name}']" for name in used),
             '    return {',
             *(f"        '{name}': {_sum(terms)}," for name, terms in self.relations.items()),

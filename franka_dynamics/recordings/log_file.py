@@ -55,8 +55,8 @@ class LogColumns:
         Parameters
         ----------
         columns : str
-            `q` (an array of `count` columns), `q[1-7]` (some columns of a wider one), `q{}` (q1,
-            q2, ...; `q{0}` counts from 0), `q1,q2,...` or, by number from 1, `2-8`.
+            `q` (an array of `count` columns, or rows), `q[1-7]` (some columns of a wider one),
+            `q{}` (q1, q2, ...; `q{0}` counts from 0), `q1,q2,...` or, by number from 1, `2-8`.
         count : int
             Number of columns needed.
         what : str

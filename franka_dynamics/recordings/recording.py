@@ -156,7 +156,7 @@ def read_recording(
     RecordingError
         If the bag is missing, empty, cut short or damaged, lacks the topic, or a message lacks a
         joint or holds arrays of wrong length, values that are not finite or stamps that do not
-        advance. The message names bag, topic, message, joint and value.
+        advance. An MCAP file whose recorder was killed is read as far as it was written.
     MissingDependencyError
         If rosbags is not installed.
 

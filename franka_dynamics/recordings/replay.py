@@ -187,7 +187,7 @@ def fit_all(
 
 def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
     """
-    Return the best fit and those that the motion does not distinguish from it, best first.
+    Return the first of `fits`, the best, and those that the motion does not distinguish from it.
 
     A fit is not distinguished if its E is less than 1 % above the best, or if the difference of
     the mean squared errors is less than two standard errors. For the standard error, stretches of

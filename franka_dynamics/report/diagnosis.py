@@ -20,7 +20,7 @@ def diagnosis_lines(result: Identification) -> list[str]:
     if found.odd_joints:
         each = ', '.join(f'{names[j]} {found.times[j]:.0f} times' for j in found.odd_joints)
         lines.append(
-            'Something is wrong with these recordings: residuals of unseen torque are too large '
+            'Recordings and model do not agree: residuals of unseen torque are too large '
             f'({each} the usual residual of such a joint; up to {MOST_TIMES:g} times is accepted).'
         )
     lines += [

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base parameters in letters: the paper's example letter by letter, numbers on any arm."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,13 @@ def test_the_python_form_gives_the_arms_values():
     found = base_parameters(arm)
     assert tuple(values) == found.names
     np.testing.assert_allclose(list(values.values()), found.values(), rtol=0.0, atol=1e-12)
+
+
+def test_the_python_form_gives_lengths_alone_the_unit_of_length():
+    text = base_parameters_in_letters(make_random_arm(1, n=3, special=0.0)).as_python()
+    values = [line.strip() for line in text.splitlines() if re.match(r' +[CSDR]\w+ = [-\d]', line)]
+    assert {line[0] for line in values} >= {'C', 'S', 'D'}
+    assert all(line.endswith('  # m') == (line[0] in 'DR') for line in values)
 
 
 def test_given_the_latex_form_when_read_then_it_is_one_document():
