@@ -29,7 +29,7 @@ TOGETHER_RATIO = 1.5
 # With few samples the ratio must also exceed the value that noise alone exceeds with this
 # probability.
 _BY_CHANCE = 1e-3
-_COMPARED = 10  # with more bags, each is compared only with this many, evenly chosen
+_COMPARED = 10  # largest number of bags, evenly chosen, with which all others are compared
 _MOST_PAIRS = 5  # largest number of pairs listed
 # Residual relative to the bags' median above which a bag does not belong to them.
 _ODD_FACTOR = 3.0

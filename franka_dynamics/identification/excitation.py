@@ -298,7 +298,7 @@ def _improve(
     iterations: int,
     report: Callable[[int], None],
 ) -> FourierTrajectory:
-    """Return where SLSQP ends, with the limits as constraints; `report` gets the step."""
+    """Return the motion at which SLSQP ends, limits as constraints; `report` gets the step."""
     with needing('Optimising a trajectory needs scipy', 'identify'):
         from scipy.optimize import minimize
     time = np.arange(_SAMPLES) / _SAMPLES * start.period

@@ -219,7 +219,7 @@ class ExcitationProblem:
 
     @cached_property
     def _largest_torques(self) -> Array:
-        """Largest torque of one unit of each base parameter in units of the noise, (b,)."""
+        """Largest torque of a unit of each base parameter at random states, per noise, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATES)
         rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
         return np.asarray(rows.max(axis=(0, 1)))

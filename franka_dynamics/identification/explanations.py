@@ -70,7 +70,7 @@ _ROTORS_BETTER = 0.3
 # `likely`: shrinking a residual that is small already explains nothing.
 _RESOLVED, _FINELY = 0.25, 0.02
 _FIRST_DELAYS_S, _DELAY_ROUNDS = (-0.06, 0.0, 0.06), 4
-_MOST_BAGS = 10  # a change of load is searched for in the first so many bags
+_MOST_BAGS = 10  # a change of load is searched for in the first bags, at most this many
 _ROUNDS = 3  # rounds, each of which updates the weights and the friction that is held near zero
 _HELD = 1e4  # factor on the prior's rows of friction parameters that came out negative
 # Samples are contacts where the squared residual is this factor above its median, with a margin

@@ -364,7 +364,7 @@ class Summary:
 
 
 def parts(summaries: Sequence[Summary]) -> list[Part]:
-    """Return at most ten parts to leave out in turn: (groups of) bags; stretches of one or two."""
+    """Return at most ten parts to leave out: (groups of) bags, or stretches of one or two bags."""
     if len(summaries) < BY_BAG:
         return [part for one in summaries for part in one.stretches]
     wholes = [one.whole for one in summaries]

@@ -41,7 +41,7 @@ _EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # factor on gravity torques beyond any load or error of a set
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # factors on the limits of torque and speed
 _JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
-_STATES_LOOKED_AT = 500  # gravity torques are computed at one to two times so many messages
+_STATES_LOOKED_AT = 500  # gravity torques are computed at fewer than twice so many messages
 _RATE_WINDOW_S = 0.1  # window of the differences of velocities that give accelerations
 # Ratio of velocities to the rate of change of positions if velocities or stamps have another unit,
 # within the factor _NEAR.

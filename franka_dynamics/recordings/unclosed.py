@@ -27,7 +27,7 @@ REMARK = 'the recorder was killed before it closed the bag: read as far as it wa
 
 
 def unclosed_file(bag: Path) -> Path | None:
-    """Return a bag's MCAP file that is unclosed or has no metadata.yaml beside it, or None."""
+    """Return an unclosed MCAP file, or a folder's only one if it has no metadata.yaml, or None."""
     if bag.is_dir():
         found = [] if (bag / 'metadata.yaml').exists() else list(bag.glob('*.mcap'))
     else:

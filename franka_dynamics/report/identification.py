@@ -318,7 +318,7 @@ def _about_the_prior(result: Identification) -> list[str]:
         f'{regularization:.3g}; {reason}). The standard deviations assume that it is known to '
         f'{_part(min(regularization, precision.masses))} in masses and centres of mass and '
         f'to {_part(min(regularization, precision.inertias))} in inertias about them: the '
-        'largest errors that still agree with these torques.'
+        "largest errors that still agree with these torques, but at least the prior's."
     ]
     if result.not_shown:
         sentences.append(
