@@ -21,7 +21,7 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
 
-# Bandwidth [rad/s] and damping ratio of the observer. It reaches 92 % of a step after 22 ms.
+# Bandwidth [rad/s] and damping ratio of the observer. It reaches 91 % of a step after 24 ms.
 BANDWIDTH, DAMPING = 120.0, 0.71
 
 
@@ -134,7 +134,7 @@ class MomentumObserver:
         elapsed = -1.0 if last is None else stamp - last[0]
         if last is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
             # The initial value assumes no acceleration: exact at rest; in motion the error decays
-            # within 20 ms.
+            # within 30 ms.
             self._external, self._slope = rate, np.zeros_like(rate)
             return self._external
         # The filter is stepped implicitly, so it is stable for any step.

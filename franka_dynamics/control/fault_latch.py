@@ -75,7 +75,7 @@ class FaultLatch:
                 f'this fault is not cleared by acknowledging it; {self.cleared_by}: {self.reason}'
             )
         self._clear()
-        return True, 'cleared; the controller starts again once the states are trusted'
+        return True, 'cleared; an active node commands again once states and guard allow it'
 
     def activated(self) -> None:
         """Clear fault and stop count at activation, unless only configuration clears the fault."""

@@ -418,7 +418,7 @@ class FeedforwardController:
             return 'the stop sequence has ended at zero torque'
         return (
             'the stop sequence has ended at the torque that held the arm, which fits it only '
-            'where it stands now. It will drift and then fall unless somebody takes over: brake '
+            'where it stands now. While it is applied the arm drifts, and may then fall: brake '
             'it, activate the node again, or let the receiver time out'
         )
 

@@ -50,7 +50,7 @@ class TorqueLimiter:
 
     def clipped(self, torque: Array) -> Array:
         """Return a torque within the torque limits, shape (n,) [N m]."""
-        # minimum and maximum rather than clip, which costs ten times as much on seven numbers.
+        # minimum and maximum rather than clip, which takes twice as long on seven numbers.
         return np.minimum(np.maximum(torque, -self._effort), self._effort)
 
     def limit(self, desired: Array, previous: Array | None, elapsed_s: float) -> LimitedTorque:

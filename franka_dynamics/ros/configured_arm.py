@@ -205,7 +205,7 @@ class ConfiguredArm:
                 )
 
     def _now(self) -> float:
-        """Return the node's time [s]; reading the system clock directly is three times faster."""
+        """Return the node's time [s]; the system clock is read directly, which is faster."""
         return (
             self._node.get_clock().now().nanoseconds * 1e-9
             if self._simulated_time

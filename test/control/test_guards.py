@@ -183,7 +183,7 @@ def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     loop.run(1.0)
     assert loop.controller.clear_fault() == (
         True,
-        'cleared; the controller starts again once the states are trusted',
+        'cleared; an active node commands again once states and guard allow it',
     )
     loop.run(0.1)
     assert loop.controller.mode is Mode.RUNNING
