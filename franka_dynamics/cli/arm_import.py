@@ -94,4 +94,4 @@ def _why(pose: float) -> str:
     """Return the likeliest reason for a mismatch, by the difference of the flange poses."""
     if pose > TOLERANCE:
         return '; angles written with few digits make nearly parallel axes'
-    return '; the axes agree, so masses were read wrongly: please report it with the URDF'
+    return '; the axes agree, so masses were probably read wrongly: please report it with the URDF'

@@ -128,7 +128,7 @@ def _show(report: DemoReport, second: DemoReport, too_busy: str, arm: str) -> No
         )
     show(
         second.table(
-            'second part, an arm that differs from the model: inertias 10 % off, friction, '
+            'second part, an arm that differs from the model: inertias some 10 % off, friction, '
             'elastic gears, noise and an undeclared 0.2 kg'
         )
     )

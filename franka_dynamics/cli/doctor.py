@@ -82,7 +82,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
     )
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     busy = load > 0.75 * cores
-    delayed = '; other work will delay cycles' if busy else ''
+    delayed = '; other work may delay cycles' if busy else ''
     yield Check('processor', NOTE if busy else GOOD, f'{cores} cores, load {load:.1f}{delayed}')
     processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
     governors = {path.read_text().strip() for path in processors}

@@ -48,11 +48,11 @@ class Sim(ArmOptions):
         default='mujoco',
     )
     realistic: bool = option(
-        'simulate an arm that differs from the model: inertias 10 % off, friction, sensor '
+        'simulate an arm that differs from the model: inertias some 10 % off, friction, sensor '
         'noise, and 0.2 kg on the flange that the model does not know',
         default=False,
     )
-    # With a factor below 0.05 the node would take the pauses between states for silence.
+    # At 0.05 states come at 50 Hz, five times the min_input_rate below.
     real_time_factor: float = option(
         'simulated time relative to real time, at most, 0.05 to 100; it is slower if torques '
         'are late. 0.25 shows details and saves processor time',

@@ -340,7 +340,7 @@ class ClosedChain:
             raise LoopError(
                 'The motors do not determine the passive joints here: the loop '
                 f'equations have a condition number of {condition:.2g}. Keep away '
-                'from this position, where two passive axes or links line up.'
+                'from this position, where most likely passive axes or links line up.'
             )
         return g_p, g_a
 

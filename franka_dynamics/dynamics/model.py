@@ -37,12 +37,12 @@ class DynamicsModel(Protocol):
     """
     The rigid-body dynamics tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w of a serial arm.
 
-    All quantities are in SI units and joint order. Frames are numbered 1..n (the DH frame of
-    each joint) and n + 1 (the flange); poses are in the space frame {S}. Twists are
-    (v, omega), wrenches (force, moment). `wrench` is what the surroundings exert on the flange,
-    about the flange's origin and in the axes of {S}; the h_e of Busellato 2023, section 3, is what
-    the arm exerts on them, so w = -h_e. Energies and the centre of mass include only the moving
-    links: a fixed base would add constants.
+    All quantities are in SI units and joint order; where a unit has N m or rad, a prismatic joint
+    has N or m. Frames are numbered 1..n (the DH frame of each joint) and n + 1 (the flange); poses
+    are in the space frame {S}. Twists are (v, omega), wrenches (force, moment). `wrench` is what
+    the surroundings exert on the flange, about the flange's origin and in the axes of {S}; the h_e
+    of Busellato 2023, section 3, is what the arm exerts on them, so w = -h_e. Energies and the
+    centre of mass leave out the fixed base.
 
     Every method takes vectors of shape (n,) or stacks of shape (..., n), returns a new array with
     the same leading axes, which the caller owns, and raises JointVectorError if a vector has
@@ -265,7 +265,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
     Raises
     ------
     InertiaError
-        If M is singular: some joint moves no mass and has no rotor.
+        If M is singular.
 
     """
     try:
@@ -277,8 +277,8 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
 def singular_mass_matrix() -> InertiaError:
     """Return the error of an arm whose accelerations are undetermined."""
     return InertiaError(
-        'The mass matrix is singular: some joint moves no mass and has no '
-        'rotor inertia, so its acceleration is undetermined.'
+        'The mass matrix is singular: some joint without rotor inertia moves no mass, or '
+        'only as other joints do, so its acceleration is undetermined.'
     )
 
 

@@ -245,7 +245,7 @@ class PinocchioModel:
         Raises
         ------
         InertiaError
-            If a joint moves no mass and has no rotor.
+            If the mass matrix is singular.
 
         """
         position = self._q(q)
