@@ -19,7 +19,7 @@ import re
 import sys
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-os.environ['COLUMNS'] = '80'  # of the verbs' help
+os.environ['COLUMNS'] = '80'  # of the commands' help
 
 import franka_dynamics
 from franka_dynamics.cli import main as command_line
@@ -56,7 +56,7 @@ _LITERAL = re.compile(r'(``[^`]*``|`[^`]*`)')
 _MARKUP = re.compile(r'([*|]|(?<=\w)_(?=\W|$))')
 
 
-# The command line and the nodes are run, not imported; reports are what verbs print.
+# The command line and the nodes are run, not imported; reports are what commands print.
 NOT_IMPORTED = ('cli', 'ros', 'report')
 
 
@@ -123,7 +123,7 @@ def write_python_pages(app):
 
 
 def write_command_line_page(app):
-    """Write what --help says of every word and action."""
+    """Write what --help-all says of every word and action."""
     parser = command_line.build_parser()
     lines = [
         *title('The command line in full'),
@@ -144,10 +144,10 @@ def write_command_line_page(app):
 
 
 def write_examples_page(app):
-    """Write what each example says of itself, with its picture."""
+    """Write what each example says of itself, with its picture if there is one."""
     lines = [
         *title('Examples'),
-        'Each is one file in ``examples/``, to be read, copied and run by itself: '
+        'Each is one file in ``examples/`` to read, copy and run (02 imports 01): '
         '``python examples/NAME.py --help``.',
         '',
     ]
