@@ -111,7 +111,7 @@ class ExcitationProblem:
     Attributes
     ----------
     arm : ArmDescription
-        The arm; its inertias give the torques that the torque limits apply to.
+        The arm; its inertias give the torques that the limits apply to, and centre the prior.
     limits : ExcitationLimits
         The limits that a motion must keep.
     gravity : array_like, shape (3,)

@@ -91,14 +91,16 @@ class Explanation:
     values : tuple of float
         The fitted values, by kind. 'gain': recorded effort over torque. 'delay': by how much
         efforts are late [s]. 'rotors': rotor inertias [kg m^2]. 'tilt': components of gravity
-        along the two accelerations of `level`. 'load': mass [kg] and first moment [kg m].
-        'contact': begin and end of each contact [s]. Empty for the other kinds.
+        along the two accelerations of `level`, relative to gravity. 'load': mass [kg] and first
+        moment in the flange frame [kg m]. 'contact': begin and end of each contact in the times of
+        the motion [s]. Empty for the other kinds.
     joints : tuple of int
         Indices of the faulty joints; empty if the fault is not of single joints.
     where : str
         The stretch from which on the load differs, or the bag of contacts; else empty.
     before, after : ndarray, shape (n,)
-        Root mean square of each joint's residual without and with the fault in the fit [N m].
+        Root mean square of each joint's residual without and with the fault in the fit [N m]; of
+        contacts on all samples, and on those without contact.
     better : float
         Sum over the joints of log(before / after); residuals below a quarter of the usual residual
         are raised to it. Decides whether the fault is reported, unless it is a gain.

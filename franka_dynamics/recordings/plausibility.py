@@ -87,9 +87,9 @@ def faults(
     Return one sentence for each fault that makes all results from a recording meaningless.
 
     The faults are: joints without effort, positions in degrees, velocities that contradict the
-    positions, effort without gravity (as some drivers report it), effort in another unit or with a
-    flipped sign, and effort that gravity does not explain. With `torque` false efforts are
-    currents, for example, and are not compared with gravity torques.
+    positions, effort without gravity (as some drivers report it), in another unit or with a
+    flipped sign, exchanged efforts, and effort that gravity does not explain. With `torque` false
+    efforts are currents, for example, and are not compared with gravity torques.
 
     Raises
     ------

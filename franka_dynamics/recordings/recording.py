@@ -55,7 +55,7 @@ class Recording:
     stamp_ns : ndarray of int64, shape (messages,)
         Strictly increasing time stamps [ns], from the headers or from the recorder's clock.
     q, dq, effort : ndarray, shape (messages, n)
-        Position [rad], velocity [rad/s] and measured torque [N m].
+        Position [rad], velocity [rad/s] and measured torque [N m], or motor current [A].
     remarks : tuple of str
         Sentences on messages that were left out, derived velocities, and the like; usually empty.
 
@@ -400,7 +400,7 @@ def write_recording(recording: Recording, path: str | Path) -> None:
 
 
 class Wrenches(NamedTuple):
-    """N wrenches: topic, frame_id, stamps (N,) [ns], and forces and moments (N, 6) [N, N m]."""
+    """N wrenches: stamps (N,) [ns]; forces, moments (N, 6) [N, N m] in the axes of `frame_id`."""
 
     topic: str
     frame_id: str

@@ -29,7 +29,7 @@ def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[n
     half_axes : ndarray, shape (3,)
         Half axes [m].
     directions : ndarray, shape (3, 3)
-        Principal directions as columns, right-handed.
+        Principal directions in the body's frame, as columns, right-handed.
 
     """
     moments, directions = np.linalg.eigh(inertia.inertia_at_center_of_mass)
