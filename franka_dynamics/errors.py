@@ -88,7 +88,7 @@ class FrameError(FrankaDynamicsError, ValueError):
 
 
 class UnreachableError(FrankaDynamicsError, ValueError):
-    """No joint position puts the end effector at the requested position."""
+    """No joint position (within the limits) puts the end effector at the requested position."""
 
 
 class RigidMotionError(FrankaDynamicsError, ValueError):

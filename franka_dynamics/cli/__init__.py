@@ -1,3 +1,3 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command line franka-dynamics, one file for each action."""
+"""The command line franka-dynamics; most actions have a file of their own."""

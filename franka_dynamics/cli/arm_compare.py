@@ -24,7 +24,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(ArmOptions):
-    """List every number that differs between an arm and another description or a URDF."""
+    """List the numbers that differ between an arm and another description or a URDF."""
 
     other: str = option(
         'a shipped arm or an arm file, which gets the same --hand and --payload; or a URDF '
@@ -43,7 +43,7 @@ class Compare(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print every difference; exit 1 if any of them changes torques."""
+        """Print the differences with the largest effects; exit 1 if any changes torques."""
         from ..validation.source import compare
 
         first, second = _pair(self)

@@ -98,7 +98,7 @@ class Sim(ArmOptions):
 
         common = self.node_parameters() | self.payload_parameter()
         plant = _drawn_plant(arm, folder) if self.realistic else {}
-        # The arm waits for each torque, so that a slow or busy machine changes nothing.
+        # The arm waits for each torque, so that a slow or busy machine changes only the pace.
         pacing = {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * self.real_time_factor}
         nodes.start(
             'simulator_node',

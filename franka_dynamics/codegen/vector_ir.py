@@ -3,8 +3,9 @@
 """
 LLVM assembly that evaluates equations for many states, one state in each lane of a vector.
 
-The text is in single-assignment form with explicit vectors and without calls, so that LLVM only
-has to choose registers and instructions: no optimisation passes are needed.
+The text is in single-assignment form with explicit vectors and calls nothing but the intrinsic
+llvm.umin, so that LLVM only has to choose registers and instructions: no optimisation passes are
+needed.
 """
 
 from __future__ import annotations

@@ -84,9 +84,9 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     """
     Return mass, first moment and inertia of a homogeneous solid from its surface.
 
-    Kwon, (17), (20), (22) and (25); the density need not be known beforehand, since all ten
-    parameters are proportional to it. The sums run about the middle of the bounding box, so
-    that a mesh far from its frame's origin loses no digits, and are then moved to the origin.
+    Kwon, (17), (20), (22) and (25); all ten parameters are proportional to the
+    density. The sums run about the middle of the bounding box, so that a mesh far from its frame's
+    origin loses no digits, and are then moved to the origin.
 
     Parameters
     ----------

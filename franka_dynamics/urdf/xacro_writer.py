@@ -57,7 +57,7 @@ def arm_macro(arm: str) -> str:
 
 
 def hands_macro() -> str:
-    """Return the xacro file of the hands: for each hand one link fixed to a parent link."""
+    """Return the xacro file of a link, fixed to a parent, with the inertial of a chosen hand."""
     macro = _macro('hand', 'hand prefix parent stem')
     names = available_hands()
     _refuse_unless(macro, 'hand', names, 'hand')

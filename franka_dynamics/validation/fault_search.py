@@ -4,8 +4,8 @@
 Search for the single wrong parameter that explains the torques of another program.
 
 One parameter at a time is fitted so that the description's torques come nearest to the black box's
-torques; the remaining difference ranks the candidates. Parameters whose changes of torque are
-proportional form one candidate, because no motion distinguishes them.
+torques; the remaining difference ranks the candidates. A candidate names the parameters whose
+changes of torque are proportional to its own, because these states do not distinguish them.
 """
 
 from __future__ import annotations

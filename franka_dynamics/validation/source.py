@@ -29,7 +29,9 @@ def compare(
     second_gravity: ArrayLike | None = None,
 ) -> Comparison:
     """
-    Find every parameter in which two arms differ, and its effect on joint torques.
+    Find the differences of two arms in geometry, inertias, limits, friction and gravity.
+
+    Each has its effect on joint torques. Home poses, rated loads and names are not compared.
 
     Parameters
     ----------
