@@ -50,12 +50,12 @@ class BatchModel:
     Stacks have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in its own result and in no other.
     Inputs may have any memory layout and any real type. Arrays of PyTorch, JAX and others (by
-    DLPack, in the processor's memory) give results of the same library, without a copy unless their
-    types differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous. `out`, if
-    given, must be a NumPy array of the result's type. If all inputs are float32, so are computation
-    and result, and torques of a Franka err by less than 1e-4 N m (see docs/performance.md);
-    otherwise they are float64. Rotor inertias are part of torques and mass matrices, not of the
-    regressor.
+    DLPack, in the processor's memory) give results of the same library, without a copy unless
+    their types differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous.
+    `out`, if given, must be a NumPy array of the result's type. If all inputs are float32, so are
+    computation and result, and torques of a Franka err by less than 1e-4 N m (see
+    docs/performance.md); otherwise they are float64. Rotor inertias are part of torques and mass
+    matrices, not of the regressor.
 
     The first use of a quantity generates its code. If llvmlite and cffi are installed (extra
     `batch`), the code is compiled once and the machine code kept in the user's cache folder.
