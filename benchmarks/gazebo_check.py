@@ -58,7 +58,7 @@ STILL_RAD = 1e-4  # an arm stands still if no joint moves further in a fifth of 
 
 @dataclass(frozen=True)
 class Figure:
-    """One row of the table: a value and its bound (None: no bound)."""
+    """A measured value and its bound (None: no bound)."""
 
     name: str
     value: float
@@ -364,7 +364,7 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the checks; return 1 if a bound is missed, 0 otherwise or without Gazebo."""
+    """Run the checks; return 1 if one fails or misses a bound, 0 otherwise or without Gazebo."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--robot-type', default='fr3')
     parser.add_argument(

@@ -12,7 +12,7 @@ every event the table has the largest difference between two successive torques,
 sender's last torque was applied to a moving arm, how long the node took to notice another sender,
 the speed of the arm at the end, and the states of the receiver. Exit status 0 if no torque stepped
 by more than 1 N m or was held for longer than the time-out and 5 ms, every other sender was
-noticed within 0.1 s, and no arm moved at the end.
+noticed within 0.1 s, and no joint was faster than 0.05 rad/s at the end.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Bench:
         self._running[name].send_signal(number)
 
     def spin(self, seconds: float, each: Callable[[], None] = lambda: None) -> None:
-        """Take messages for some time, and call something every millisecond."""
+        """Take messages for some time; call `each` after every message or millisecond."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=1e-3)

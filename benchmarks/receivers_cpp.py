@@ -5,8 +5,8 @@ How the generated C++ receiver reacts when its sender dies, stalls, or is not th
 
     FRANKA_DYNAMICS_ROS2_CONTROL=/opt/ros/jazzy python benchmarks/receivers_cpp.py [--events kill]
 
-In ros2_control's controller manager at 1 kHz on mock hardware, over DDS: the same events as
-benchmarks/receivers.py, whose columns mean the same. Exit status 0 if no step was larger than
+In ros2_control's controller manager at 1 kHz on mock hardware, over DDS: some of the events of
+benchmarks/receivers.py, with two of its columns. Exit status 0 if no step was larger than
 1 N m and no torque stayed longer than the time-out and 5 ms.
 """
 

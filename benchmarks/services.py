@@ -8,8 +8,8 @@ How long the torque waits while services, parameters and references are handled.
 The node runs as a process of its own. A driver publishes joint states at 1 kHz and notes how long
 each waits for the next command; a client, a third process, makes one request at a time.
 
-The table gives the longest wait around each request. The longest wait during as many seconds
-without requests shows the machine's own share.
+The table gives the longest wait around each request: median and largest of the rounds. The wait
+during as many seconds without requests shows the machine's own share.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Client:
         return future.result()
 
     def request(self, line: str) -> None:
-        """Make one request; raise if it is not answered, or refused although it is valid."""
+        """Make one request; exit if it is not answered, or valid parameters are refused."""
         words = line.split()
         if words[0] == 'nothing':
             time.sleep(0.5)

@@ -304,7 +304,7 @@ def efforts(change: Callable[[Array], Array]) -> Callable[[], Channel]:
 
 
 def frozen() -> Channel:
-    """Return a channel that repeats the effort of 0.5 s from then on."""
+    """Return a channel that from 0.5 s on repeats the effort of that time."""
     last: list[Array] = []
 
     def passed(state: State) -> State:
@@ -336,7 +336,7 @@ def delayed(states: int) -> Callable[[], Channel]:
 
 
 def swapped(one: int, other: int) -> Callable[[], Channel]:
-    """Swap the states of two joints."""
+    """Return a channel that swaps the states of two joints."""
 
     def passed(state: State) -> State:
         order = np.arange(len(state.q))
@@ -429,7 +429,7 @@ def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
 
 
 def rows(family: str, name: str) -> list[Row]:
-    """Run one arm's case of this name."""
+    """Run one arm's case of this name; return a row for each choice of effort and gains."""
     arm = load(family)
     return [
         run(arm, case, effort, gains)

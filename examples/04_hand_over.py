@@ -8,8 +8,8 @@ controller knows. The external wrench says how hard somebody pulls. A pull of mo
 0.1 s opens the gripper, and the payload is taken off the model. The guard's bounds are raised,
 because somebody is meant to touch this arm.
 Run `python examples/04_hand_over.py`; it prints when what happened and writes `hand_over.png`.
-On a real arm `Releaser` is fed by the feedforward node's `~/external_torque`,
-and opens the gripper by franka_gripper's `move` action.
+On a real arm feed `Releaser` with the feedforward node's `~/external_torque`,
+and open the gripper by franka_gripper's `move` action.
 """
 
 from __future__ import annotations

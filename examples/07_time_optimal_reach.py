@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Find the fastest reach with a load that Franka's limits allow, by the package's derivatives.
+Find a locally fastest reach with a load within Franka's limits, by the package's derivatives.
 
 Accelerations are linear between knots, so that positions and velocities follow from them, and the
 torques from all three by the inverse dynamics. A sequence of convex programs (Mao et al. 2016,

@@ -118,7 +118,7 @@ def follow(way: str, desired: Desired) -> Followed:
 
 
 def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
-    """Draw the ellipse, the errors and the torques."""
+    """Draw the ellipse and the errors."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.0, 4.5), layout='constrained')

@@ -37,7 +37,7 @@ from franka_dynamics.validation.crosscheck import crosscheck
 
 LEAD_S = 1.0  # from the plan to the motion
 MOST_DAMPING_RATE = 20.0  # [1/s] of velocity, by the PD
-# The robot stops at a torque rate above its limit; a change of exactly the limit may round to it.
+# The robot stops at a torque rate above its limit, which rounding of the limit itself may exceed.
 RATE_SHARE = 0.999
 # Of libfranka's torque examples (communication_test.cpp, joint_impedance_control.cpp): external
 # torques [N m], forces [N] and moments [N m] at which the robot stops by its collision reflex.
