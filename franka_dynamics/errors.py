@@ -123,7 +123,8 @@ class UrdfMismatchError(CrosscheckError):
     """
     A URDF does not describe the given arm; `verdict` holds all findings (a `UrdfVerdict`).
 
-    The message is the first finding, which is the one with the largest effect on torques.
+    The message is the first finding: of the numbers that differ, the one with the largest effect
+    on torques.
     """
 
     def __init__(self, message: str, verdict: Any) -> None:

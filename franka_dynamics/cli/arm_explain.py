@@ -31,7 +31,7 @@ class Explain(ArmOptions):
     """Find the single wrong parameter that would explain torques computed by another program."""
 
     torques: Path = option(
-        "a NumPy .npz file with q, dq, ddq and the black box's answer tau, each of shape "
+        "a NumPy .npz file with q, dq, ddq and the other program's tau, each of shape "
         '(count, n), without friction',
         'FILE',
         positional=True,

@@ -25,7 +25,7 @@ class Export(NewFile, ArmOptions):
         default=False,
     )
     all: Path | None = folder_option(
-        'write the files that the package ships under urdf/ into a folder'
+        'write the generated files that the package ships under urdf/ into a folder'
     )
 
     def run(self) -> int:

@@ -29,9 +29,11 @@ class ImportUrdf(NewFile):
         default=False,
     )
     urdf: Path = option('the URDF; .xacro is expanded', 'URDF', positional=True)
-    name: str | None = option("of the arm (default: the URDF's robot name)", default=None)
+    name: str | None = option("name of the arm (default: the URDF's robot name)", default=None)
     joints: tuple[str, ...] = option(
-        "the arm's joints from base to tip (default: the only chain)", 'JOINT', default=()
+        "the arm's joints from base to tip (default: the only chain, without a gripper's)",
+        'JOINT',
+        default=(),
     )
     tip: str | None = option(
         'the link that is the flange (default: such as link8, flange, tool0, else the last link)',

@@ -41,7 +41,8 @@ class Import(ColumnMap, BagNames):
         default=None,
     )
     list: bool = option(
-        "print the file's columns, their first values and ranges, and write nothing", default=False
+        "print the file's columns with first, last, least and largest values, and write nothing",
+        default=False,
     )
     layout: str | None = option(
         "columns and stamps of a known kind of file: droid is DROID's trajectory.h5",

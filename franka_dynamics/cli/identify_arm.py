@@ -59,7 +59,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'number of processes that read bags and make fits', 'N', default=1, rare=True
     )
     dask: str | None = option(
-        'the same on the Dask cluster whose scheduler listens there (tcp://host:8786); '
+        'read and fit on the Dask cluster whose scheduler listens there (tcp://host:8786); '
         'its workers must see the bags under the same paths',
         'ADDRESS',
         default=None,

@@ -36,7 +36,7 @@ class View(RecordingOptions, ArmOptions):
     )
     gravity: tuple[float, float, float] = gravity_option('base', ', for a bag')
     urdf: Path | None = option(
-        'show the meshes of this URDF (xacro expanded), whose packages must be installed '
+        'show the meshes of this URDF (.xacro is expanded), whose packages must be installed '
         "(default: the running arm's robot_description, or else the simple collision shapes)",
         'FILE',
         default=None,

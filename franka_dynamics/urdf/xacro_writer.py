@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the files in `urdf/`: URDF, MJCF, and the macros that `franka.urdf.xacro` combines."""
+"""Texts of the generated files in `urdf/`: URDF, MJCF, and macros for `franka.urdf.xacro`."""
 
 from __future__ import annotations
 
