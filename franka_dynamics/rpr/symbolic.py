@@ -3,7 +3,7 @@
 """
 Symbolic closed forms of the RPR manipulator of Busellato 2023, corrected.
 
-`closed_forms` returns B, C, g and U. D is d2bar + d2; S_i and C_i are sin theta_i and cos theta_i.
+`closed_forms` returns B, C, g, T and U. D is d2bar + d2; S_i and C_i are sine, cosine of theta_i.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Symbolic kinematics of an arm: poses, axes, twists and Jacobians of every frame.
 Lengths have the Panda notebook's names; s_i and c_i are sine and cosine of joint i. At q = 0,
 frame i is at (x_i, y_i, z_i) = (a, -d sin alpha, d cos alpha) in frame i - 1 and rotated by alpha
 about x, as a URDF describes a modified DH row. Lengths of zero have no symbol. Frame n + 1 is the
-flange. `values` holds the value of each symbol.
+flange. `values` holds the lengths and the sines and cosines of constant angles.
 
 Twists are (omega, v) here, as the notebook writes them. Its "spatial velocity" has the velocity
 of the frame's origin for v, so its Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with
@@ -55,7 +55,7 @@ class Link:
 @dataclass(frozen=True)
 class SymbolicChain:
     """
-    The frames 1..n and the flange of an arm with symbols, and the symbols' values.
+    The frames 1..n and the flange of an arm with symbols, and the values of constant ones.
 
     The axis of every joint is z of its own frame in `links`. `tails` are the poses (4, 4) of the
     description's frames in these frames: the identity for modified rows, Tx(a_i) Rx(alpha_i) for

@@ -204,7 +204,7 @@ def _rounded(one: Difference) -> bool:
 def _different(
     nearest: NearestSet, found: Comparison, chain: SerialChain, massless_hand: Sequence[str]
 ) -> list[Difference]:
-    """Return the differences of the links from the published ones beyond rounding."""
+    """Return the differences from the published links beyond rounding, or certainly errors."""
     matches = dict(zip(found.first.joint_names, nearest.matches))
     # What only rounding seems to separate from a known link may still be a certain error.
     different = [
