@@ -7,8 +7,8 @@ Feedforward alone does not correct disturbances. Stiff gains, though, become uns
 are some milliseconds old, and the gravity torque of an old state is itself destabilising: at a
 Franka's home pose gravity makes the arm diverge with 31 rad/s^2 per radian, and no
 proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With these
-gains all shipped arms, with and without a hand, are stable at home with states 0.1 s old or
-torques held for 0.21 s.
+gains all Franka arms, with and without a hand, are stable at home with states 0.1 s old or torques
+held for 0.21 s.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ _SHARE = 0.99
 # Time in which the acceleration rises to its limit when motions are joined, and when an arm is
 # brought to rest [s]. It sets the jerk limit: a larger jerk would shake the arm.
 _RISE_S, _STOP_RISE_S = 0.02, 0.02
-# Limits of a joint whose arm file states none [rad/s, rad/s^2]
+# For a joint whose arm file states no limit: its velocity, and its acceleration when it is brought
+# to rest [rad/s, rad/s^2]
 _UNLIMITED, _ACCELERATION = 1e6, 20.0
 _PROFILE_STEP_S = 0.002  # time between points sampled from ruckig's profile
 _JOINED = 1e-9  # states that differ by less count as equal [rad, rad/s, rad/s^2]

@@ -75,7 +75,7 @@ class CommandOutput(TorqueLimiter):
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:
         super().__init__(effort, effort_rate)
-        self.last: Array | None = None  # the last command that was published
+        self.last: Array | None = None  # the last command, or the torque that acted before it
         self.blend_requested = False  # whether to blend from `last` to the next desired torque
         self.stamp: float | None = None  # stamp of the joint state of `last` [s]
         self._blend: Array | None = None  # the difference at the start of blending

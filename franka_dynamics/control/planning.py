@@ -46,7 +46,7 @@ _LEAD_S, _POINT_LEAD_S, _LEAD_ATTEMPTS = 0.02, 4e-5, 3
 
 
 class Stream(NamedTuple):
-    """Period of a stream of set-points [s], and the trajectory followed when one arrives."""
+    """Period of a stream of set-points [s], and the newest trajectory when one arrives, if any."""
 
     period: float
     before: Trajectory | None

@@ -25,7 +25,7 @@ from ..typing import Array
 # Within a time-out at most this many messages get lost. A message number further ahead comes from
 # another sender.
 _LOST_AT_MOST = 100
-COMMAND_TIMEOUT_S = 0.05  # default time-out of receivers without a parameter [s]
+COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 
 
 class ReceiverState(str, Enum):

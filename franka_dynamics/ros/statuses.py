@@ -19,8 +19,8 @@ class Status(NamedTuple):
     One diagnostic status.
 
     `node` is the full name without the leading slash, `subject` what the status is about, and
-    `level` one of LEVELS. If a status is not named "node: subject", as this package does, `node`
-    is empty.
+    `level` one of LEVELS. This package names its statuses "node: subject"; for a status with
+    another name `node` is empty.
     """
 
     node: str

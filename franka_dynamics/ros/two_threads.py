@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Runs one node on two threads: the control cycle on one, services and parameters on the other.
+Runs one node on two threads: the control cycle on one, references and services on the other.
 
 rclpy assigns a whole node to one executor. Here each of two executors serves only some of the
 node's callback groups. On one thread a request with 100 parameters delays a torque by 23 ms and a
