@@ -50,8 +50,8 @@ class Observation(NamedTuple):
 
 # A jump of the stamps in either direction [s] that lost messages do not explain.
 _CLOCK_LEAP_S = 1.0
-# This many messages out of order within the last ORDER_WINDOW indicate two publishers rather than
-# the network; if no newer message comes between them, the clock was set back.
+# The first number of messages out of order within the last ORDER_WINDOW indicates two publishers
+# rather than the network; the second number in a row, that the clock was set back.
 _MOST_OUT_OF_ORDER, _ALL_BEHIND = 3, 20
 # A stall of this process up to this duration [s] does not count as silence of the arm. It is
 # longer than any single piece of work, and short enough for an arm to coast.

@@ -62,7 +62,7 @@ class CommandReceiver:
 
     @property
     def sentence(self) -> str:
-        """A sentence with the receiver's state and its reason."""
+        """What the receiver does, in words."""
         return _SENTENCES[self._receiver.state]
 
     @property

@@ -40,7 +40,7 @@ class StatusPublisher:
     def status(
         self, subject: str, level: bytes, message: str, pairs: Mapping[str, Any]
     ) -> DiagnosticStatus:
-        """Return one status; numbers are written with six significant digits."""
+        """Return one status; floats are written with six significant digits."""
         return DiagnosticStatus(
             level=level,
             name=f'{self._name}: {subject}',
@@ -249,7 +249,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         latest = self._controller.latest
         wrench = None if latest is None else self._external.wrench(latest[1])
         if wrench is None:
-            return self.status('External wrench', OK, 'unknown: no effort is measured', {})
+            unknown = 'unknown: effort is not measured, or too few states came'
+            return self.status('External wrench', OK, unknown, {})
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
         deviations = np.sqrt(np.diag(wrench.covariance))
         return self.status(
