@@ -113,7 +113,7 @@ class FeedforwardController:
         self._arrival = 0.0
         self._stop_goal = self._zero
         self._stopped_by_state = False
-        self._rest_position: Array | None = None  # position at the end of the last stop
+        self._rest_position: Array | None = None  # where the last stop sequence began
         # Whether our last torque may still act, and nothing has moved the arm since.
         self._last_torque_acts = False
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
@@ -423,7 +423,7 @@ class FeedforwardController:
         )
 
     def enable(self) -> None:
-        """Allow commands (states and guard permitting); clear counters, and most faults."""
+        """Allow commands, states and guard permitting; reset counters, clear as by ACTIVATION."""
         self.enabled = True
         self.faults.activated()
         self._stopped_by_state = False
@@ -627,7 +627,7 @@ class FeedforwardController:
             self.guard.begin(self.latest[0], self.latest[1], moved=held)
 
     def _forget_if_moved(self, q: Array) -> None:
-        """Restart the guard if the arm has moved too far since the last stop ended."""
+        """Restart the guard if the arm has moved too far since the last stop sequence began."""
         if (
             self.mode is Mode.SILENT
             and self._rest_position is not None
