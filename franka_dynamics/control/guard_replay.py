@@ -33,8 +33,8 @@ class GuardReplay:
     The largest residual of each joint along a recording.
 
     `residual` is that residual [N m], `share` the same relative to the joint's bound, shape (n,)
-    each. `watched` is how long the observer was settled [s]. `stopped` is the time since the first
-    state at which the guard would first have stopped the arm [s], NaN if never.
+    each. `watched` is how long the observer was settled [s]. `stopped` is when the guard would
+    have stopped the arm, counted from the first state [s]; NaN if it would not.
     """
 
     share: Array
