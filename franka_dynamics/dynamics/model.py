@@ -187,9 +187,11 @@ def wrench_stack(wrench: ArrayLike) -> Array:
     return checked(wrench, (..., 6), words, JointVectorError)
 
 
-def broadcast_states(description: Jointed, **values: ArrayLike) -> list[Array]:
+def broadcast_states(description: Jointed, **values: ArrayLike | None) -> list[Array]:
     """
     Return arrays such as q=..., dq=..., wrench=... with common leading axes, shape (..., n).
+
+    An argument that is None has no array in the list.
 
     Raises
     ------
@@ -201,6 +203,7 @@ def broadcast_states(description: Jointed, **values: ArrayLike) -> list[Array]:
     arrays = {
         name: wrench_stack(value) if name == 'wrench' else joint_stack(description, value, name)
         for name, value in values.items()
+        if value is not None
     }
     try:
         shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
@@ -287,7 +290,8 @@ class EquationOfMotionModel(DynamicsModel):
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (..., n) [N m]."""
-        return np.einsum('...ij,...j->...i', self.coriolis_matrix(q, dq), self._vector(dq, 'dq'))
+        q, dq = broadcast_states(self.description, q=q, dq=dq)
+        return np.einsum('...ij,...j->...i', self.coriolis_matrix(q, dq), dq)
 
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (..., n) [N m]."""
@@ -297,24 +301,26 @@ class EquationOfMotionModel(DynamicsModel):
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]."""
-        driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), self._vector(ddq, 'ddq'))
-        return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, wrench)
+        q, dq, ddq, *pushed = broadcast_states(
+            self.description, q=q, dq=dq, ddq=ddq, wrench=wrench
+        )
+        driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), ddq)
+        return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, *pushed)
 
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return M^-1 (tau - C dq - g + J^T w), shape (..., n) [rad/s^2]."""
-        left = (
-            self._vector(tau, 'tau')
-            - self.nonlinear_effects(q, dq)
-            + self._wrench_torque(q, wrench)
+        q, dq, tau, *pushed = broadcast_states(
+            self.description, q=q, dq=dq, tau=tau, wrench=wrench
         )
+        left = tau - self.nonlinear_effects(q, dq) + self._wrench_torque(q, *pushed)
         return solve_acceleration(self.mass_matrix(q), left)
 
     def _vector(self, values: ArrayLike, name: str) -> Array:
         return joint_stack(self.description, values, name)
 
-    def _wrench_torque(self, q: ArrayLike, wrench: ArrayLike | None) -> Array:
+    def _wrench_torque(self, q: Array, wrench: Array | None = None) -> Array:
         if wrench is None:
             return np.zeros(self.description.n)
-        return np.einsum('...ai,...a->...i', self.jacobian(q), wrench_stack(wrench))
+        return np.einsum('...ai,...a->...i', self.jacobian(q), wrench)

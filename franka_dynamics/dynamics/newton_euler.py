@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .model import (
+    broadcast_states,
     FLANGE,
     frame_index,
     GRAVITY,
@@ -27,7 +28,6 @@ from .model import (
     solve_acceleration,
     symmetric,
     total_mass,
-    wrench_stack,
 )
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
 from ..typing import Array
@@ -231,8 +231,7 @@ class NewtonEulerModel:
         of the first kind as coefficients, so column j is that form at (dq, e_j):
         h(dq + e_j) - h(dq) - h(e_j), halved.
         """
-        position, velocity = self._vector(q, 'q'), self._vector(dq, 'dq')
-        position, velocity = np.broadcast_arrays(position, velocity)
+        position, velocity = broadcast_states(self.description, q=q, dq=dq)
         units = np.eye(self.description.n)
         both = self.coriolis(position[..., None, :], velocity[..., None, :] + units)
         alone = self.coriolis(position[..., None, :], units)
@@ -241,10 +240,8 @@ class NewtonEulerModel:
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (..., n) [N m]: the recursion without gravity."""
-        velocity = self._vector(dq, 'dq')
-        return self._recurse(
-            self._vector(q, 'q'), velocity, np.zeros_like(velocity), gravity=False
-        )
+        position, velocity = broadcast_states(self.description, q=q, dq=dq)
+        return self._recurse(position, velocity, np.zeros_like(velocity), gravity=False)
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (..., n) [N m]."""
@@ -254,15 +251,15 @@ class NewtonEulerModel:
 
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (..., n) [N m]."""
-        velocity = self._vector(dq, 'dq')
-        return self._recurse(self._vector(q, 'q'), velocity, np.zeros_like(velocity))
+        position, velocity = broadcast_states(self.description, q=q, dq=dq)
+        return self._recurse(position, velocity, np.zeros_like(velocity))
 
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]; w enters at the tip."""
         return self._recurse(
-            self._vector(q, 'q'), self._vector(dq, 'dq'), self._vector(ddq, 'ddq'), wrench=wrench
+            *broadcast_states(self.description, q=q, dq=dq, ddq=ddq, wrench=wrench)
         )
 
     def forward_dynamics(
@@ -274,9 +271,11 @@ class NewtonEulerModel:
         M and the other terms come from recursions, then M ddq = tau - rest is solved (Walker and
         Orin 1982, method 1).
         """
-        position, velocity = self._vector(q, 'q'), self._vector(dq, 'dq')
-        rest = self._recurse(position, velocity, np.zeros_like(velocity), wrench=wrench)
-        return solve_acceleration(self.mass_matrix(position), self._vector(tau, 'tau') - rest)
+        position, velocity, torque, *pushed = broadcast_states(
+            self.description, q=q, dq=dq, tau=tau, wrench=wrench
+        )
+        rest = self._recurse(position, velocity, np.zeros_like(velocity), *pushed)
+        return solve_acceleration(self.mass_matrix(position), torque - rest)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
@@ -293,9 +292,9 @@ class NewtonEulerModel:
         A link has 1/2 m v.v + v.(omega x h) + 1/2 omega.J omega, with v, h and J about its
         frame's origin.
         """
-        rates = self._vector(dq, 'dq')
-        energy = np.zeros(np.broadcast_shapes(np.shape(q), rates.shape)[:-1])
-        for link, (v, omega, *_) in zip(self.description.links, self._moving(q, rates)):
+        position, rates = broadcast_states(self.description, q=q, dq=dq)
+        energy = np.zeros(rates.shape[:-1])
+        for link, (v, omega, *_) in zip(self.description.links, self._moving(position, rates)):
             energy = energy + (
                 0.5 * link.mass * np.sum(v * v, axis=-1)
                 + np.sum(v * cross(omega, link.first_moment), axis=-1)
@@ -307,22 +306,20 @@ class NewtonEulerModel:
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
-        return self._in_space(q, [motion[:2] for motion in self._moving(q, dq)])
+        position, rates = broadcast_states(self.description, q=q, dq=dq)
+        return self._in_space(position, [motion[:2] for motion in self._moving(position, rates)])
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the wrenches of link i - 1 on link i, about frame i's origin, (..., n, 6)."""
-        position, velocity, push = np.broadcast_arrays(
-            self._vector(q, 'q'), self._vector(dq, 'dq'), self._vector(ddq, 'ddq')
-        )
+        position, velocity, push = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
         places = joint_places(self.description, position)
         motions = outward(places, velocity, push, self._base_acceleration(gravity=True))
         return self._in_space(position, inward(self.description.links, places, motions))
 
-    def _moving(self, q: ArrayLike, dq: ArrayLike) -> list[LinkMotion]:
+    def _moving(self, q: Array, dq: Array) -> list[LinkMotion]:
         """Return the links' motions at given positions and velocities, without acceleration."""
-        position, rates = np.broadcast_arrays(self._vector(q, 'q'), self._vector(dq, 'dq'))
-        places = joint_places(self.description, position)
-        return outward(places, rates, np.zeros_like(rates), np.zeros(3))
+        places = joint_places(self.description, q)
+        return outward(places, dq, np.zeros_like(dq), np.zeros(3))
 
     def _vector(self, values: ArrayLike, name: str) -> Array:
         return joint_stack(self.description, values, name)
@@ -361,15 +358,15 @@ class NewtonEulerModel:
         q: Array,
         dq: Array,
         ddq: Array,
+        wrench: Array | None = None,
         *,
         gravity: bool = True,
-        wrench: ArrayLike | None = None,
     ) -> Array:
         """Run the outward and the inward recursion on states of shape (..., n)."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
         places = joint_places(self.description, q)
         motions = outward(places, dq, ddq, self._base_acceleration(gravity=gravity))
-        tip = None if wrench is None else self._tip_wrench(q, wrench_stack(wrench))
+        tip = None if wrench is None else self._tip_wrench(q, wrench)
         torque = np.empty_like(ddq)
         carried = inward(self.description.links, places, motions, tip)
         for i, (place, (force, moment)) in enumerate(zip(places, carried)):

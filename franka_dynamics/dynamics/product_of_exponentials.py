@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .model import (
+    broadcast_states,
     EquationOfMotionModel,
     FLANGE,
     frame_index,
@@ -142,7 +143,8 @@ class ExponentialsModel(EquationOfMotionModel):
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return V_1..V_n: LOCAL_WORLD_ALIGNED twists, shape (..., n, 6) (cells 13 and 14)."""
-        twists = self.space_twists_at(q, self._vector(dq, 'dq'))
+        q, velocity = broadcast_states(self.description, q=q, dq=dq)
+        twists = self.space_twists_at(q, velocity)
         origins = self.frames(q)[..., :-1, :3, 3]
         return np.einsum('...ab,...b->...a', adjoint_inverse(translation(origins)), twists)
 
@@ -188,9 +190,10 @@ class ExponentialsModel(EquationOfMotionModel):
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the Christoffel-symbol C(q, dq), shape (..., n, n) [N m s/rad]."""
+        q, velocity = broadcast_states(self.description, q=q, dq=dq)
         slopes = self.mass_matrix_derivatives(q)
         symbols = 0.5 * (slopes + np.swapaxes(slopes, -1, -2) - np.moveaxis(slopes, -1, -3))
-        return np.einsum('...ijk,...k->...ij', symbols, self._vector(dq, 'dq'))
+        return np.einsum('...ijk,...k->...ij', symbols, velocity)
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (..., n) [N m]: minus the sum of J_m^T times the links' weights."""
@@ -199,7 +202,7 @@ class ExponentialsModel(EquationOfMotionModel):
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the sum of 1/2 V^T N V over the links' spatial twists and of the rotors."""
-        velocity = self._vector(dq, 'dq')
+        q, velocity = broadcast_states(self.description, q=q, dq=dq)
         twists = self.space_twists_at(q, velocity)
         links = np.einsum('...la,...lab,...lb->...', twists, self._inertias(q), twists)
         return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
@@ -215,7 +218,7 @@ class ExponentialsModel(EquationOfMotionModel):
         In {S}, link l needs F_l = N_l (A_l - (gravity, 0)) - ad(V_l)^T N_l V_l, with A_l = dV_l/dt
         the sum of J_j ddq_j + [V_j, J_j] dq_j over j <= l; joint i carries F_i + ... + F_n.
         """
-        velocity, push = self._vector(dq, 'dq'), self._vector(ddq, 'ddq')
+        q, velocity, push = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         twists = self.space_twists_at(q, velocity)
         steps = push[..., None] * columns + bracket(twists, velocity[..., None] * columns)

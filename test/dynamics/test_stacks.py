@@ -59,6 +59,25 @@ def test_an_empty_stack_gives_an_empty_result():
     assert model.kinetic_energy(np.empty((0, 7)), np.zeros(7)).shape == (0,)
 
 
-def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence():
+@pytest.mark.parametrize(
+    'quantity', [one for one in QUANTITIES if one.inputs > 1], ids=lambda quantity: quantity.name
+)
+@pytest.mark.parametrize('name', FORMULATIONS)
+def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(name, quantity):
+    method = getattr(FORMULATIONS[name](load('fer'), GRAVITY), quantity.name)
+    states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.inputs]]
     with pytest.raises(JointVectorError, match=r'do not broadcast: q \(2, 7\), dq \(3, 7\)'):
-        PinocchioModel(load('fer')).coriolis(np.zeros((2, 7)), np.zeros((3, 7)))
+        method(*states)
+
+
+@pytest.mark.parametrize('name', FORMULATIONS)
+def test_many_wrenches_act_on_one_state_and_must_broadcast(name):
+    model = FORMULATIONS[name](load('fer'), GRAVITY)
+    q, wrenches = load('fer').home, np.arange(12.0).reshape(2, 6)
+    still = np.zeros(7)
+    pushed = model.inverse_dynamics(q, still, still, wrenches)
+    expected = [model.inverse_dynamics(q, still, still, wrench) for wrench in wrenches]
+    np.testing.assert_allclose(pushed, expected, rtol=0.0, atol=ATOL)
+    for method in (model.inverse_dynamics, model.forward_dynamics):
+        with pytest.raises(JointVectorError, match=r'do not broadcast: .*wrench \(2, 6\)'):
+            method(np.zeros((3, 7)), still, still, wrenches)
