@@ -196,7 +196,8 @@ def customised_equations(
     Raises
     ------
     SettingsError
-        If a regressor is to have parameters at run time.
+        If a regressor is to have parameters at run time, or another quantity than inverse dynamics
+        a terminal wrench.
     InertiaError
         If forward dynamics are asked for and the mass matrix is singular at every position.
 
@@ -205,6 +206,11 @@ def customised_equations(
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(
             'A regressor has no inertial parameters to set at run time; leave them baked in.'
+        )
+    if terminal_wrench and quantity is not Quantity.INVERSE_DYNAMICS:
+        raise SettingsError(
+            'Only inverse dynamics have a terminal wrench as input: '
+            f'{quantity.value} has none; leave terminal_wrench out.'
         )
 
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)

@@ -15,7 +15,7 @@ from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
-from franka_dynamics.errors import InertiaError
+from franka_dynamics.errors import InertiaError, SettingsError
 
 from .arms import arms, runnable, standard_parameters, with_rotors
 from ..agreement import assert_close
@@ -91,6 +91,14 @@ def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
         function = runnable(customised_equations(carrying, gravity=TILTED, terminal_wrench=True))
         function['inverse_dynamics'](q, dq, ddq, force, moment, out)
         assert_close(out, reference, RTOL)
+
+
+@pytest.mark.parametrize(
+    'quantity', [one for one in Quantity if one is not Quantity.INVERSE_DYNAMICS]
+)
+def test_a_terminal_wrench_on_anything_but_inverse_dynamics_is_refused(quantity):
+    with pytest.raises(SettingsError, match=f'{quantity.value} has none'):
+        customised_equations(load('rpr'), quantity, terminal_wrench=True)
 
 
 @pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
