@@ -130,7 +130,7 @@ def urdf_meshes(
     if absent:
         raise MeshesError(f'the URDF has no joint {absent[0]}.')
     numbers = [model.getJointId(name) for name in joint_names]
-    columns = [model.joints[number].idx_q for number in numbers]
+    rows = [model.joints[number].idx_v for number in numbers]
     joint_of = {number: i for i, number in enumerate(numbers, 1)}
     meshes = tuple(
         LinkMesh(
@@ -147,9 +147,10 @@ def urdf_meshes(
     data = model.createData()
 
     def frames(q: Array) -> list[Array]:
-        full = pin.neutral(model)
-        full[columns] = q
-        pin.forwardKinematics(model, data, full)
+        # A continuous joint's configuration is its cosine and sine, so q is added as a motion.
+        motion = np.zeros(model.nv)
+        motion[rows] = q
+        pin.forwardKinematics(model, data, pin.integrate(model, pin.neutral(model), motion))
         return [pose.homogeneous for pose in data.oMi]
 
     return ArmMeshes(meshes, frames)

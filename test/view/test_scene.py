@@ -111,6 +111,14 @@ def test_a_urdf_with_meshes_when_placed_then_each_is_at_its_link(packages):
     np.testing.assert_allclose(np.ptp(found.meshes[3].vertices, axis=0), (0.1, 0.08, 0.06))
 
 
+def test_a_continuous_joint_is_placed_by_its_angle(packages):
+    # Pinocchio's configuration of such a joint has two numbers, cosine and sine.
+    text = urdf_with_meshes().replace('type="revolute"', 'type="continuous"')
+    frames = PinocchioModel(FER).frames(Q)
+    for pose, frame in zip(urdf_meshes(text, FER.joint_names, [packages]).poses(Q)[1:], frames):
+        np.testing.assert_allclose(pose, frame, rtol=0.0, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     'text, sentence',
     [
