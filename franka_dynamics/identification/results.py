@@ -237,9 +237,7 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
             f'{value:.4g}' for value in result.effort_scale
         )
     suspicions = [
-        f'{name}: {text}'
-        for name, note in zip(names, result.recorded.notes)
-        for text in note.suspicions
+        f'{note.bag}: {text}' for note in result.recorded.notes for text in note.suspicions
     ]
     warnings = [*result.contradictions, *result.remarks, *suspicions]
     if warnings:

@@ -10,10 +10,12 @@ import pytest
 
 from franka_dynamics.arm import available_hands, LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.bags import BagNote
 from franka_dynamics.identification.consistent_fit import link_rooms
 from franka_dynamics.identification.explanations import Diagnosis
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.results import identified_arm_text
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import fit
 from franka_dynamics.report.identification import verdict
@@ -254,6 +256,17 @@ def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):
         assert outside(room, link.center_of_mass) < 1e-3
         assert 0.6 < link.mass / own.mass < 1.4
     assert result.arm.links[6].mass == pytest.approx(0.66, abs=0.1)  # gaz2019: 0.74
+
+
+def test_suspicions_in_the_arm_file_have_the_name_of_their_own_bag(identified):
+    # Only bags have notes: here the first recording was a prepared motion.
+    result = identified('fast')
+    note = BagNote('second', '/joint_states', 10, 1.0, 10, suspicions=('joint 2 jumps',))
+    bags = (('recording 1', 0.2), ('second', 0.3))
+    mixed = replace(result, recorded=replace(result.recorded, bags=bags, notes=(note,)))
+    text = ' '.join(identified_arm_text(mixed).split())
+    assert 'second: joint 2 jumps' in text
+    assert 'recording 1: joint 2 jumps' not in text
 
 
 def test_a_single_poor_run_never_loses_on_the_others():
