@@ -55,7 +55,7 @@ ERRORS, TORQUE = (0.02, 0.4), 0.05
 
 
 def loaded_arm(name: str, mass: float = LOAD_KG) -> ArmDescription:
-    """Return a shipped arm that carries the load."""
+    """Return an arm, named or from an arm file, that carries the load."""
     return load(name).with_payload(
         LinkInertia.from_center_of_mass(
             mass,
@@ -270,9 +270,13 @@ class Played:
     tau: np.ndarray
 
 
-def play(arm: ArmDescription, plan: Plan, gain: np.ndarray | None = None) -> Played:
+def play(
+    arm: ArmDescription, known: ArmDescription, plan: Plan, gain: np.ndarray | None = None
+) -> Played:
     """
     Play a plan to an arm in MuJoCo, within the arm's limits of torque and torque rate.
+
+    The torques are those of the `known` arm, for which the motion was planned.
 
     With gains the torque changes at 1 kHz, as on a robot. Without gains every physics step gets
     the plan's torque, so that the error at the end is the difference between the two engines.
@@ -287,7 +291,7 @@ def play(arm: ArmDescription, plan: Plan, gain: np.ndarray | None = None) -> Pla
     data.qpos[:] = START
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
     states = np.hstack(plan.at(cycle * np.arange(count))[:2])
-    planned = PinocchioModel(loaded_arm(arm.name))
+    planned = PinocchioModel(known)
     middle = planned.inverse_dynamics(*plan.at(cycle * (np.arange(count) + 0.5)))
     last, velocities, torques = planned.gravity(START), [], []
     for k in range(count):
@@ -336,7 +340,7 @@ def draw(reach: Reach, plan: Plan, file: str) -> None:
 def main() -> None:
     """Solve, play, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--arm', default='fer', help='a shipped Franka arm (default: fer)')
+    parser.add_argument('--arm', default='fer', help='a Franka arm: name or arm file (default: fer)')
     parser.add_argument('--plot', default='time_optimal_reach.png', metavar='FILE')
     arguments = parser.parse_args()
     reach = Reach(loaded_arm(arguments.arm))
@@ -359,7 +363,7 @@ def main() -> None:
         ('load 0.2 kg heavier, torques alone', loaded_arm(arguments.arm, LOAD_KG + 0.2), None),
         ('load 0.2 kg heavier, feedback', loaded_arm(arguments.arm, LOAD_KG + 0.2), gain),
     ):
-        end = play(arm, plan, used)
+        end = play(arm, reach.arm, plan, used)
         shares = (
             (np.abs(end.dq) / arm.limit('velocity')).max(),
             (np.abs(end.tau) / arm.limit('effort')).max(),

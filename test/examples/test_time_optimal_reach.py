@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fastest reach keeps every limit, and MuJoCo's arm ends where it was planned to."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from franka_dynamics.arm import load
+from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
@@ -54,10 +57,17 @@ def test_given_a_reach_when_solved_then_it_keeps_every_limit(example, solved):
 
 def test_given_a_plan_when_played_to_mujoco_then_it_ends_there(example, solved):
     reach, plan = solved
-    end = example.play(reach.arm, plan)
+    end = example.play(reach.arm, reach.arm, plan)
     assert np.abs(end.off_position).max() < NEAR_RAD
     assert (np.abs(end.tau) <= reach.arm.limit('effort')).all()
     assert (np.abs(end.dq) <= reach.arm.limit('velocity')).all()
     # MuJoCo does not merely repeat the plan: without the load the arm ends elsewhere.
     bare = example.loaded_arm(reach.arm.name, 1e-9)
-    assert np.abs(example.play(bare, plan).off_position).max() > 10.0 * NEAR_RAD
+    assert np.abs(example.play(bare, reach.arm, plan).off_position).max() > 10.0 * NEAR_RAD
+
+
+def test_given_an_arm_file_when_played_then_its_arm_was_planned_with(example, solved, tmp_path):
+    file, arm = tmp_path / 'mine.yaml', replace(load('fr3'), name='mine')
+    file.write_text(arm_file_text(arm, title='mine', source='a test'), 'utf-8')
+    mine = example.loaded_arm(str(file))
+    assert np.abs(example.play(mine, mine, solved[1]).off_position).max() < NEAR_RAD
