@@ -340,7 +340,9 @@ def draw(reach: Reach, plan: Plan, file: str) -> None:
 def main() -> None:
     """Solve, play, print and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--arm', default='fer', help='a Franka arm: name or arm file (default: fer)')
+    parser.add_argument(
+        '--arm', default='fer', help='a Franka arm: name or arm file (default: fer)'
+    )
     parser.add_argument('--plot', default='time_optimal_reach.png', metavar='FILE')
     arguments = parser.parse_args()
     reach = Reach(loaded_arm(arguments.arm))
