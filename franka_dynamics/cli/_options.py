@@ -21,9 +21,9 @@ from ..typing import Array
 GRAVITY = (0.0, 0.0, -9.81)
 
 
-def gravity_option(frame: str = 'space', note: str = '', **more: Any) -> Any:
-    """Return --gravity: three numbers in the axes of a frame."""
-    text = f'gravity in the {frame} frame [m/s^2]{note}'
+def gravity_option(note: str = '', **more: Any) -> Any:
+    """Return --gravity: in the axes of {S}, in which an arm file may mount its base."""
+    text = f'gravity in the space frame [m/s^2]{note}'
     return option(text, ('X', 'Y', 'Z'), default=GRAVITY, **more)
 
 

@@ -73,7 +73,7 @@ class MeasuredTorques(RecordingOptions):
     """A recording of an arm, whose efforts are compared with a model's."""
 
     bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
-    gravity: tuple[float, float, float] = gravity_option('base')
+    gravity: tuple[float, float, float] = gravity_option()
     effort_scale: tuple[float, ...] = option(
         'N m per unit of the recorded effort, one number or one per joint, such as the N m/A '
         'that `identify arm` finds; -1 flips the sign',

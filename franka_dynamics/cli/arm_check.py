@@ -21,7 +21,7 @@ class Check(ArmOptions):
 
     states: int = option('random states within the limits', 'N', least=1, default=1000)
     seed: int = option('seed of the random states', 'N', default=0)
-    gravity: tuple[float, float, float] = gravity_option('space')
+    gravity: tuple[float, float, float] = gravity_option()
     all: bool = option('print the tables of every quantity as well', default=False)
     json: Path | None = json_option()
     report: Path | None = file_option('write a page with the tables')

@@ -33,7 +33,7 @@ class Compare(ArmOptions):
         'OTHER',
         positional=True,
     )
-    gravity: tuple[float, float, float] = gravity_option('space')
+    gravity: tuple[float, float, float] = gravity_option()
     json: Path | None = json_option()
     prefix: str | None = option(
         'prefix of the joint names in a URDF (default: found automatically)',

@@ -44,7 +44,7 @@ class Codegen(ArmOptions):
         choices=[one.value for one in Parameters],
         default='baked',
     )
-    gravity: tuple[float, float, float] = gravity_option('space', ', where it is baked in')
+    gravity: tuple[float, float, float] = gravity_option(', where it is baked in')
     package: str | None = option(
         'write a whole ament_cmake package of that name below --output: a C++ core, a chainable '
         'ros2_control controller, a solver plugin',

@@ -54,7 +54,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         default=False,
         rare=True,
     )
-    gravity: tuple[float, float, float] = gravity_option('base', rare=True)
+    gravity: tuple[float, float, float] = gravity_option(rare=True)
     processes: int = option(
         'number of processes that read bags and make fits', 'N', default=1, rare=True
     )

@@ -38,7 +38,7 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
         'use only poses in which the arm stands still; shows mass and centre of mass',
         default=False,
     )
-    gravity: tuple[float, float, float] = gravity_option('base')
+    gravity: tuple[float, float, float] = gravity_option()
     json: Path | None = json_option()
 
     def run(self) -> int:

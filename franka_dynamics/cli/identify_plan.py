@@ -41,7 +41,7 @@ _FEWEST, _MOST = 10, 200  # range of repetitions if their number is not given
 class Plan(ExcitationLimits, BagNames, ArmOptions):
     """Compute a trajectory for identification, within limits and above the table."""
 
-    gravity: tuple[float, float, float] = gravity_option('base')
+    gravity: tuple[float, float, float] = gravity_option()
     output: Path = file_option(
         'trajectory_msgs/JointTrajectory as YAML', default=Path('excitation.yaml')
     )

@@ -34,7 +34,7 @@ class View(RecordingOptions, ArmOptions):
         positional=True,
         default=None,
     )
-    gravity: tuple[float, float, float] = gravity_option('base', ', for a bag')
+    gravity: tuple[float, float, float] = gravity_option(', for a bag')
     urdf: Path | None = option(
         'show the meshes of this URDF (.xacro is expanded), whose packages must be installed '
         "(default: the running arm's robot_description, or else the simple collision shapes)",

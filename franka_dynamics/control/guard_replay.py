@@ -60,7 +60,7 @@ def replay_guard(
     `arm` includes the payload that it carried. The torques of `arm.friction`, if there is one, are
     subtracted from the measured efforts (the node does so by default for the target fci only).
     `time`, shape (N,), are increasing stamps [s], `q` [rad], `dq` [rad/s] and the measured
-    torque `effort` [N m] have shape (N, n), `gravity` is in the base frame [m/s^2].
+    torque `effort` [N m] have shape (N, n), `gravity` is in the space frame [m/s^2].
     `limits` default to the node's. `progress` is called with the number of states done and of all
     states. Raises SettingsError if the joint factors do not fit the arm.
     """
