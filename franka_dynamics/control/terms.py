@@ -70,7 +70,8 @@ class FrictionFeedforward:
         if self._linear is None:
             least = along * self._model.torque(dq)
         else:
-            # The torque is monotonic in each coefficient and state, so its minimum is at a corner.
+            # A term less its coefficient's uncertainty is concave in the state: the minimum over
+            # the states is at a bound.
             least = np.minimum(
                 *(
                     along[..., None, :] * self._coefficients * terms
