@@ -106,7 +106,8 @@ def arc_bar(
     start, end : array_like, shape (3,)
         Unit vectors, neither equal nor opposite.
     radius, width, thickness : float
-        Of the centre line, along the sphere and along its radius [m].
+        Radius of the centre line; width along the sphere, across the arc; thickness along the
+        sphere's radius [m].
     segments : int
         Along the arc.
 
@@ -166,8 +167,8 @@ def drift(chain: ClosedChain, times: np.ndarray, start: np.ndarray) -> np.ndarra
     """
     Return how far the loop opens, (N,) [rad], where dq_p = J_p dq_a is integrated.
 
-    Integrated by the fourth-order Runge-Kutta method from the positions of all joints at the
-    start.
+    The active joints follow the planned motion; the passive ones are integrated by the
+    fourth-order Runge-Kutta method. `start` holds all joints' positions at the first time.
     """
 
     def place(time: float, passive: np.ndarray) -> np.ndarray:

@@ -98,7 +98,11 @@ class ArmOptions(NamedArm):
     def load_arm(
         self, inertial_set: str | None = None, hand: str = '', repair: str | None = None
     ) -> ArmDescription:
-        """Return the arm as it was given, or of another set as published, or another hand."""
+        """
+        Load the arm of the options, or with another set or hand.
+
+        A set given here is repaired as `repair` says, not as --repair.
+        """
         if inertial_set is None:
             inertial_set, repair = self.inertial_set, self.repair
         return super().load_arm(inertial_set, hand or self.hand, repair)

@@ -42,7 +42,7 @@ class Monitor(Action):
     )
 
     def run(self) -> int:
-        """Show; with --once exit 1 if a node is not heard, is silent or reports an error."""
+        """Show the nodes; with --once return 1 if one is unheard, silent or reports an error."""
         if not self.once:
             self.refuse('anything but --once', 'json', 'timeout')
         from ..ros.monitor_feed import MonitorFeed

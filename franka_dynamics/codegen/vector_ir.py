@@ -68,8 +68,9 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     Its arguments are a pointer to each input array and to the output, then for each of them the
     bytes from one state to the next, then the number of states, at least 1. A state's values are
     contiguous; the output must not overlap an input. A state with a value that is not finite gives
-    NaN in its own result and in no other. The equations' parameters are numbers. A vector holds
-    `lanes` states, a power of two; with `single` arrays and arithmetic are float32.
+    NaN in its own result and in no other. Nothing may be a parameter that is set at run
+    time. A vector holds `lanes` states, a power of two; with `single` arrays and arithmetic are
+    float32.
     """
     # Without these attributes LLVM takes 256 bits on x86 with 512; other processors ignore them.
     bits = lanes * (32 if single else 64)

@@ -310,10 +310,10 @@ class ClosedChain:
 
     def relative_columns(self, spatial: Array) -> Array:
         """
-        Return differences of two bodies' columns in the loops' directions, shape (..., k, K).
+        Return differences of each loop's two bodies in the loops' k directions, (..., k, K).
 
-        `spatial`, shape (..., n, 6, K), holds columns of each body in the space frame; those of a
-        loop's second body are subtracted from those of its first.
+        `spatial`, shape (..., n, 6, K), holds K six-vectors of each body in the space frame; those
+        of a loop's second body are subtracted from those of its first.
         """
         return np.concatenate(
             [

@@ -74,7 +74,7 @@ class Estimate:
     factor : ndarray, shape (p, p)
         Triangular factor of the weighted equations and the prior: covariance = (F^T F)^-1.
     misfit : PriorMisfit, optional
-        Adds the error of the starting set to the covariance.
+        Adds to the covariance what the prior underestimates of the starting set's error.
 
     """
 
@@ -84,7 +84,7 @@ class Estimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance of theta, (p, p): of the posterior, plus the error of the starting set."""
+        """Covariance of theta, (p, p): that of the posterior, plus the part by `misfit`."""
         inverse = np.linalg.inv(self.factor)
         found = np.asarray(inverse @ inverse.T)
         return found if self.misfit is None else found + self.misfit.excess(found)

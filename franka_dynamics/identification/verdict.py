@@ -9,9 +9,10 @@ conditions hold:
 1. Its E is lower than that of the best published set, with friction fitted to the same samples, by
    more than the spread over the parts and by more than 5 %.
 2. Its E is lower than that of the same published set on every whole bag too.
-3. Its inertias alone predict no worse than those of the starting set. Friction without an offset
-   is here fitted to the unseen part itself. Otherwise joints whose friction is larger than gravity
-   would decide by their friction, and an offset would hide errors of gravity.
+3. Its inertias alone predict no worse than those of the starting set. Friction
+   is here fitted to the unseen part itself, because in joints with more friction than gravity an
+   error of the friction would outweigh that of the inertias. It is fitted without an offset,
+   because an offset would absorb errors of gravity.
 """
 
 from __future__ import annotations

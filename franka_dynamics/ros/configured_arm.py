@@ -45,7 +45,7 @@ class ConfiguredArm:
     Subscriptions' callbacks, publishers and reports for one arm, from configure to cleanup.
 
     The control thread calls `on_joint_state` and `run_due`, the service thread calls
-    `on_reference` and `run_beside`. Both change shared data only under the lock. Raises
+    `on_reference` and `run_beside`. At an orderly end the main thread calls `run_beside`. Raises
     SettingsError or FrameError if ExternalWatch or TermPublishers refuse the parameters.
     """
 

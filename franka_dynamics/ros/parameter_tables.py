@@ -29,7 +29,7 @@ def table(node: str) -> tuple[ParameterSpec, ...]:
 
 @functools.cache
 def live_table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return the node's live parameters, which may change while it commands."""
+    """Return the parameters of a node that may be set while it is active."""
     return tuple(spec for name in _FILES[node] if name in LIVE for spec in specs(name))
 
 

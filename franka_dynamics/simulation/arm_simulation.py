@@ -57,11 +57,11 @@ class SimulationSettings:
     motors', as in recordings of a real FER. `start` is the first position, by default the arm's
     home; `gravity` is in the space frame [m/s^2]. `sensor_delay` is the delay of positions,
     velocities and efforts [s]. `position_noise`, `velocity_noise` and `effort_noise` are standard
-    deviations [rad, rad/s, N m], drawn from `seed`. `push` is a wrench on the arm. `vibration` is
-    a torque added to the drives' with this rms [N m] in every band of 5 Hz from 15 to 40 Hz on the
-    strongest joints, less on others in proportion to their torque limits; the effort sensors
-    measure it. With `gravity_compensation` the arm itself adds g(q) for an upright base without
-    `payload`, as under FCI. The brakes open when commands have come without a gap for
+    deviations [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm.
+    `vibration` is a torque added to the drives' with this rms [N m] in every band of 5 Hz from 15
+    to 40 Hz on the strongest joints, less on others in proportion to their torque limits; the
+    effort sensors measure it. With `gravity_compensation` the arm itself adds g(q) for an upright
+    base without `payload`, as under FCI. The brakes open when commands have come without a gap for
     `brake_release_after` [s]; 0 opens them with the first command.
     """
 

@@ -8,9 +8,9 @@ frame i is at (x_i, y_i, z_i) = (a, -d sin alpha, d cos alpha) in frame i - 1 an
 about x, as a URDF describes a modified DH row. Lengths of zero have no symbol. Frame n + 1 is the
 flange. `values` holds the lengths and the sines and cosines of constant angles.
 
-Twists are (omega, v) here, as the notebook writes them. Its "spatial velocity" has the velocity
-of the frame's origin for v, so its Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with
-the two halves exchanged.
+Twists are (omega, v) here, as the Panda notebook (docs/theory/references.md) writes them. Its
+"spatial velocity" has the velocity of the frame's origin for v, so its Jacobians are what
+Pinocchio calls LOCAL_WORLD_ALIGNED with the two halves exchanged.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def robot_text(
 
 
 def generated_files() -> dict[str, str]:
-    """Return the text of every generated file, by its name in `urdf/`."""
+    """Return the text of every URDF, MJCF and xacro file, by its path below `urdf/`."""
     robots = {
         f'{arm}.{suffix}': robot_text(arm, kind)
         for arm in SHIPPED

@@ -3,9 +3,10 @@
 """
 Comparison of two arms, number by number; each is a shipped arm, an arm file or a URDF.
 
-The smallest set of differences is reported: a joint with reversed direction is one difference, not
-eight; a link is compared in the form of its ten numbers in which the fewest differ, and rows in
-the best reading of the joint axes (`alignment`).
+As few differences as possible are reported. A joint with reversed direction is one difference,
+although up to eight numbers change. A link's ten inertial parameters are compared in the form in
+which the fewest differ. DH rows are not unique: of the rows that describe the second arm's axes,
+those with the fewest differences found are used (`alignment`).
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ def _both(
 def _judged(
     subject: str, unit: str, apart: Array, most: ArrayLike, joints: Sequence[str]
 ) -> Difference:
-    """Return a term's largest difference, relative to the allowed one, over all states."""
+    """Return the difference that is largest as a fraction of the allowed one, over all states."""
     # If a term is zero at all states, only rounding errors are allowed.
     allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), apart.shape)
     worst = np.unravel_index(np.argmax(apart / allowed), apart.shape)
