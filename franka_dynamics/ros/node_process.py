@@ -208,6 +208,14 @@ def _run(node: Any, stop: StopRequest) -> int:
         cycles.shutdown()
 
 
+def _enclave(arguments: Sequence[str]) -> list[str]:
+    """Return the ROS arguments that name the enclave of SROS 2, or an empty list."""
+    given = list(arguments)
+    ros = given[given.index('--ros-args') :] if '--ros-args' in given else []
+    at = next((i for i, one in enumerate(ros) if one in ('-e', '--enclave')), None)
+    return [] if at is None else ['--ros-args', *ros[at : at + 2]]
+
+
 @contextmanager
 def guest_node(
     name: str,
@@ -218,10 +226,13 @@ def guest_node(
     Yield a node in a separate context, and its executor; destroy both at exit.
 
     No signal handlers are installed. The node has neither a log topic nor parameter services.
+    Without `args` it is in the enclave of the process, whose keys and permissions it needs.
     """
     context = Context()
     rclpy.init(
-        args=list(args or ()), context=context, signal_handler_options=SignalHandlerOptions.NO
+        args=_enclave(sys.argv) if args is None else list(args),
+        context=context,
+        signal_handler_options=SignalHandlerOptions.NO,
     )
     node = rclpy.create_node(
         name, context=context, enable_rosout=False, start_parameter_services=False

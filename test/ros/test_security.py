@@ -18,6 +18,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
+from franka_dynamics.ros.node_process import guest_node
 from franka_dynamics.ros.parameter_tables import NODES as NAMES
 
 from .conftest import ROOT, TIMEOUT_S
@@ -36,12 +37,13 @@ ACTION_TOPICS = ('feedback', 'status')
 ACTION_SERVICES = ('send_goal', 'cancel_goal', 'get_result')
 
 
-def allowed(node):
-    """Return the resolved names that a policy allows: kind of end point to names."""
+def allowed(enclave, node=None):
+    """Return the resolved names that a policy allows a node: kind of end point to names."""
+    node = node or enclave
     profile = (
-        ElementTree.parse(POLICIES / f'{node}.policy.xml')
+        ElementTree.parse(POLICIES / f'{enclave}.policy.xml')
         .getroot()
-        .find(f"enclaves/enclave[@path='/{node}']/profiles/profile[@node='{node}'][@ns='/']")
+        .find(f"enclaves/enclave[@path='/{enclave}']/profiles/profile[@node='{node}'][@ns='/']")
     )
     names = {}
     for group in profile:
@@ -132,6 +134,57 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
         if not any(fnmatchcase(name, one) for one in policy.get(kind, ()))
     }
     assert not superfluous, f'{node}.policy.xml lacks them'
+
+
+def test_the_policy_allows_exactly_what_unloading_the_controller_needs(probe):
+    messages = pytest.importorskip(
+        'controller_manager_msgs.srv', reason='controller_manager_msgs is not installed'
+    )
+    kinds = {
+        'list_controllers': messages.ListControllers,
+        'switch_controller': messages.SwitchController,
+        'unload_controller': messages.UnloadController,
+    }
+    found = {kind: set() for kind in ('publisher', 'subscriber', 'service', 'client')}
+
+    def answer(_, response):
+        for kind, names in seen(probe, 'client').items():
+            found[kind] |= names
+        if hasattr(response, 'controller'):
+            response.controller.append(ControllerState(name='torque', state='active'))
+        else:
+            response.ok = True
+        return response
+
+    from controller_manager_msgs.msg import ControllerState
+
+    for name, kind in kinds.items():
+        probe.create_service(kind, f'controller_manager/{name}', answer)
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'franka_dynamics.ros.controller_unloading']
+        + ['controller_manager', 'torque'],
+        env={**os.environ, 'PYTHONPATH': f'{ROOT}:{os.environ.get("PYTHONPATH", "")}'},
+    )
+    try:
+        probe.until(lambda: process.poll() is not None, 'the end of unloading')
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
+    policy = allowed('feedforward', 'client')
+    assert {kind: names for kind, names in found.items() if names} == policy
+
+
+def test_a_client_in_the_nodes_process_is_in_the_nodes_enclave(probe, monkeypatch):
+    # Keys and permissions are an enclave's; without its name a client would have none.
+    command = ['feedforward_node', '--ros-args', '-r', '__node:=left', *ENCLAVE[1:]]
+    monkeypatch.setattr(sys, 'argv', command)
+    with guest_node('client'):
+        probe.until(
+            lambda: ('client', '/', '/feedforward')
+            in probe.get_node_names_and_namespaces_with_enclaves(),
+            'the client in the enclave',
+        )
 
 
 def test_only_the_node_may_publish_commands():
