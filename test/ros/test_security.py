@@ -181,8 +181,10 @@ def test_a_client_in_the_nodes_process_is_in_the_nodes_enclave(probe, monkeypatc
     monkeypatch.setattr(sys, 'argv', command)
     with guest_node('client'):
         probe.until(
-            lambda: ('client', '/', '/feedforward')
-            in probe.get_node_names_and_namespaces_with_enclaves(),
+            lambda: (
+                ('client', '/', '/feedforward')
+                in probe.get_node_names_and_namespaces_with_enclaves()
+            ),
             'the client in the enclave',
         )
 
