@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example controller in C++, built by its own CMakeLists and run over DDS."""
 
+import signal
 import subprocess
 
 from builtin_interfaces.msg import Time
@@ -37,7 +38,7 @@ def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
         for name in ('mass_matrix', 'coriolis_matrix', 'gravity')
     }
     states = probe.create_publisher(JointState, 'joint_states', latest)
-    commands = probe.collect(Float64MultiArray, 'effort_controller/commands')
+    commands = probe.collect(Float64MultiArray, 'effort_controller/commands', reliable=True)
     sent = [0]
 
     def send(q, dq):
@@ -85,24 +86,38 @@ def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
             + model.gravity(away)
         )
         probe.until(lambda: settled(away, dq, law), 'the law away from there')
-        # Terms that belong to another time are not used: then the torque is led to zero.
-        sent[0] = 10**6
-        fading = len(commands)
-
-        def faded():
-            header = Header(stamp=Time(sec=20))
-            states.publish(
-                JointState(
-                    header=header,
-                    name=list(arm.joint_names),
-                    position=list(away),
-                    velocity=list(dq),
-                )
+        names, speeds = list(arm.joint_names), list(still)
+        faults = {
+            'terms of another time': (Time(sec=20), names, speeds),
+            'a joint is missing': (Time(sec=10), names[:-1], speeds[:-1]),
+            'no finite torque': (Time(sec=10), names, [*speeds[:-1], np.nan]),
+            'states cease': None,
+            'Ctrl-C': None,
+        }
+        for fault, said in faults.items():
+            probe.until(
+                lambda: settled(arm.home, still, model.gravity(arm.home)), 'the arm is held again'
             )
-            probe.spin()
-            return len(commands) > fading and not np.any(commands[-1].data)
 
-        probe.until(faded, 'no torque')
+            def faded(said=said):
+                if said:
+                    stamp, joints, velocity = said
+                    states.publish(
+                        JointState(
+                            header=Header(stamp=stamp),
+                            name=joints,
+                            position=list(arm.home[: len(joints)]),
+                            velocity=velocity,
+                        )
+                    )
+                probe.spin()
+                return not np.any(commands[-1].data)
+
+            if fault == 'Ctrl-C':
+                process.send_signal(signal.SIGINT)
+            probe.until(faded, f'no torque after: {fault}')
+        assert process.wait(10.0) == 0
+        assert np.abs(np.diff([list(one.data) for one in commands], axis=0)).max() <= 1.0 + 1e-12
     finally:
         process.kill()
         process.wait()

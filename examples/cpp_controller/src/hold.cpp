@@ -7,13 +7,19 @@
 //
 // M, C and g from the topics of the feedforward node, whose own ~/command is connected to nobody.
 // g only where the receiver adds none (parameter add_gravity): under FCI the robot does.
+//
+// Without a valid torque for 50 ms, and at Ctrl-C, the torque fades to zero. Then nothing is
+// published, so that a receiver with a time-out brakes the arm.
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "rclcpp/rclcpp.hpp"
@@ -30,6 +36,9 @@ using std_msgs::msg::Float64MultiArray;
 constexpr std::int64_t kOldestTermNs = 10'000'000;
 // FCI's limit of the torque rate is 1 N m in each cycle of 1 ms.
 constexpr double kLargestStep = 1.0;
+constexpr std::chrono::milliseconds kCycle(1), kSilence(50), kDelivery(200);
+
+volatile std::sig_atomic_t stop_requested = 0;
 
 class Hold : public rclcpp::Node
 {
@@ -49,9 +58,20 @@ public:
       "joint_states", qos, [this](JointState::ConstSharedPtr state) {on_state(*state);});
     command_ = create_publisher<Float64MultiArray>(
       "effort_controller/commands", rclcpp::QoS(1));
+    timer_ = create_wall_timer(
+      kCycle, [this] {if (Clock::now() - valid_ > kSilence) {fade();}});
+  }
+
+  /// Fade the torque out, a step every cycle, because a receiver may hold the last one for ever.
+  void stop()
+  {
+    while (fade()) {std::this_thread::sleep_for(kCycle);}
+    command_->wait_for_all_acked(kDelivery);
   }
 
 private:
+  using Clock = std::chrono::steady_clock;
+
   struct Term
   {
     rclcpp::Subscription<JointState>::SharedPtr subscription;
@@ -87,7 +107,6 @@ private:
       !usable(*mass_, state, n * n) || !usable(*coriolis_, state, n * n) ||
       !usable(*gravity_, state, n))
     {
-      fade();
       return;
     }
     std::vector<double> q(n), dq(n);
@@ -102,8 +121,7 @@ private:
       desired_ = q;
       last_.assign(n, 0.0);
     }
-    Float64MultiArray message;
-    message.data.resize(n);
+    std::vector<double> wanted(n);
     for (std::size_t i = 0; i < n; ++i) {
       double torque = add_gravity_ ? gravity_->latest->effort[i] : 0.0;
       for (std::size_t j = 0; j < n; ++j) {
@@ -113,22 +131,35 @@ private:
         torque += coriolis_->latest->effort[n * i + j] * dq[j];
       }
       if (!std::isfinite(torque)) {return;}
-      last_[i] = std::clamp(torque, last_[i] - kLargestStep, last_[i] + kLargestStep);
-      message.data[i] = last_[i];
+      wanted[i] = torque;
     }
+    valid_ = Clock::now();
+    publish(wanted);
+  }
+
+  // Publish the torque nearest to the wanted one that the rate limit allows.
+  void publish(const std::vector<double> & wanted)
+  {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      last_[i] = std::clamp(wanted[i], last_[i] - kLargestStep, last_[i] + kLargestStep);
+    }
+    Float64MultiArray message;
+    message.data = last_;
     command_->publish(message);
   }
 
-  // Without terms the torque goes to zero: a receiver may hold the last one for ever.
-  void fade()
+  // Publish the next torque on the way to zero; return false once it is zero.
+  bool fade()
   {
-    if (last_.empty()) {return;}
-    Float64MultiArray message;
-    for (double & torque : last_) {
-      torque -= std::clamp(torque, -kLargestStep, kLargestStep);
-      message.data.push_back(torque);
+    if (last_.empty()) {return false;}
+    publish(std::vector<double>(last_.size(), 0.0));
+    if (std::any_of(last_.begin(), last_.end(), [](double torque) {return torque != 0.0;})) {
+      return true;
     }
-    command_->publish(message);
+    // The next valid state is held anew, where the arm is then.
+    desired_.clear();
+    last_.clear();
+    return false;
   }
 
   double kp_, kd_;
@@ -136,6 +167,8 @@ private:
   std::shared_ptr<Term> mass_, coriolis_, gravity_;
   rclcpp::Subscription<JointState>::SharedPtr states_;
   rclcpp::Publisher<Float64MultiArray>::SharedPtr command_;
+  rclcpp::TimerBase::SharedPtr timer_;
+  Clock::time_point valid_;
   std::vector<double> desired_, last_;
 };
 
@@ -143,8 +176,18 @@ private:
 
 int main(int argc, char ** argv)
 {
-  rclcpp::init(argc, argv);
-  rclcpp::spin(std::make_shared<Hold>());
+  // With rclcpp's own handlers nothing could be published after Ctrl-C.
+  rclcpp::init(argc, argv, rclcpp::InitOptions(), rclcpp::SignalHandlerOptions::None);
+  for (const int number : {SIGINT, SIGTERM}) {
+    std::signal(number, [](int) {stop_requested = 1;});
+  }
+  const auto node = std::make_shared<Hold>();
+  rclcpp::executors::SingleThreadedExecutor executor;
+  executor.add_node(node);
+  while (!stop_requested) {
+    executor.spin_once(kSilence);
+  }
+  node->stop();
   rclcpp::shutdown();
   return 0;
 }
