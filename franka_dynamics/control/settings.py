@@ -172,6 +172,17 @@ class Settings:
                 f'base frame can differ ({_EARTH[0]} to {_EARTH[1]} m/s^2 in all). Gravity is '
                 'switched off with terms.gravity.'
             )
+        off = np.abs(description.base[:3, :3] - np.eye(3)) > 1e-9
+        if (off[2].any() and self.profile.receiver_adds_gravity) or (
+            off.any() and gravity[:2].any()
+        ):
+            # The model takes gravity in the space frame, the robot in its base's.
+            raise SettingsError(
+                f'the arm file {description.file or description.name} rotates the base, and then '
+                f'gravity_vector {list(self.gravity_vector)} with target {self.target} cannot be '
+                'used. Leave the base unrotated in the file, and set gravity_vector to gravity in '
+                'the base frame.'
+            )
         self._require_gains(description)
         if (self.tracking_errors(description.n) < 0.0).any():
             raise SettingsError(

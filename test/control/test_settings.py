@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.settings import Settings, Terms
@@ -54,6 +55,27 @@ def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentenc
     with pytest.raises(SettingsError, match=sentence) as refused:
         replace(Settings(), **changes).validate(FER)
     assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ('axis', 'changes', 'refused'),
+    [
+        ('x', {}, True),  # the robot compensates gravity along its own z axis
+        ('x', {'target': 'mujoco'}, False),
+        ('z', {}, False),
+        ('z', {'gravity_vector': (1.0, 0.0, -9.75), 'target': 'mujoco'}, True),
+    ],
+)
+def test_a_base_that_the_arm_file_rotates_is_refused_where_gravity_would_be_wrong(
+    axis, changes, refused
+):
+    base = np.eye(4)
+    base[:3, :3] = Rotation.from_euler(axis, 0.3).as_matrix()
+    arm, settings = replace(FER, base=base), replace(Settings(), **changes)
+    if not refused:
+        return settings.validate(arm)
+    with pytest.raises(SettingsError, match='rotates the base, and then gravity_vector'):
+        settings.validate(arm)
 
 
 class Written(float):

@@ -134,7 +134,7 @@ def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(world, c
     word = 'clear the fault once its cause is gone (`franka-dynamics node clear`'
     world.probe.until(lambda: world.probe.says('feedforward: Command', word), 'the way out')
     assert main(['node', 'clear']) == 0
-    assert 'cleared; the controller starts again' in capfd.readouterr().out
+    assert 'cleared; an active node commands again' in capfd.readouterr().out
     assert main(['node', 'clear']) == 0
     assert 'there was no fault' in capfd.readouterr().out
     for transition in ('deactivate', 'cleanup'):
