@@ -297,7 +297,7 @@ class Guard:
         by_motion, by_command = self._ratios()
         self.shares = np.maximum(by_motion, by_command)
         worst = float(self.shares.max())
-        if not (self._moved and self.settled):
+        if not self.judges:
             self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
             return ''
         np.maximum(self.largest, self.shares, out=self.largest)
@@ -372,6 +372,11 @@ class Guard:
     @property
     def _target(self) -> str:
         return '' if self._terms is None else self._terms.profile.name
+
+    @property
+    def judges(self) -> bool:
+        """Whether torques are commanded and no brake can hide a difference."""
+        return self._began is not None and self._moved and self.settled
 
     # Before the first torque ---------------------------------------------------------------------
 

@@ -205,16 +205,18 @@ class FeedforwardDiagnostics(StatusPublisher):
             level, message = WARN, f'no torque yet: {controller.waits_for}'
         elif controller.holding:
             level, message = ERROR, 'the arm is held at rest until the fault is cleared'
+        elif controller.mode is not Mode.RUNNING:
+            level, message = WARN, 'nothing is judged while no torque is commanded'
+        elif not guard.judges:
+            level = WARN
+            message = 'nothing is judged yet: the arm has not moved, and brakes may hold it'
         elif shares[joint] > _NEAR_BOUND:
             level = WARN
             message = f'{names[joint]} is near its bound ({shares[joint]:.0%} of it)'
-        if level is OK and controller.settings.profile.receiver_adds_gravity:
+        elif controller.terms.receiver is not None:
+            message += '; the node adds the part of gravity that the robot does not compensate'
+        elif controller.terms.adds_gravity:
             message += '; the robot compensates gravity, and the node adds none'
-            if controller.terms.receiver is not None:
-                message = (
-                    'the arm does what the model says; the node adds the part of gravity that the '
-                    'robot does not compensate'
-                )
         return self.status(
             'Guard',
             level,

@@ -78,8 +78,8 @@ def test_a_refused_first_torque_is_logged_once():
     assert said[0].startswith('no torque yet: before the first torque fer_joint')
 
 
-def test_an_arm_that_is_held_by_the_guard_is_an_error():
-    controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
+def guard_status(controller):
+    """Return the diagnostic status about a controller's guard."""
     node = SimpleNamespace(
         get_fully_qualified_name=lambda: '/feedforward', create_publisher=lambda *_: None
     )
@@ -89,6 +89,33 @@ def test_an_arm_that_is_held_by_the_guard_is_an_error():
     statuses = {}
     told.publish = lambda *all_of_them: statuses.update((one.name, one) for one in all_of_them)
     told.publish_all()
-    status = statuses['feedforward: Guard']
+    return statuses['feedforward: Guard']
+
+
+def test_an_arm_that_is_held_by_the_guard_is_an_error():
+    controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
+    status = guard_status(controller)
     assert status.level == diagnostics.ERROR
     assert status.message == 'the arm is held at rest until the fault is cleared'
+
+
+@pytest.mark.parametrize(
+    ('seconds', 'active', 'message'),
+    [
+        (0.0, True, 'nothing is judged while no torque is commanded'),
+        # Brakes may hold an arm for a second after its first torque.
+        (0.5, True, 'nothing is judged yet: the arm has not moved, and brakes may hold it'),
+        (1.5, True, 'the arm does what the model says'),
+        (1.5, False, 'nothing is judged while no torque is commanded'),
+    ],
+)
+def test_the_guard_is_ok_only_where_it_has_judged_the_arm(seconds, active, message):
+    controller = Loop().run(seconds).controller
+    if not active:
+        controller.disable('deactivated')
+    status = guard_status(controller)
+    judged = message.startswith('the arm')
+    assert (status.level, status.message) == (
+        diagnostics.OK if judged else diagnostics.WARN,
+        message,
+    )
