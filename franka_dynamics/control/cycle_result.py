@@ -53,18 +53,15 @@ class CycleResult(NamedTuple):
     The result of one joint state; arrays of shape (n,) in joint order, torques in N m.
 
     `limited` is the torque after the limits, None if no torque may be published from this state.
-    `previous` is the command before this one.
     """
 
     observation: Observation
     stamp: float
     q: Array
     dq: Array
-    effort: Array | None = None
     gravity: Array | None = None
     coriolis: Array | None = None
     inertia: Array | None = None
-    previous: Array | None = None
     limited: LimitedTorque | None = None
 
     @property

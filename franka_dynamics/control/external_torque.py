@@ -1,12 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-External joint torque, from measured torque and the model.
-
-This module has two estimators. Both use FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied
-to the arm). The plain residual has no delay, but the noise of a differentiated velocity. The
-momentum observer needs no acceleration and is smooth, but lags by 12 ms.
-"""
+"""External joint torque, from measured torque and the model, by a momentum observer."""
 
 from __future__ import annotations
 
@@ -16,7 +10,7 @@ import pinocchio as pin
 from .settings import TargetProfile
 from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
-from ..arm.friction_state import FrictionState, LONGEST_STEP_S
+from ..arm.friction_state import LONGEST_STEP_S
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
@@ -43,36 +37,6 @@ def friction_in_effort(
         )
     included = profile.receiver_adds_friction if choice == 'auto' else choice == 'included'
     return description.friction if included else None
-
-
-class TorqueResidual:
-    """
-    The plain residual tau_J - (M ddq + C dq + g + tau_f), with ddq differenced from velocities.
-
-    `model` is the arm with its payload under its true gravity. `friction` is the friction model
-    that the measured torque contains, None if it contains none.
-    """
-
-    def __init__(self, model: PinocchioModel, friction: FrictionModel | None = None) -> None:
-        self._model = model
-        self._friction = FrictionState(friction)
-        self._last: tuple[float, Array] | None = None
-
-    def update(self, stamp: float, q: Array, dq: Array, effort: Array) -> Array | None:
-        """
-        Return the residual in FCI's sign, shape (n,) [N m].
-
-        Returns None for the first state, after a gap of more than 50 ms, and if the stamp did not
-        increase: no acceleration can be computed then. Parameters are those of
-        MomentumObserver.update.
-        """
-        last, self._last = self._last, (stamp, dq)
-        self._friction.follow(stamp, q)
-        if last is None or not 0.0 < stamp - last[0] <= LONGEST_STEP_S:
-            return None
-        acceleration = (dq - last[1]) / (stamp - last[0])
-        residual = effort - pin.rnea(self._model.model, self._model.data, q, dq, acceleration)
-        return residual - self._friction.torque(dq)
 
 
 class MomentumObserver:

@@ -262,7 +262,7 @@ class FeedforwardController:
         observation = self.supervisor.observe(stamp, q, dq, arrival, age)
         if not observation.valid:
             self._follow_up(observation)
-            return CycleResult(observation, stamp, q, dq, effort)
+            return CycleResult(observation, stamp, q, dq)
         self.latest = (stamp, q, dq)
         terms = self.law.terms
         terms.follow(stamp, q)
@@ -272,7 +272,7 @@ class FeedforwardController:
         self._forget_if_moved(q)
         reference = self.reference.sample(stamp) if observation.trusted else None
         inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
-        previous, limited = self.output.last, None
+        limited = None
         if self._follow_up(observation):
             if reference is not None and self.mode is Mode.RUNNING:
                 deviation = self.law.astray(q, reference.q)
@@ -280,9 +280,7 @@ class FeedforwardController:
                     self.latch_fault(deviation, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
         self._guard_input = effort, gravity, limited, None if reference is None else reference.dq
-        return CycleResult(
-            observation, stamp, q, dq, effort, gravity, coriolis, inertia, previous, limited
-        )
+        return CycleResult(observation, stamp, q, dq, gravity, coriolis, inertia, limited)
 
     def _wrong_effort(self, effort: Array) -> tuple[Condition, str]:
         """Return condition and sentence of efforts that are not finite or far over their limit."""

@@ -60,7 +60,6 @@ class TermPublishers:
             'external_torque': (JointState, torque(lambda _: external.torque())),
             'external_wrench': (WrenchStamped, self._wrench),
             'external_wrench_covariance': (JointState, self._wrench_covariance),
-            'residual_torque': (JointState, torque(external.residual)),
             'mass_matrix': (JointState, self._mass_matrix),
             'coriolis_matrix': (JointState, self._coriolis_matrix),
             'jacobian': (JointState, self._jacobian),

@@ -29,9 +29,8 @@ def check_at(check, terms, k, error=0.0):
     rng = np.random.default_rng(k)
     dq = rng.uniform(-1, 1, 7)
     gravity = terms.gravity(FER.home) + error
-    cycle = CycleResult(
-        None, 10.0 + 1e-3 * k, FER.home, dq, None, gravity, terms.coriolis(FER.home, dq)
-    )
+    coriolis = terms.coriolis(FER.home, dq)
+    cycle = CycleResult(None, 10.0 + 1e-3 * k, FER.home, dq, gravity, coriolis)
     check.offer(cycle, terms)
     return check.run()
 
