@@ -137,7 +137,7 @@ def write_command_line_page(app):
             *title(verb, '-'),
             '::',
             '',
-            *(f'   {line}' for line in subparser.format_help(whole=True).splitlines()),
+            *(f'   {line}' for line in subparser.format_help().splitlines()),
             '',
         ]
     write('cli.rst', lines)

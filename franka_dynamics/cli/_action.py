@@ -12,7 +12,6 @@ from dataclasses import dataclass, Field, fields, MISSING
 import functools
 import inspect
 import math
-import sys
 from types import NoneType, UnionType
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints, TypeVar, Union
 
@@ -72,39 +71,12 @@ class Action(ABC):
         return kind(**{name: getattr(self, name) for name in names})
 
 
-class ActionParser(argparse.ArgumentParser):
-    """The parser of an action, whose help leaves out rarely used options."""
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse's own method ignores a full disk.
-        if message:
-            (file or sys.stderr).write(message)
-
-    def format_help(self, *, whole: bool = False) -> str:
-        """Return the help; with `whole`, including rarely used options."""
-        shown = [one for one in self._action_groups if whole or one.title != RARE]
-        every, self._action_groups = self._action_groups, shown
-        try:
-            return super().format_help()
-        finally:
-            self._action_groups = every
-
-
-class _HelpAll(argparse.Action):
-    """Prints the whole help and exits."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        assert isinstance(parser, ActionParser)
-        print(parser.format_help(whole=True), end='')
-        parser.exit()
-
-
-def add_options(parser: argparse.ArgumentParser, kind: type[Action]) -> None:
+def add_options(parser: argparse.ArgumentParser, kind: type[Action], *, whole: bool) -> None:
     """
     Add an option for every declared field; options that are not given set no value.
 
-    The action's own come first, then those under the headings of the classes it inherits, then
-    the rarely used ones.
+    In the help the action's own options come first, then those under the headings of the classes
+    it inherits, then, if `whole`, the rarely used ones.
     """
     types = get_type_hints(kind)
     defaults = {one.name: one.default for one in fields(kind)}
@@ -117,7 +89,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Action]) -> None:
         group = groups.get(title, parser)
         default = defaults[name]
         settings = _values(declared, types[name]) | {
-            'help': _help(declared, default),
+            'help': _help(declared, default) if whole or not declared.rare else argparse.SUPPRESS,
             # argparse would check the default of an optional positional argument against the
             # choices.
             'default': None if declared.positional else argparse.SUPPRESS,
@@ -135,7 +107,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Action]) -> None:
             group.add_argument(name, **{'nargs': '?', **settings})
     if RARE in groups:
         what = 'show rarely used options as well, and exit'
-        parser.add_argument('--help-all', action=_HelpAll, nargs=0, help=what)
+        parser.add_argument('--help-all', action='help', help=what)
 
 
 def usage(parser: argparse.ArgumentParser) -> str:

@@ -34,22 +34,6 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
 
 def or_interrupted(run: Callable[[], int]) -> int:
     """Call a function and return its result; Ctrl-C becomes a sentence and exit status 130."""
-    with interrupts_noted() as interrupted:
-        try:
-            return run()
-        except Exception:
-            # The error into which an extension module turned a KeyboardInterrupt.
-            if not interrupted():
-                raise
-        except KeyboardInterrupt:
-            pass
-    print('franka-dynamics: interrupted', file=sys.stderr)
-    return 130
-
-
-@contextmanager
-def interrupts_noted() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether Ctrl-C has raised a KeyboardInterrupt."""
     came: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -58,7 +42,16 @@ def interrupts_noted() -> Iterator[Callable[[], bool]]:
 
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with _handled((signal.SIGINT,) if ours else (), note):
-        yield lambda: bool(came)
+        try:
+            return run()
+        except KeyboardInterrupt:
+            pass
+        except Exception:
+            # An extension module may have turned the KeyboardInterrupt into this error.
+            if not came:
+                raise
+    print('franka-dynamics: interrupted', file=sys.stderr)
+    return 130
 
 
 @contextmanager

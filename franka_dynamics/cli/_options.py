@@ -13,12 +13,13 @@ from ._action import Action
 from ._say import PRINTED, say
 from ..arm import ArmDescription
 from ..arm.payload import desk_json, payload_parameter_file
+from ..dynamics.model import GRAVITY
 from ..errors import OutputError
 from ..files import writable_file, writable_folder, write_text
 from ..options import option
 from ..typing import Array
 
-GRAVITY = (0.0, 0.0, -9.81)
+_PICTURES = ('.png', '.svg', '.pdf')
 
 
 def gravity_option(note: str = '', **more: Any) -> Any:
@@ -35,6 +36,21 @@ def file_option(what: str, **more: Any) -> Any:
 def folder_option(what: str, **more: Any) -> Any:
     """Return an option of a folder to be written into."""
     return option(what, 'FOLDER', **{'kind': writable_folder, 'default': None, **more})
+
+
+def picture_option(what: str) -> Any:
+    """Return --plot FILE."""
+    return file_option(f'{what} ({", ".join(_PICTURES)})', kind=_picture_file)
+
+
+def _picture_file(text: str) -> Path:
+    path = writable_file(text)
+    if path.suffix.lower() not in _PICTURES:
+        raise OutputError(
+            f'{path}: {path.suffix[1:]!r} is not a picture format; the name must end '
+            f'in {", ".join(_PICTURES)}.'
+        )
+    return path
 
 
 def json_option(what: str = 'write all figures to this file', **more: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ._arm_options import ArmOptions
-from ._options import file_option, PRINTED, printed_json_option
+from ._options import picture_option, PRINTED, printed_json_option
 from ._say import say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..arm.strict_yaml import decimal
@@ -31,9 +31,8 @@ class Show(ArmOptions):
         default=(),
     )
     json: Path | None = printed_json_option('the tables')
-    plot: Path | None = file_option(
-        'write a picture of the frames and centres of mass at --q (default: zero); the suffix '
-        'chooses the format, such as .png or .svg'
+    plot: Path | None = picture_option(
+        'draw the frames and centres of mass at --q (default: zero)'
     )
 
     def run(self) -> int:

@@ -14,18 +14,12 @@ from ._arm_options import ArmOptions, suggest
 from ._interrupts import until_interrupted
 from ._options import folder_option
 from ._say import ProgressBar, say, say_each, show
-from ..errors import FrankaDynamicsError, OutputError
+from ..errors import OutputError
 from ..options import option
 
 if TYPE_CHECKING:
     from ..report.demo import DemoReport
     from ..ros.demo import DemoPlan
-
-
-class _EndedError(FrankaDynamicsError):
-    """The demonstration was interrupted by a signal."""
-
-    status = 130
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +40,7 @@ class Demo(ArmOptions):
         Exit 1 if a bound is missed or a process fails, 3 if the machine is too slow even with the
         arm waiting for every torque.
         """
-        from ..ros.demo import DemoPlan, TooBusyError
+        from ..ros.demo import DemoPlan
 
         description = self.load_arm()
         plan = DemoPlan(description, self.node_parameters(), self.payload_parameter())
@@ -57,10 +51,7 @@ class Demo(ArmOptions):
             raise OutputError(
                 f'{folder} cannot be made: {error.strerror}. Choose another place with --output.'
             ) from error
-        try:
-            return self._run(plan, folder)
-        except TooBusyError as error:
-            raise TooBusyError(f'this machine is too busy: {error}') from error
+        return self._run(plan, folder)
 
     def _run(self, plan: DemoPlan, folder: Path) -> int:
         """Run both parts, show their results and return the exit status."""
@@ -77,7 +68,8 @@ class Demo(ArmOptions):
             def progress(text: str, share: float) -> None:
                 follow(100.0 * share, description=text)
                 if not unasked():
-                    raise _EndedError(f'interrupted; the logs are in {folder}')
+                    say(f'logs: {folder}')
+                    raise KeyboardInterrupt
 
             session = run_session(plan, folder, progress)
             progress('writing the recording', 0.0)

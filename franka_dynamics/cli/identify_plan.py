@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+import yaml
 
 from ._arm_options import ArmOptions, this_command
 from ._options import file_option, folder_option, gravity_option, new_bag
@@ -269,12 +270,11 @@ def _trajectory_yaml(joint_names: Sequence[str], time: Array, *states: Array) ->
     The states are positions [rad], velocities [rad/s] and accelerations [rad/s^2].
     """
     fields = ('positions', 'velocities', 'accelerations')
-    lines = [f'joint_names: [{", ".join(joint_names)}]', 'points:']
-    for stamp, *rows in zip(np.round(time * 1e9).astype(np.int64).tolist(), *states):
-        # Fixed-point numbers, because some YAML readers take 1e-05 for a string; six decimals are
-        # enough.
-        texts = [', '.join(f'{value + 0.0:.6f}' for value in row) for row in rows]
-        point = ', '.join(f'{field}: [{text}]' for field, text in zip(fields, texts))
-        at = f'{{sec: {stamp // 10**9}, nanosec: {stamp % 10**9}}}'
-        lines.append(f'- {{{point}, time_from_start: {at}}}')
-    return '\n'.join(lines) + '\n'
+    stamps = np.round(time * 1e9).astype(np.int64).tolist()
+    points = [
+        dict(zip(fields, rows))
+        | {'time_from_start': dict(zip(('sec', 'nanosec'), divmod(stamp, 10**9)))}
+        for stamp, *rows in zip(stamps, *(np.round(states, 6) + 0.0).tolist())
+    ]
+    message = {'joint_names': list(joint_names), 'points': points}
+    return yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=1000)

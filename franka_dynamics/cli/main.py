@@ -23,7 +23,7 @@ import re
 import sys
 from typing import Any, NoReturn
 
-from ._action import Action, ActionParser, add_options, filled, usage
+from ._action import Action, add_options, filled, usage
 from ._interrupts import or_interrupted
 from ._say import GET_ROS
 from .. import __version__
@@ -92,13 +92,18 @@ def _found(place: str) -> type[Action]:
     return getattr(import_module(f'.{module}', __package__), name)
 
 
-class _OneSentence(ActionParser):
+class _OneSentence(argparse.ArgumentParser):
     """A parser whose errors suggest the most similar choice and name the help."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         # Python before 3.14 takes -9.81e0 for an option.
         self._negative_number_matcher = re.compile(r'-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$')
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse's own method ignores a full disk.
+        if message:
+            (file or sys.stderr).write(message)
 
     def error(self, message: str) -> NoReturn:
         """Raise SettingsError with the message, without the usage."""
@@ -115,7 +120,7 @@ class _OneSentence(ActionParser):
 class _Parser(_OneSentence):
     """The parser of the first word, whose help is one screen."""
 
-    def format_help(self, *, whole: bool = False) -> str:
+    def format_help(self) -> str:
         """Return each word with its purpose, and the actions of words that have any."""
         lines = [self.format_usage(), f'{self.description}\n']
         for word, target in WORDS.items():
@@ -125,8 +130,12 @@ class _Parser(_OneSentence):
         return '\n'.join((*lines, '\nWORD --help and WORD ACTION --help list the options.\n'))
 
 
-def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser, with the options of the first word's actions; without one, of all."""
+def build_parser(words: Sequence[str] = (), *, whole: bool = True) -> argparse.ArgumentParser:
+    """
+    Return the parser, with the options of the first word's actions; without a word, of all.
+
+    Unless `whole`, the help leaves out rarely used options.
+    """
     parser = _Parser(
         prog='franka-dynamics',
         usage='franka-dynamics [--help] [--version] WORD [ACTION] [options]',
@@ -143,19 +152,19 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         if words and words[0] != word:
             continue
         if isinstance(target, str):
-            _fill(leaf, _found(target))
+            _fill(leaf, _found(target), whole)
             continue
         group = leaf.add_subparsers(metavar='ACTION')
         for name, place in target.items():
             action = _found(place)
             help = (inspect.getdoc(action) or '').partition('\n')[0]
-            _fill(group.add_parser(name, help=help), action)
+            _fill(group.add_parser(name, help=help), action, whole)
     return parser
 
 
-def _fill(leaf: argparse.ArgumentParser, action: type[Action]) -> None:
+def _fill(leaf: argparse.ArgumentParser, action: type[Action], whole: bool) -> None:
     leaf.description = inspect.getdoc(action)
-    add_options(leaf, action)
+    add_options(leaf, action, whole=whole)
     leaf.usage = usage(leaf)
     leaf.set_defaults(action=action, parser=leaf)
 
@@ -214,9 +223,14 @@ def _write_nowhere() -> None:
 
 def _answered(argv: list[str]) -> int:
     """Return the exit status of an action; without one print the help."""
-    known = argv[:1] if argv and argv[0] in WORDS else []
-    parser = build_parser(() if '_ARGCOMPLETE' in os.environ else known or ['no word'])
-    _complete(parser)
+    if '_ARGCOMPLETE' in os.environ:
+        # A shell asks for completions.
+        with suppress(ImportError):
+            import argcomplete
+
+            argcomplete.autocomplete(build_parser())
+    known = argv[:1] if argv and argv[0] in WORDS else ['no word']
+    parser = build_parser(known, whole='--help-all' in argv)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         leaf = arguments.parser
@@ -246,16 +260,6 @@ def _ros_named(what: str) -> Iterator[None]:
         if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
             raise
         raise MissingDependencyError(f'{what} needs ROS 2 ({error}): {GET_ROS}.') from error
-
-
-def _complete(parser: argparse.ArgumentParser) -> None:
-    """Answer a shell that asks for completions, and exit; do nothing otherwise."""
-    if '_ARGCOMPLETE' in os.environ:
-        try:
-            import argcomplete
-        except ImportError:
-            return
-        argcomplete.autocomplete(parser)
 
 
 if __name__ == '__main__':

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._options import file_option, PayloadFiles
+from ._options import PayloadFiles, picture_option
 from ._say import say, say_each, terminal
 from ..arm import load
-from ..errors import InertiaError, OutputError, SettingsError
-from ..files import writable_file
+from ..errors import InertiaError, SettingsError
 from ..options import option
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -23,18 +22,6 @@ from ..typing import Array
 # -45 degrees, and its tool centre point lies 103.4 mm in front of the flange (franka_description).
 MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -np.pi / 4), 'hand_tcp': (0.1034, -np.pi / 4)}
 _DENSEST = 22600.0  # kg/m^3, osmium
-_PICTURES = ('.png', '.svg', '.pdf')
-
-
-def picture_file(text: str) -> Path:
-    """Return the path of a picture to be drawn; OutputError if that cannot be."""
-    path = writable_file(text)
-    if path.suffix.lower() not in _PICTURES:
-        raise OutputError(
-            f'{path}: {path.suffix[1:]!r} is no picture format; the name must end '
-            f'in {", ".join(_PICTURES)}.'
-        )
-    return path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +61,7 @@ class PayloadFromMesh(PayloadFiles):
         ' which parts overlap counts twice',
         default=False,
     )
-    plot: Path | None = file_option(
-        f'draw mesh, centre of mass and inertia ellipsoid ({", ".join(_PICTURES)})',
-        kind=picture_file,
-    )
+    plot: Path | None = picture_option('draw mesh, centre of mass and inertia ellipsoid')
 
     def run(self) -> int:
         """Print the payload; write parameter file, Desk file and picture if asked for."""

@@ -82,7 +82,11 @@ class BodyTree:
         _require_pose(self.tool, 'The tool')
         for i, (parent, twist) in enumerate(zip(parents, self.twists)):
             _require_pose(self.placements[i], names[i])
-            _require_parent(parent, i, names[i])
+            if not BASE <= parent < i:
+                raise TreeError(
+                    f'The parent of the body moved by {names[i]} is body {parent}; it must be one '
+                    f'of {BASE} (the base)..{i - 1}, because parents come before their children.'
+                )
             _require_unit_twist(twist, names[i])
         if not -n <= self.tool_body < n:
             raise TreeError(
@@ -252,14 +256,6 @@ def _tensor_columns(vector: Array) -> Array:
     out[..., 1, 1], out[..., 1, 3], out[..., 1, 4] = x, y, z
     out[..., 2, 2], out[..., 2, 4], out[..., 2, 5] = x, y, z
     return out
-
-
-def _require_parent(parent: int, i: int, name: str) -> None:
-    if not BASE <= parent < i:
-        raise TreeError(
-            f'The parent of the body moved by {name} is body {parent}; it must be one of '
-            f'{BASE} (the base)..{i - 1}, because parents come before their children.'
-        )
 
 
 def _require_unit_twist(twist: Array, name: str) -> None:

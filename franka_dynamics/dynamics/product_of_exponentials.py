@@ -22,13 +22,14 @@ from numpy.typing import ArrayLike
 
 from .model import (
     broadcast_states,
-    EquationOfMotionModel,
     FLANGE,
     frame_index,
     GRAVITY,
     gravity_vector,
+    joint_stack,
     require_centers_of_mass,
     require_reference_frame,
+    solve_acceleration,
     symmetric,
     total_mass,
 )
@@ -38,7 +39,7 @@ from ..typing import Array
 from ..urdf.source import described
 
 
-class ExponentialsModel(EquationOfMotionModel):
+class ExponentialsModel:
     """
     The dynamics of a described arm by products of exponentials.
 
@@ -82,7 +83,7 @@ class ExponentialsModel(EquationOfMotionModel):
 
     def exponentials(self, q: ArrayLike) -> Array:
         """Return exp([xi_1] q_1) ... exp([xi_i] q_i) for i = 1..n, shape (..., n, 4, 4)."""
-        position = self._vector(q, 'q')
+        position = joint_stack(self.description, q, 'q')
         product: Array = np.eye(4)
         products = []
         for i, twist in enumerate(self.space_twists):
@@ -200,6 +201,35 @@ class ExponentialsModel(EquationOfMotionModel):
         linear = self.center_of_mass_jacobians(q)[..., :3, :]
         return -np.einsum('l,a,...laj->...j', self._masses, self._gravity, linear)
 
+    def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return C(q, dq) dq, shape (..., n) [N m]."""
+        q, dq = broadcast_states(self.description, q=q, dq=dq)
+        return np.einsum('...ij,...j->...i', self.coriolis_matrix(q, dq), dq)
+
+    def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return C(q, dq) dq + g(q), shape (..., n) [N m]."""
+        return self.coriolis(q, dq) + self.gravity(q)
+
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
+        """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]."""
+        q, dq, ddq, *pushed = broadcast_states(
+            self.description, q=q, dq=dq, ddq=ddq, wrench=wrench
+        )
+        driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), ddq)
+        return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, *pushed)
+
+    def forward_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
+        """Return M^-1 (tau - C dq - g + J^T w), shape (..., n) [rad/s^2]."""
+        q, dq, tau, *pushed = broadcast_states(
+            self.description, q=q, dq=dq, tau=tau, wrench=wrench
+        )
+        left = tau - self.nonlinear_effects(q, dq) + self._wrench_torque(q, *pushed)
+        return solve_acceleration(self.mass_matrix(q), left)
+
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the sum of 1/2 V^T N V over the links' spatial twists and of the rotors."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
@@ -235,6 +265,11 @@ class ExponentialsModel(EquationOfMotionModel):
         origins = self.frames(q)[..., :-1, :3, 3]
         carried[..., 3:] -= np.cross(origins, carried[..., :3])
         return carried
+
+    def _wrench_torque(self, q: Array, wrench: Array | None = None) -> Array:
+        if wrench is None:
+            return np.zeros(self.description.n)
+        return np.einsum('...ai,...a->...i', self.jacobian(q), wrench)
 
     def _first_moment(self, q: ArrayLike) -> Array:
         centers = np.array([[*link.center_of_mass, 1.0] for link in self.description.links])

@@ -72,10 +72,17 @@ def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
     """
     rows = []
     reach = max([float(np.abs(tree.placements[:, :3, 3]).max(initial=0.0)), 1e-300])
-    for i, parent in enumerate(tree.parents):
-        kind = _kind_along_z(tree, i)
-        gamma, b, row = _row_of(tree.placements[i], reach)
-        rows.append(TreeRow(parent, kind, gamma, b, row))
+    for parent, placement, twist, name in zip(
+        tree.parents, tree.placements, tree.twists, tree.names
+    ):
+        if not _is_along_z(twist):
+            raise TreeError(
+                f"{name} does not lie along z of its body's frame: its twist (v, omega) is "
+                f'{twist.tolist()}. Move the frames with with_axes_along_z(tree); the bodies are '
+                'then described in the moved frames.'
+            )
+        kind = JointKind.REVOLUTE if twist[3:].any() else JointKind.PRISMATIC
+        rows.append(TreeRow(parent, kind, *_row_of(placement, reach)))
     return tuple(rows)
 
 
@@ -92,9 +99,7 @@ def with_axes_along_z(tree: BodyTree) -> BodyTree:
     for i, parent in enumerate(tree.parents):
         before = np.eye(4) if parent == BASE else backs[parent]
         placements.append(before @ tree.placements[i] @ moves[i])
-        twists.append(
-            np.array([0, 0, 0, 0, 0, 1.0] if tree.twists[i, 3:].any() else [0, 0, 1.0, 0, 0, 0])
-        )
+        twists.append(_along_z(tree.twists[i]))
     inertias = [body.expressed_in(back) for body, back in zip(tree.inertias, backs)]
     return BodyTree(
         tree.parents,
@@ -120,20 +125,13 @@ def frames_along_z(tree: BodyTree) -> Array:
     )
 
 
+def _along_z(twist: Array) -> Array:
+    """Return the unit twist about z, or along z if the given twist is a prismatic joint's."""
+    return np.eye(6)[5 if twist[3:].any() else 2]
+
+
 def _is_along_z(twist: Array) -> bool:
-    turning = bool(twist[3:].any())
-    exact = np.array([0, 0, 0, 0, 0, 1.0]) if turning else np.array([0, 0, 1.0, 0, 0, 0])
-    return bool(np.abs(twist - exact).max() <= _ALONG_Z)
-
-
-def _kind_along_z(tree: BodyTree, i: int) -> JointKind:
-    if not _is_along_z(tree.twists[i]):
-        raise TreeError(
-            f"{tree.names[i]} does not lie along z of its body's frame: its twist "
-            f'(v, omega) is {tree.twists[i].tolist()}. Move the frames with '
-            'with_axes_along_z(tree); the bodies are then described in those.'
-        )
-    return JointKind.REVOLUTE if tree.twists[i, 3:].any() else JointKind.PRISMATIC
+    return bool(np.abs(twist - _along_z(twist)).max() <= _ALONG_Z)
 
 
 def _to_axis(twist: Array) -> Array:

@@ -280,8 +280,9 @@ class _Session:
         self._doing, self._share = text, share
         if not self._client.until(done, timeout):
             raise TooBusyError(
-                f'gave up {text} after {timeout:g} s, at a load of {os.getloadavg()[0]:.1f} on '
-                f'{os.cpu_count()} threads; the logs are in {self._folder}.'
+                f'gave up {text} after {timeout:g} s, because this machine is too busy (load '
+                f'{os.getloadavg()[0]:.1f} on {os.cpu_count()} threads); the logs are in '
+                f'{self._folder}.'
             )
 
     def _meanwhile(self) -> None:

@@ -40,6 +40,10 @@ def test_a_picture_of_the_frames_is_written_beside_the_tables(tmp_path, answered
     assert path.read_bytes().startswith(b'\x89PNG')
 
 
+def test_a_picture_format_that_is_unknown_is_refused(tmp_path, refused):
+    assert 'not a picture format' in refused('arm', 'show', '--plot', tmp_path / 'frames.docx')
+
+
 @pytest.mark.parametrize(
     ('q', 'sentence'),
     [

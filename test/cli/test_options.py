@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from franka_dynamics.cli._options import new_bag
+from franka_dynamics.cli._options import new_bag, picture_option
 from franka_dynamics.cli.main import ABOUT, build_parser, main, parsers, WORDS
-from franka_dynamics.cli.payload_from_mesh import picture_file
 from franka_dynamics.errors import OutputError
 from franka_dynamics.files import writable_file, writable_folder
 
@@ -43,9 +42,9 @@ def test_every_output_is_checked_before_the_work(verb):
         (writable_file, 'file/below', 'is a file. Choose another place'),
         (writable_folder, 'file', 'it is a file; give the name of a folder'),
         (
-            picture_file,
+            picture_option('').metadata['option'].kind,
             'picture.docx',
-            "'docx' is no picture format; the name must end in",
+            "'docx' is not a picture format; the name must end in",
         ),
         (writable_file, 'x' * 300 + '/y', 'cannot be written: File name too long'),
         (writable_file, 'x' * 300, 'cannot be written: File name too long'),
