@@ -46,22 +46,17 @@ class Explain(ArmOptions):
         arm = self.load_arm()
         states, torque = _read(self.torques)
         with terminal(stderr=True).status('trying parameters ...'):
-            verdict = search_faults(arm, states, torque, gravity=self.gravity)
+            difference, candidates = search_faults(arm, states, torque, gravity=self.gravity)
         say(
             f'{self.torques}: {len(torque)} states; the torques differ from {arm.name} '
-            f'({arm.inertial_set}, hand {arm.hand}) by {verdict.difference:.3g} N m rms.'
+            f'({arm.inertial_set}, hand {arm.hand}) by {difference:.3g} N m rms.'
         )
-        for place, candidate in enumerate(verdict.candidates[:_SHOWN], start=1):
+        for place, candidate in enumerate(candidates[:_SHOWN], start=1):
             say(f'{place}. {candidate}')
-        say(
-            f'At these states {verdict.rank} combinations of the {verdict.parameters} parameters '
-            f'affect torques; without effect: {", ".join(verdict.unidentifiable) or "none"}.'
-        )
-        for group in verdict.groups:
-            say(f'Torques cannot distinguish small changes of: {", ".join(group)}.')
         if self.json:
-            write_json(self.json, asdict(verdict))
-        return 0 if verdict.difference <= _SAME_TORQUE * max(1.0, np.abs(torque).max()) else 1
+            found = [asdict(candidate) for candidate in candidates]
+            write_json(self.json, {'difference': difference, 'candidates': found})
+        return 0 if difference <= _SAME_TORQUE * max(1.0, np.abs(torque).max()) else 1
 
 
 def _read(path: Path) -> tuple[JointStates, Array]:

@@ -111,7 +111,7 @@ def read_chain(
     """
     document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
     arm = _require_chain(document, tuple(joint_names))
-    whole = _pinocchio_model(document)
+    whole = pinocchio_model(document.text, document.source)
     model = with_joints_alone(whole, [joint.name for joint in arm])
     base = arm[0].parent
     mount = whole.frames[whole.getFrameId(base, pin.BODY)].placement.homogeneous
@@ -151,12 +151,12 @@ def read_chain(
     )
 
 
-def _pinocchio_model(document: UrdfDocument) -> pin.Model:
-    """Return Pinocchio's model of a URDF, with mimic joints as independent joints."""
+def pinocchio_model(text: str, source: str) -> pin.Model:
+    """Return Pinocchio's model of a URDF; mimic joints are independent joints in it."""
     try:
-        return pin.buildModelFromXML(document.text)
+        return pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
-        raise UrdfError(f'{document.source}: Pinocchio cannot read it: {error}') from error
+        raise UrdfError(f'{source}: Pinocchio cannot read it: {error}') from error
 
 
 def with_joints_alone(model: pin.Model, names: Sequence[str]) -> pin.Model:

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Rewrites an arm in another arm's DH convention, by the positions of its joint axes.
+Rewrites an arm, or the arm in a URDF, in DH rows of another arm's convention.
 
-Two arms are paired joint by joint, from base to tip, by their screws at position zero. Rows are
-not unique: between parallel axes d is arbitrary, the last frame may lie anywhere on its axis, and
-a rotation can belong to the base or to the first row. Each choice of rows is called a reading.
+The rows follow the joint axes at position zero. They are not unique: between parallel axes d is
+arbitrary, the last frame may lie anywhere on its axis, and a rotation about z can belong to the
+base or to the first row. Where there is a choice, the rows follow the other arm's.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from ..typing import Array
 from ..urdf.dh_recovery import follow_axes, Line, lines_of, sequence_of
 from ..urdf.serial_chain import ChainJoint, SerialChain
 
-# Tolerance of 1 - cos of the angle between the last frame's z and the last joint's axis, for
-# rounded numbers.
-_ALONG_AXIS = 1e-9
-_AS_A_ROW = 1e-5  # m or rad, tolerance for writing the flange's pose as a DH row
+# Two directions are parallel if 1 - cos of the angle between them is below this.
+_PARALLEL = 1e-9
+_AS_A_ROW = 1e-5  # [m] or [1]: largest error of an entry of a pose that is written as a DH row
 # The limits that URDF can express.
 STATED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 
-def readings(
+def alignments(
     first: ArmDescription, second: ArmDescription | SerialChain
 ) -> Iterator[ArmDescription]:
     """
-    Yield the second arm in rows of the first's convention: first its own rows, if in it.
+    Yield the second arm in rows of the first's convention, once for each choice of rows.
 
-    Links are in the frames of these rows. Data that URDF lacks (rotors, friction, accelerations,
-    the flange if no link has such a name) are taken from the first arm.
+    An arm already in this convention comes unchanged first. Links are in the frames of the rows.
+    What a URDF lacks (rotors, friction, accelerations, a flange if no link is named like one)
+    comes from the first arm.
     """
     bases = [first.base]
     if isinstance(second, ArmDescription):
@@ -47,17 +47,17 @@ def readings(
         if not np.array_equal(second.base, first.base):
             bases.append(second.base)
     for base in bases:
-        for own_end in (True, False):
-            yield _aligned(replace(first, base=base), second, own_end)
+        for own_last_frame in (True, False):
+            yield _aligned(replace(first, base=base), second, own_last_frame)
 
 
 def _aligned(
-    first: ArmDescription, second: ArmDescription | SerialChain, own_end: bool
+    first: ArmDescription, second: ArmDescription | SerialChain, own_last_frame: bool
 ) -> ArmDescription:
-    """Return the second arm in rows along its own axes, with free choices as in the first."""
-    lines, frames = _screws(second)
+    """Return the second arm in rows along its own axes, like the first's where rows are free."""
+    lines, frames = _axes_and_frames(second)
     rows = _with_rows(first, follow_axes(first.base, lines, sequence_of(first))[0])
-    if own_end:
+    if own_last_frame:
         rows = _ending_in(rows, frames[-1])
     poses = rows.frames(np.zeros(rows.n))
     if isinstance(second, ArmDescription):
@@ -96,13 +96,18 @@ def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
 
 
 def row_of(pose: Array, convention: Convention) -> DHRow:
-    """Return the DH row of a pose; if none is exact, the nearest, with the residual added to a."""
+    """
+    Return the DH row of a pose, shape (4, 4).
+
+    If no row has this pose, `a` of the nearest row is changed by the largest error of an entry, so
+    that a comparison shows the difference.
+    """
     row = DHRow.of_pose(pose, convention)
-    apart = float(np.abs(row.transform(convention) - pose).max())
-    return row if apart <= _AS_A_ROW else replace(row, a=row.a + math.copysign(apart, row.a))
+    error = float(np.abs(row.transform(convention) - pose).max())
+    return row if error <= _AS_A_ROW else replace(row, a=row.a + math.copysign(error, row.a))
 
 
-def _screws(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
+def _axes_and_frames(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
     """Return joint axes and link frames at position zero, in {S} or the URDF's base frame."""
     if isinstance(arm, SerialChain):
         return lines_of(arm), np.array([joint.frame for joint in arm.joints])
@@ -118,9 +123,9 @@ def _screws(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
 
 
 def _ending_in(rows: ArmDescription, frame: Array) -> ArmDescription:
-    """Return the rows with the last d and theta that reach a frame; as they are if none can."""
+    """Return an arm whose last d and theta lead to a frame, unchanged if none can."""
     offset = inverse_transform(rows.frames(np.zeros(rows.n))[-2]) @ frame
-    if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _ALONG_AXIS:
+    if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _PARALLEL:
         return rows
     last = rows.joints[-1]
     more = DHRow.of_pose(offset, Convention.STANDARD)

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Comparison of two arms, number by number; each is a shipped arm, an arm file or a URDF.
+Compares two arms parameter by parameter.
 
 As few differences as possible are reported. A joint with reversed direction is one difference,
 although up to eight numbers change. A link's ten inertial parameters are compared in the form in
-which the fewest differ. DH rows are not unique: of the rows that describe the second arm's axes,
-those with the fewest differences found are used (`alignment`).
+which the fewest differ. DH rows are not unique: the second arm is compared in the rows that differ
+least from the first's (`alignment`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .alignment import readings
+from .alignment import alignments
 from .parameters import (
     friction_form,
     friction_parameters,
@@ -27,6 +27,7 @@ from .parameters import (
     gravity_parameters,
     INERTIA_FORMS,
     inertia_parameters,
+    InertiaForm,
     limit_parameters,
     Parameter,
     ROW_UNITS,
@@ -40,12 +41,11 @@ from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import DescriptionError
 from ..urdf.serial_chain import SerialChain
 
-# Largest rounding error between two ways to write the same number (m, rad, kg, kg m, kg m^2).
+# Two numbers of arm files (m, rad, kg, kg m, kg m^2) within this are equal up to rounding.
 _SAME = 1e-9
-# A URDF's text is rounded; pi/2 written as 1.570796 is 3e-7 off.
+# The same for a number of a URDF, whose text is rounded: pi/2 written as 1.570796 is 3e-7 off.
 TEXT = 1e-6
-# pi/2 written as 1.57 is 8e-4 rad off.
-_COARSE_ANGLE = 2e-3
+_COARSE_ANGLE = 2e-3  # [rad]; pi/2 written as 1.57 is 8e-4 off
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +53,9 @@ class Comparison:
     """
     The differences of a second arm from a first.
 
-    `second` is in the first's rows and frames. Differences are of the `geometry` (base, rows,
-    rotors, flange), of the `links`, or `others`; `together` is the effect of all differences on
-    torque at once.
+    `second` is in rows of the first's convention. Differences are in the `geometry` (base, rows,
+    rotors, flange), in the inertias of the `links`, or in `others` (gravity, limits, friction);
+    `together` is their joint effect on torque.
     """
 
     first: ArmDescription
@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """All differences, largest effect on torque first; without effect, from base to tip."""
+        """All differences: largest effect on torque first, then those without, base to tip."""
         places = ('arm', 'base', *self.first.joint_names, 'flange')
         order = {name: i for i, name in enumerate(places)}
         found = (*self.geometry, *self.links, *self.others)
@@ -102,7 +102,7 @@ def compare_described(
     gravity: ArrayLike = GRAVITY,
     second_gravity: ArrayLike | None = None,
 ) -> Comparison:
-    """Compare two arms as `source.compare` does, by their descriptions."""
+    """Compare two arms that are already read, as `source.compare` describes."""
     if first.n != len(second.joints):
         raise DescriptionError(
             f'{_name(first)} has {first.n} joints and {_name(second)} has {len(second.joints)}; '
@@ -112,15 +112,15 @@ def compare_described(
     here = Situation(first, gravity_vector(gravity))
     field = here.gravity if second_gravity is None else gravity_vector(second_gravity)
     probe = TorqueProbe(here)
-    reading, aligned, reversed_joints = nearest_reading(first, second, tolerance)
+    unreversed, aligned, reversed_joints = nearest_alignment(first, second, tolerance)
     there = Situation(aligned, field)
     others, forms = [], (friction_form(first), friction_form(aligned))
     numbers = [*gravity_parameters(), *limit_parameters(first)]
     if forms[0] == forms[1]:
         numbers += friction_parameters(first)
     else:
-        rubbing = replace(here, arm=replace(first, friction=aligned.friction))
-        effect = probe.effect(rubbing).largest
+        changed = replace(here, arm=replace(first, friction=aligned.friction))
+        effect = probe.effect(changed).largest
         others.append(Difference('arm', 'friction model', *forms, '', effect))
     return Comparison(
         first,
@@ -128,15 +128,15 @@ def compare_described(
         tuple(_geometry(here, there, reversed_joints, probe, tolerance)),
         tuple(_links(here, there, probe, tolerance)),
         tuple(others + _measured(numbers, here, there, probe, tolerance)),
-        # In the unchanged reading, reversed joints count as differences too.
-        probe.effect(Situation(reading, field)),
+        # Before joints are reversed to match: a reversed joint has an effect, too.
+        probe.effect(Situation(unreversed, field)),
     )
 
 
 def _links(
     here: Situation, there: Situation, probe: TorqueProbe, tolerance: float
 ) -> list[Difference]:
-    """Return the differences of all links, each with the likeliest mistake of its link."""
+    """Return the differences of all links, each with the likeliest cause."""
     found = []
     for i in range(here.arm.n):
         parameters = _fewest(here.arm, there.arm, i, tolerance)
@@ -159,26 +159,26 @@ def _geometry(
     cause = 'its axis, or the sense in which it is counted, has the wrong sign'
     found = []
     for i in reversed_joints:
-        turned = replace(here, arm=with_joint_reversed(here.arm, i))
-        effect, place = probe.effect(turned).largest, here.arm.joint_names[i]
+        flipped = replace(here, arm=with_joint_reversed(here.arm, i))
+        effect, place = probe.effect(flipped).largest, here.arm.joint_names[i]
         found.append(Difference(place, 'joint sign', '+', '-', '', effect, cause))
     return found + _measured(geometry_parameters(here.arm), here, there, probe, tolerance)
 
 
-def nearest_reading(
+def nearest_alignment(
     first: ArmDescription, second: ArmDescription | SerialChain, tolerance: float
 ) -> tuple[ArmDescription, ArmDescription, list[int]]:
     """
-    Return the reading of the second arm with the fewest differences.
+    Return the second arm in the rows with the fewest differences from the first's.
 
-    Returns the reading unchanged, the same reading with joints reversed to match the first arm,
-    and the reversed joints.
+    Returns the arm in these rows, the same with joints reversed to match the first arm's, and the
+    numbers of the reversed joints, counted from 0.
     """
     best: tuple[int, ArmDescription, ArmDescription, list[int]] | None = None
-    for reading in readings(first, second):
-        aligned, reversed_joints, count = _align_signs(first, reading, tolerance)
+    for unreversed in alignments(first, second):
+        aligned, reversed_joints, count = _align_signs(first, unreversed, tolerance)
         if best is None or count < best[0]:
-            best = count, reading, aligned, reversed_joints
+            best = count, unreversed, aligned, reversed_joints
         if count <= 1:
             break
     assert best is not None
@@ -188,17 +188,17 @@ def nearest_reading(
 def _align_signs(
     first: ArmDescription, second: ArmDescription, tolerance: float
 ) -> tuple[ArmDescription, list[int], int]:
-    """Reverse joints if that reduces the differences; return arm, joints and differences left."""
+    """Return the second arm with joints reversed where that helps, which, and the differences."""
     found: list[int] = []
     count = _count(first, second, tolerance)
     for i in range(first.n):
         if count <= 1:
             break
-        turned = with_joint_reversed(second, i)
+        flipped = with_joint_reversed(second, i)
         # The reversal itself is one difference.
-        left = _count(first, turned, tolerance) + len(found) + 1
-        if left < count:
-            second, count = turned, left
+        remaining = _count(first, flipped, tolerance) + len(found) + 1
+        if remaining < count:
+            second, count = flipped, remaining
             found.append(i)
     return second, found, count
 
@@ -222,7 +222,7 @@ def _differing(
 
 
 def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = False) -> bool:
-    """Return whether two values are equal within a tolerance; angles modulo a full turn."""
+    """Return whether two values are equal within a tolerance, an `angle` modulo 2 pi."""
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     if a == b or (math.isnan(a) and math.isnan(b)):
@@ -235,16 +235,16 @@ def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = Fal
 def _fewest(
     first: ArmDescription, second: ArmDescription, link: int, tolerance: float
 ) -> list[Parameter]:
-    """Return a link's differing parameters in the form in which fewest differ."""
+    """Return a link's differing parameters, in the form in which the fewest differ."""
+
+    def differing(form: InertiaForm) -> list[Parameter]:
+        here, there = form.numbers(first.links[link]), form.numbers(second.links[link])
+        parameters = inertia_parameters(first, link, form)
+        return [parameters[k] for k in np.flatnonzero(np.abs(here - there) > tolerance)]
+
     if first.links[link] == second.links[link]:
         return []
-    places = []
-    for form in INERTIA_FORMS:
-        here, there = form.numbers(first.links[link]), form.numbers(second.links[link])
-        places.append(np.flatnonzero(np.abs(here - there) > tolerance))
-    best = min(range(len(places)), key=lambda i: len(places[i]))
-    parameters = inertia_parameters(first, link, INERTIA_FORMS[best])
-    return [parameters[k] for k in places[best]]
+    return min(map(differing, INERTIA_FORMS), key=len)
 
 
 def _measured(
@@ -254,7 +254,7 @@ def _measured(
     probe: TorqueProbe,
     tolerance: float,
 ) -> list[Difference]:
-    """Return the differences of some parameters, each with its own effect on torques."""
+    """Return the differences in some parameters, each with its own effect on torques."""
     found = []
     for one in _differing(parameters, here, there, tolerance):
         first, second = one.read(here), one.read(there)
@@ -266,12 +266,12 @@ def _measured(
 
 
 def _row_cause(parameter: Parameter, here: float, there: float) -> str:
+    """Return the likeliest cause of a difference in a DH row; empty if none fits."""
     if parameter.unit == 'rad':
-        gap = abs(math.remainder(there - here, math.tau))
-        return 'an angle written with too few digits' if gap < _COARSE_ANGLE else ''
-    # The ratio is 1000 within 1e-3.
-    thousand = here != 0.0 and abs(there / here - 1000.0) < 1e-3
-    return 'millimetres in place of metres' if thousand else ''
+        error = abs(math.remainder(there - here, math.tau))
+        return 'an angle written with too few digits' if error < _COARSE_ANGLE else ''
+    thousandfold = here != 0.0 and abs(there / here - 1000.0) < 1e-3
+    return 'millimetres in place of metres' if thousandfold else ''
 
 
 def _name(arm: ArmDescription | SerialChain) -> str:

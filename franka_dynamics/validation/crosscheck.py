@@ -3,8 +3,8 @@
 """
 Comparison of independent formulations of an arm's dynamics.
 
-There is one comparison with one tolerance: `crosscheck` compares the quantities in the
-node's torques, before every start; `compare_formulations` compares all.
+`compare_formulations` compares every quantity. `crosscheck`, which the node runs before every
+start, compares the quantities in its torques, with the same tolerance.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = 
     'Newton-Euler': NewtonEulerModel,
     'exponentials': ExponentialsModel,
 }
-# Five times the largest difference on 20 states of each of 1,000 random arms (1.9e-13).
+# Largest allowed difference, relative to the quantity's largest entry at that state (at least 1):
+# five times the largest on 20 states of each of 1,000 random arms (1.9e-13).
 TOLERANCE = 1e-12
 
 
 class ComparedQuantity(NamedTuple):
     """
-    A method of DynamicsModel, the number of its arguments of (q, dq, ddq), and its unit.
+    The name of a method of DynamicsModel, how many of (q, dq, ddq) it takes, and its unit.
 
     For forward_dynamics a torque takes the place of ddq.
     """
@@ -71,12 +72,12 @@ _OF_THE_NODE = ('frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamic
 @dataclass(frozen=True, eq=False)
 class Agreement:
     """
-    Differences of formulations of one arm from the first of them.
+    Differences of other formulations of one arm from a reference formulation.
 
-    A difference is |a - b| divided by max(1, largest entry of b at that state), the largest over
-    entries and states; NaN if either is NaN anywhere. Accelerations of the forward dynamics, under
-    the torques of b's inverse dynamics, are compared as torques M ddq, because a wrist of 1e-4 kg
-    m^2 turns rounding errors of torque into large accelerations.
+    A difference is the largest |a - b| / max(1, largest |b| at that state) of all entries and
+    states, with b by the reference formulation; NaN if a or b is NaN anywhere. Forward dynamics is
+    evaluated at the torques of the reference's inverse dynamics and compared as M ddq, because at
+    a wrist of 1e-4 kg m^2 rounding errors of a torque make large accelerations.
 
     Attributes
     ----------
@@ -87,9 +88,9 @@ class Agreement:
     states, seed : int
         Number of random states, and their seed.
     reference : str
-        The formulation that the others are compared with.
+        Name of the reference formulation.
     differences : dict of dict of float
-        By quantity and by name of the other formulation; each must be at most TOLERANCE.
+        By quantity and by name of the other formulation; at most TOLERANCE if they agree.
 
     """
 
@@ -107,12 +108,12 @@ class Agreement:
 
     @property
     def largest(self) -> float:
-        """The largest difference of any formulation in any quantity; NaN if any is NaN."""
+        """The largest of all differences; NaN if any is NaN."""
         return float(np.max([list(row.values()) for row in self.differences.values()]))
 
     @property
     def passed(self) -> bool:
-        """Whether every difference is within the tolerance; a NaN never is."""
+        """Whether every difference is at most TOLERANCE, which a NaN never is."""
         return not self.findings
 
     @property
@@ -120,18 +121,17 @@ class Agreement:
         """One sentence for each formulation that differs."""
         found = []
         for name in self.formulations:
-            beyond = {
-                quantity: row[name]
+            differing = ', '.join(
+                f'{quantity} ({row[name]:.2g})'
                 for quantity, row in self.differences.items()
                 if not row[name] <= TOLERANCE
-            }
-            if beyond:
-                listed = ', '.join(f'{quantity} ({by:.2g})' for quantity, by in beyond.items())
-                found.append(f'{name} differs from {self.reference} in {listed}.')
+            )
+            if differing:
+                found.append(f'{name} differs from {self.reference} in {differing}.')
         return tuple(found)
 
     def require(self) -> None:
-        """Raise CrosscheckError with the quantities and their differences unless all agree."""
+        """Raise CrosscheckError with the differing quantities unless all formulations agree."""
         if not self.passed:
             arm = self.description
             raise CrosscheckError(
@@ -151,18 +151,19 @@ def compare_formulations(
     quantities: Sequence[str] = (),
 ) -> Agreement:
     """
-    Compare formulations of an arm with the first one, at random states within the limits.
+    Compare formulations of an arm's dynamics at random states within its limits.
 
     Parameters
     ----------
     description : ArmDescription, str or Path
-        The arm, with hand and payload; or its shipped name, or its file's.
+        The arm with hand and payload, a shipped arm's name, or the path of a file as `load` takes.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     count, seed : int
         Number of random states, and their seed.
     models : mapping, optional
-        At least two models by name, in place of the package's formulations.
+        At least two models by name, in place of the package's formulations. The first is the
+        reference.
     quantities : sequence of str
         Names of QUANTITIES to compare; by default all.
 
@@ -221,7 +222,12 @@ def crosscheck(
 def _rows(
     model: DynamicsModel, quantity: ComparedQuantity, states: JointStates, runs: DynamicsModel
 ) -> Array:
-    """Return a quantity, one row per state; accelerations are converted to torques M ddq."""
+    """
+    Return a quantity of a model, one row per state.
+
+    `runs` is the reference model: its inverse dynamics gives the torques of the forward dynamics,
+    its mass matrix converts the resulting accelerations to torques.
+    """
     if quantity.name == 'forward_dynamics':
         states = states._replace(ddq=runs.inverse_dynamics(*states))
     values = np.asarray(getattr(model, quantity.name)(*states[: quantity.inputs]))

@@ -3,9 +3,8 @@
 """
 Search for the single wrong parameter that explains the torques of another program.
 
-One parameter at a time is fitted so that the description's torques come nearest to the black box's
-torques; the remaining difference ranks the candidates. A candidate names the parameters whose
-changes of torque are proportional to its own, because these states do not distinguish them.
+Each parameter in turn is fitted so that the arm's torques come nearest to the other program's. The
+candidates are ranked by the torque difference that remains after the fit.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .parameters import (
     geometry_parameters,
@@ -33,27 +32,27 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import JointVectorError
 from ..typing import Array
 
-# A smaller change of torque per unit of a parameter (N m per m, rad, kg ...) is a rounding error.
-# Two torque changes that are proportional within this tolerance count as the same.
-_UNIDENTIFIABLE, _ALIKE = 1e-9, 1e-7
-_ALIKE_LEFT = 1e-5  # and the differences that remain are equal within this tolerance
+_ROUNDING = 1e-9  # [N m] rms of a torque difference that is rounding error
+# Of the original torque difference: a candidate explains at least this much, and two candidates
+# that leave the same torques within it cannot be distinguished.
+_NOTICEABLE = 1e-5
 _STEP = 1e-4  # step of the central differences, in the parameter's unit
 _MOST_STEPS = 15
 _CONVERGED = 1e-6  # the fit ends after a step shorter than this, relative to max(1, |value|)
 # An angle may be far off: the fit starts from the best of these offsets.
 _ANGLE_STARTS = (0.0, 0.5 * math.pi, -0.5 * math.pi, math.pi)
 # Torques of the arm as a function of one parameter's value.
-_Answer = Callable[[float], Array]
+_Torques = Callable[[float], Array]
 
 
 @dataclass(frozen=True)
 class FaultCandidate:
     """
-    One parameter, the value with which it explains the torques best, and the remaining difference.
+    One parameter, its value, and the `fitted` value that explains the torques best.
 
-    `left` is the remaining root mean square torque difference relative to the original one: 0 if
-    the parameter explains everything, 1 if nothing. `alike` names the parameters that torques
-    cannot distinguish from this one.
+    `remaining` is the root mean square torque difference after the fit, relative to the original
+    one: 0 if the parameter explains everything, 1 if nothing. `alike` names the parameters whose
+    fits leave the same torques.
     """
 
     place: str
@@ -61,7 +60,7 @@ class FaultCandidate:
     unit: str
     value: float
     fitted: float
-    left: float
+    remaining: float
     alike: tuple[str, ...] = ()
 
     @property
@@ -75,27 +74,8 @@ class FaultCandidate:
         others = f'; torques cannot tell it from {", ".join(self.alike)}' if self.alike else ''
         return (
             f'{self.name} {self.fitted:.6g}{unit} instead of {self.value:.6g}{unit} leaves '
-            f'{self.left:.2%} of the difference{others}.'
+            f'{self.remaining:.2%} of the difference{others}.'
         )
-
-
-@dataclass(frozen=True)
-class FaultSearch:
-    """
-    The verdict on a black box's torques.
-
-    `difference` is the root mean square torque difference [N m]; `candidates` are in order, best
-    first; `unidentifiable` lists parameters without effect on the torques at these states; each of
-    the `groups` holds parameters whose small changes have proportional effects. Of the number of
-    `parameters`, `rank` have independent effects: at most that many could be corrected at once.
-    """
-
-    difference: float
-    candidates: tuple[FaultCandidate, ...]
-    unidentifiable: tuple[str, ...]
-    groups: tuple[tuple[str, ...], ...]
-    parameters: int
-    rank: int
 
 
 def search_faults(
@@ -104,20 +84,27 @@ def search_faults(
     torque: ArrayLike,
     *,
     gravity: ArrayLike = GRAVITY,
-) -> FaultSearch:
+) -> tuple[float, list[FaultCandidate]]:
     """
-    Rank the single parameters that would explain the torques of a black box.
+    Rank the single parameters that would explain the torques of another program.
 
     Parameters
     ----------
     description : ArmDescription
-        The arm that the black box should compute.
+        The arm that the program should compute.
     states : JointStates
         The states of the torques, arrays of shape (count, n).
     torque : array_like, shape (count, n)
-        The black box's torques [N m], rigid body without friction.
+        The program's torques [N m], rigid body without friction.
     gravity : array_like, shape (3,)
-        Gravity in the space frame that the black box should have used [m/s^2].
+        Gravity in the space frame that the program should have used [m/s^2].
+
+    Returns
+    -------
+    float
+        The root mean square torque difference [N m].
+    list of FaultCandidate
+        Best first, without parameters that explain nothing; empty if the torques agree.
 
     Raises
     ------
@@ -132,47 +119,39 @@ def search_faults(
             'one torque per joint of every state.'
         )
     here, wanted = Situation(description, gravity_vector(gravity)), answered.ravel()
-    size = _rms(wanted - _torque(here, states))
+    difference = _rms(wanted - _torque(here, states))
+    if difference <= _ROUNDING:
+        return difference, []
+    found: list[tuple[FaultCandidate, Array]] = []
 
-    def answer(of: Parameter) -> _Answer:
-        return lambda value: _torque(of.write(here, value), states)
+    def add(place: str, name: str, unit: str, value: float, fitted: float, torque: Array) -> None:
+        share = _rms(wanted - torque) / difference
+        if share < 1.0 - _NOTICEABLE:
+            found.append((FaultCandidate(place, name, unit, value, fitted, share), torque))
 
-    parameters = _parameters(description)
-    slopes = np.array([_slope(answer(one), float(one.read(here))) for one in parameters])
-    shown = np.linalg.norm(slopes, axis=1) / math.sqrt(answered.size) > _UNIDENTIFIABLE
-    hidden = tuple(one.label for one, shows in zip(parameters, shown) if not shows)
-    tried = [one for one, shows in zip(parameters, shown) if shows]
-    directions = slopes[shown] / np.linalg.norm(slopes[shown], axis=1)[:, None]
-    parallel = np.abs(directions @ directions.T) > 1.0 - _ALIKE
-    groups = _groups([one.label for one in tried], parallel)
-    rank = int(np.linalg.matrix_rank(directions, tol=_ALIKE))
-    if size <= _UNIDENTIFIABLE:
-        return FaultSearch(size, (), hidden, groups, len(parameters), rank)
-    values = [float(one.read(here)) for one in tried]
-    fits = [_fit(one, answer(one), value, wanted) for one, value in zip(tried, values)]
-    left = np.array([_rms(wanted - answer(one)(fit)) / size for one, fit in zip(tried, fits)])
-    # They are proportional to first order; for large changes one may explain the torques better.
-    alike = (
-        parallel & (np.abs(left[:, None] - left) < _ALIKE_LEFT) & ~np.eye(len(left), dtype=bool)
-    )
-    candidates = [
-        FaultCandidate(
-            one.place,
-            one.name,
-            one.unit,
-            value,
-            fit,
-            float(rest),
-            tuple(tried[k].label for k in np.flatnonzero(others)),
-        )
-        for one, value, fit, rest, others in zip(tried, values, fits, left, alike)
-    ]
+    for one in _parameters(description):
+
+        def torques(value: float, one: Parameter = one) -> Array:
+            return _torque(one.write(here, value), states)
+
+        value = float(one.read(here))
+        fitted = _fit(one.angle, torques, value, wanted)
+        add(one.place, one.name, one.unit, value, fitted, torques(fitted))
     for i, name in enumerate(description.joint_names):
-        turned = replace(here, arm=with_joint_reversed(description, i))
-        rest = _rms(wanted - _torque(turned, states)) / size
-        candidates.append(FaultCandidate(name, 'joint sign', '', 1.0, -1.0, rest))
-    candidates.sort(key=lambda candidate: candidate.left)
-    return FaultSearch(size, tuple(candidates), hidden, groups, len(parameters), rank)
+        flipped = replace(here, arm=with_joint_reversed(description, i))
+        add(name, 'joint sign', '', 1.0, -1.0, _torque(flipped, states))
+    found.sort(key=lambda pair: pair[0].remaining)
+    return difference, [
+        replace(
+            one,
+            alike=tuple(
+                other.name
+                for other, left in found
+                if other is not one and _rms(left - torque) < _NOTICEABLE * difference
+            ),
+        )
+        for one, torque in found
+    ]
 
 
 def _torque(of: Situation, states: JointStates) -> Array:
@@ -181,12 +160,6 @@ def _torque(of: Situation, states: JointStates) -> Array:
 
 def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
-
-
-def _groups(labels: list[str], parallel: NDArray[np.bool_]) -> tuple[tuple[str, ...], ...]:
-    """Return the classes of two or more parameters that are parallel to one another."""
-    classes = dict.fromkeys(tuple(np.flatnonzero(row).tolist()) for row in parallel)
-    return tuple(tuple(labels[i] for i in members) for members in classes if len(members) > 1)
 
 
 def _parameters(description: ArmDescription) -> list[Parameter]:
@@ -206,29 +179,26 @@ def _parameters(description: ArmDescription) -> list[Parameter]:
     return parameters
 
 
-def _slope(answer: _Answer, at: float) -> Array:
-    return (answer(at + _STEP) - answer(at - _STEP)) / (2.0 * _STEP)
-
-
-def _fit(parameter: Parameter, answer: _Answer, value: float, wanted: Array) -> float:
-    """Return the value whose torques come nearest: Gauss-Newton, steps halved until they help."""
-    start = value
-    if parameter.angle:
-        value = min(
-            (start + turn for turn in _ANGLE_STARTS), key=lambda at: _rms(wanted - answer(at))
-        )
-    rest = wanted - answer(value)
+def _fit(angle: bool, torques: _Torques, start: float, wanted: Array) -> float:
+    """Return the value with the nearest torques: Gauss-Newton, steps halved until they help."""
+    value = start
+    if angle:
+        starts = (start + offset for offset in _ANGLE_STARTS)
+        value = min(starts, key=lambda at: _rms(wanted - torques(at)))
+    rest = wanted - torques(value)
     for _ in range(_MOST_STEPS):
-        slope = _slope(answer, value)
-        curvature = float(slope @ slope)
-        step = float(slope @ rest) / curvature if curvature else 0.0
+        slope = (torques(value + _STEP) - torques(value - _STEP)) / (2.0 * _STEP)
+        # A smaller slope is a rounding error: no torque depends on this parameter.
+        if _rms(slope) <= _ROUNDING:
+            break
+        step = float(slope @ rest) / float(slope @ slope)
         short = _CONVERGED * max(1.0, abs(value))
-        left = wanted - answer(value + step)
+        left = wanted - torques(value + step)
         while not left @ left < rest @ rest and abs(step) > short:
             step *= 0.5
-            left = wanted - answer(value + step)
+            left = wanted - torques(value + step)
         if left @ left < rest @ rest:
             value, rest = value + step, left
         if abs(step) <= short:
             break
-    return start + math.remainder(value - start, math.tau) if parameter.angle else value
+    return start + math.remainder(value - start, math.tau) if angle else value

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The single parameters of an arm's description: name, value, and a function to replace it."""
+"""The parameters of an arm's description, each with its name and functions to read and set it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..spatial import rpy, rpy_from_rotation
 from ..typing import Array
 
 ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad'}
-# A field's name, an index into a tuple, or one into an array.
+# A step into a description: a field's name, an index into a tuple, or an index into an array.
 Key = str | int | tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """An arm and the gravity [m/s^2] that it is used with."""
+    """An arm and its gravity in the space frame, shape (3,) [m/s^2]."""
 
     arm: ArmDescription
     gravity: Array
@@ -32,11 +32,12 @@ class Situation:
 @dataclass(frozen=True, eq=False)
 class Parameter:
     """
-    One parameter of an arm and its gravity.
+    One parameter of an arm or its gravity.
 
-    `read` returns the value, NaN if there is none; `write(situation, value)` returns arm and
-    gravity with another value. `angle` values are compared modulo a whole turn; `identifiable` is
-    False where no torque of a rigid body can depend on it.
+    `place` is a joint's name, 'base', 'flange' or 'arm'. `read(situation)` returns the value, NaN
+    if there is none; `write(situation, value)` returns the situation with another value. An
+    `angle` is compared modulo 2 pi; `identifiable` is False if no rigid-body torque depends on the
+    parameter.
     """
 
     place: str
@@ -47,38 +48,33 @@ class Parameter:
     angle: bool = False
     identifiable: bool = True
 
-    @property
-    def label(self) -> str:
-        """Place and name."""
-        return f'{self.place}: {self.name}'
-
 
 @dataclass(frozen=True)
 class InertiaForm:
     """
-    The two forms of a link's ten parameters in published tables.
+    A form of a link's ten parameters in published tables.
 
-    Mass, centre of mass and the tensor about it, or `about_origin` mass, first moment and the
-    tensor about the frame's origin. A single wrong number in a table changes a single parameter
-    only in the table's own form.
+    They are mass, first moment and the tensor about the frame's origin, or, if not `about_origin`,
+    mass, centre of mass and the tensor about that. One wrong number in a table changes one
+    parameter only in the table's own form.
     """
 
     about_origin: bool
 
     def numbers(self, link: LinkInertia) -> Array:
-        """Return mass, centre of mass or first moment, and the tensor's six."""
+        """Return the ten parameters of a link in this form, shape (10,)."""
         vector = link.first_moment if self.about_origin else link.center_of_mass
         tensor = link.inertia if self.about_origin else link.inertia_at_center_of_mass
         return np.concatenate(([link.mass], vector, six_from_tensor(tensor)))
 
     def link(self, numbers: Array) -> LinkInertia:
-        """Return the link that these numbers describe."""
+        """Return the link with these ten parameters, shape (10,), in this form."""
         if self.about_origin:
             return LinkInertia(numbers[0], numbers[1:4], tensor_from_six(numbers[4:]))
         return LinkInertia.from_center_of_mass(numbers[0], numbers[1:4], numbers[4:])
 
     def names(self) -> tuple[tuple[str, str], ...]:
-        """Return the ten names with their units."""
+        """Return name and unit of each of the ten parameters."""
         vector, unit, about = 'centre of mass', 'm', 'the centre of mass'
         if self.about_origin:
             vector, unit, about = 'first moment', 'kg m', 'the frame origin'
@@ -89,19 +85,19 @@ class InertiaForm:
         )
 
 
-# In order of preference if the same number of parameters differs in both.
+# If equally many parameters of a link differ in both, differences are stated in the first.
 INERTIA_FORMS = (InertiaForm(about_origin=False), InertiaForm(about_origin=True))
 
 
 def gravity_parameters() -> list[Parameter]:
-    """Return gravity's three entries."""
+    """Return the three components of gravity."""
     return [
         _field('arm', f'gravity {axis}', 'm/s^2', 'gravity', (i,)) for i, axis in enumerate('xyz')
     ]
 
 
 def geometry_parameters(description: ArmDescription) -> list[Parameter]:
-    """Return base, joints' kinds, rows and rotors, and flange, in order from base to tip."""
+    """Return the base's pose, each joint's kind, row and rotor inertia, and the flange's row."""
     parameters = [
         _field('base', f'position {axis}', 'm', 'arm', 'base', (i, 3))
         for i, axis in enumerate('xyz')
@@ -151,10 +147,10 @@ def inertia_parameters(
 
 
 def friction_parameters(description: ArmDescription) -> list[Parameter]:
-    """Return the numbers of the friction model except reaches and standard deviations."""
+    """Return the friction model's numbers, without standard deviations and `reach`."""
     friction, found = description.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
-        # Maxwell-slip elements of another reach are another model (`friction_form`).
+        # Models whose slip elements differ in reach are compared as wholes (`friction_form`).
         if not part.init or part.name in ('deviations', 'reach'):
             continue
         for at in np.ndindex(np.shape(getattr(friction, part.name))):
@@ -168,7 +164,7 @@ def friction_parameters(description: ArmDescription) -> list[Parameter]:
 
 
 def friction_form(description: ArmDescription) -> str:
-    """Return the kind of friction model of an arm; models of one kind differ only in numbers."""
+    """Return the friction model's class and slip elements in words; 'none' without friction."""
     friction = description.friction
     if friction is None:
         return 'none'
@@ -212,7 +208,7 @@ def _row(place: str, *path: Key, identifiable: bool = True) -> list[Parameter]:
 
 
 def _kind(place: str, i: int) -> Parameter:
-    """Return whether a joint turns or slides."""
+    """Return the parameter `kind` of joint i, revolute or prismatic."""
     return Parameter(
         place,
         'kind',
@@ -223,7 +219,7 @@ def _kind(place: str, i: int) -> Parameter:
 
 
 def _base_angle(axis: int) -> Parameter:
-    """Return an angle of the base as an arm file has it: fixed-axis roll, pitch, yaw."""
+    """Return one of the base's angles roll, pitch, yaw (axis 0, 1, 2), about fixed axes."""
 
     def write(of: Situation, value: float) -> Situation:
         base = np.array(of.arm.base)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of the package's reading of a URDF with Pinocchio's."""
+"""Compares the package's reading of a URDF with Pinocchio's."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from ..arm import ArmDescription
 from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..errors import UrdfError
-from ..urdf.serial_chain import with_joints_alone
+from ..urdf.serial_chain import pinocchio_model, with_joints_alone
 
 _STATES = 50  # random states within the limits
 
@@ -22,13 +21,13 @@ def reading_differences(
     xml: str, description: ArmDescription, mount: ArrayLike, tip: str | None = None
 ) -> tuple[float, float]:
     """
-    Return how far a description is from Pinocchio's reading of its URDF: torques, flange pose.
+    Return the largest differences of a description from Pinocchio's model of its URDF.
 
-    The largest difference of a joint torque [N m], and of an entry of the flange's pose [1 or m],
-    over random states. The description is evaluated by the Newton-Euler recursion in DH frames;
-    `mount`, shape (4, 4), is the pose of its space frame in the URDF's root link. Without `tip`,
-    the link that is the flange, poses are not compared. Other joints of the URDF are held at zero,
-    or at their limit nearest to zero.
+    They are the largest difference of a joint torque [N m] and of an entry of the flange's pose [1
+    or m] at random states. The description is evaluated by the Newton-Euler recursion in DH
+    frames; `mount`, shape (4, 4), is the pose of its space frame in the URDF's root link. `tip` is
+    the URDF's link that is the flange; without it poses are not compared. Other joints of the URDF
+    are held at zero, or at their limit nearest to zero.
 
     Raises
     ------
@@ -36,15 +35,11 @@ def reading_differences(
         If Pinocchio cannot read the text.
 
     """
-    try:
-        model = pin.buildModelFromXML(xml)
-    except (ValueError, RuntimeError) as error:
-        raise UrdfError(f'Pinocchio cannot read the URDF: {error}') from error
     names = description.joint_names
-    model = with_joints_alone(model, names)
+    model = with_joints_alone(pinocchio_model(xml, 'the URDF'), names)
     data, order = model.createData(), [model.joints[model.getJointId(one)].idx_v for one in names]
     pose = np.asarray(mount, dtype=float)
-    # URDF has no rotor inertia.
+    # URDF has no rotor inertia, so Pinocchio's torques lack that of the rotors.
     rotors = np.array([joint.rotor_inertia for joint in description.joints])
     ours = NewtonEulerModel(description, pose[:3, :3].T @ np.asarray(GRAVITY))
     torque, flange = 0.0, 0.0
@@ -54,8 +49,8 @@ def reading_differences(
         # Pinocchio represents a continuous joint by cosine and sine.
         at = pin.integrate(model, pin.neutral(model), step)
         theirs = pin.rnea(model, data, at, velocity, acceleration)[order]
-        apart = ours.inverse_dynamics(q, dq, ddq) - rotors * ddq - theirs
-        torque = float(np.max([torque, np.abs(apart).max()]))
+        error = ours.inverse_dynamics(q, dq, ddq) - rotors * ddq - theirs
+        torque = float(np.max([torque, np.abs(error).max()]))
         if tip is not None:
             pin.framesForwardKinematics(model, data, at)
             there = data.oMf[model.getFrameId(tip)].homogeneous

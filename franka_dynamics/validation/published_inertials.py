@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the published set that given inertias come from, or the error that explains them."""
+"""Finds the published set of given link inertias, or the writing error that explains them."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..spatial import inverse_transform, pose_from_xyz_rpy
 from ..typing import Array
 
-# Tolerances for rounded numbers: relative for mass and tensor, absolute [m] for the centre of
+# Two links are the same within this: relative for mass and tensor, in metres for the centre of
 # mass.
 EXACT = 1e-6
-# Rounding to four decimals, as in the coarsest published table, if it changes no tensor by more
-# than this fraction of its largest element.
+# Half a unit of the fourth decimal, to which the coarsest published table is rounded. A tensor
+# counts as rounded only if it changes by at most ROUNDING_SHARE of its largest element.
 ROUNDING, ROUNDING_SHARE = 5.0001e-5, 0.02
 
 
 class Match(IntEnum):
-    """Distances of a link from a published one."""
+    """How well a link's inertia agrees with a published one."""
 
     EXACT = 0
     ROUNDED = 1
@@ -44,9 +44,10 @@ class Match(IntEnum):
 @dataclass(frozen=True, eq=False)
 class NearestSet:
     """
-    The known set nearest to some links, with one Match per link.
+    The published set nearest to the links of an arm.
 
-    `known` is the arm with that set and its hand; str() gives their names.
+    `known` is an arm with that set and a hand; str() names all three. For each link, `matches` has
+    its Match and `distances` the largest difference of its ten parameters (kg, kg m, kg m^2).
     """
 
     known: ArmDescription
@@ -60,44 +61,42 @@ class NearestSet:
 
     @property
     def worst(self) -> Match:
-        """The match of the link that fits least."""
+        """The worst match of all links."""
         return max(self.matches)
 
     @property
     def distance(self) -> float:
-        """The largest difference in any of the parameters (kg, kg m, kg m^2)."""
+        """The largest difference of a parameter of any link (kg, kg m, kg m^2)."""
         return max(self.distances)
 
 
 def match(found: LinkInertia, known: LinkInertia) -> Match:
-    """Return the distance of a link from a known one, in the better of the two forms of tables."""
+    """Return how well a link agrees with a known one, in the better of the two forms of tables."""
     mass, scale = abs(found.mass - known.mass), max(known.mass, found.mass, EXACT)
     if mass > max(ROUNDING, EXACT * scale):
         return Match.DIFFERENT
-    center = _gap(found.center_of_mass, known.center_of_mass)
+    center = _largest(found.center_of_mass - known.center_of_mass)
     expected = known.inertia_at_center_of_mass
-    tensor, size = _gap(found.inertia_at_center_of_mass, expected), float(np.abs(expected).max())
+    tensor, size = _largest(found.inertia_at_center_of_mass - expected), _largest(expected)
     if mass <= EXACT * scale and center <= EXACT and tensor <= EXACT * max(size, EXACT):
         return Match.EXACT
-    moment, about_origin = (
-        _gap(found.first_moment, known.first_moment),
-        _gap(found.inertia, known.inertia),
-    )
-    for vector, gap, largest in (
+    moment = _largest(found.first_moment - known.first_moment)
+    about_origin, size_at_origin = _largest(found.inertia - known.inertia), _largest(known.inertia)
+    for vector, change, largest in (
         (center, tensor, size),
-        (moment, about_origin, float(np.abs(known.inertia).max())),
+        (moment, about_origin, size_at_origin),
     ):
-        if max(mass, vector, gap) <= ROUNDING and gap <= ROUNDING_SHARE * largest:
+        if max(mass, vector, change) <= ROUNDING and change <= ROUNDING_SHARE * largest:
             return Match.ROUNDED
     return Match.DIFFERENT
 
 
 def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDescription]:
     """
-    Return the sets of the reference's file and of shipped arms with its geometry, with a hand.
+    Return the published sets for the reference's geometry, each as an arm with a hand.
 
-    Without `hand`, each set comes with every shipped hand and with none. The reference's own file
-    comes first.
+    They are those of the reference's file, which come first, and of shipped arms with the same DH
+    rows. Without `hand`, each set is returned with no hand and with every shipped hand.
     """
     hands = (NO_HAND, *available_hands()) if hand is None else (hand,)
     found: dict[tuple[str, str, str], ArmDescription] = {}
@@ -113,14 +112,19 @@ def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDe
 def identify(
     found: Sequence[LinkInertia], known: Sequence[ArmDescription], arm: str
 ) -> NearestSet:
-    """Return the set with fewest differing, then rounded, links; then `arm`'s own, the nearest."""
+    """
+    Return the published set nearest to some links.
+
+    It has the fewest links that differ; among such sets the fewest that are rounded, then the name
+    `arm`, then the smallest sum of distances.
+    """
 
     def judged(candidate: ArmDescription) -> NearestSet:
         pairs = list(zip(found, candidate.links))
         return NearestSet(
             candidate,
             tuple(match(a, b) for a, b in pairs),
-            tuple(_gap(a.parameters(), b.parameters()) for a, b in pairs),
+            tuple(_largest(a.parameters() - b.parameters()) for a, b in pairs),
         )
 
     def rank(judgement: NearestSet) -> tuple[int, int, bool, float]:
@@ -143,8 +147,8 @@ def _same_geometry(arm: ArmDescription, reference: ArmDescription) -> bool:
     )
 
 
-def _gap(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.abs(a - b).max())
+def _largest(values: Array) -> float:
+    return float(np.abs(values).max())
 
 
 _AXES = 'xyz'
@@ -159,19 +163,23 @@ _ELEMENT_ORDERS = {
 
 @dataclass(frozen=True)
 class ErrorPattern:
-    """A mistake in writing a link, in words, and whether the result cannot be intended."""
+    """
+    A typical error in a link's inertia.
+
+    `cause` names it in words; `certain` says that no one can have meant the result.
+    """
 
     cause: str
     certain: bool = True
 
 
 def error_pattern(first: ArmDescription, second: ArmDescription, i: int) -> ErrorPattern | None:
-    """Return what turns the first arm's link i into the second's, in the same rows, or None."""
+    """Return the error that turns the first arm's link i into the second's, or None."""
     found, known = second.links[i], first.links[i]
     neighbours = {
         name: link for j, (name, link) in enumerate(zip(first.joint_names, first.links)) if j != i
     }
-    pattern = _carried(found, first, neighbours) if i == first.n - 1 else None
+    pattern = _last_link_pattern(found, first, neighbours) if i == first.n - 1 else None
     pattern = pattern or likeliest_error_pattern(found, known, neighbours)
     impossible = match(found, known) is Match.DIFFERENT and not found.is_physical()
     if impossible and not (pattern and pattern.certain):
@@ -179,10 +187,10 @@ def error_pattern(first: ArmDescription, second: ArmDescription, i: int) -> Erro
     return pattern
 
 
-def _carried(
+def _last_link_pattern(
     found: LinkInertia, first: ArmDescription, neighbours: dict[str, LinkInertia]
 ) -> ErrorPattern | None:
-    """Explain a last link by a load, or by an error pattern together with a known hand."""
+    """Return the hand or tool, or the error with or without a known hand, behind a last link."""
     flange = first.flange_transform()
     bare = first.links[-1]
     if first.hand != NO_HAND and hand_file(first.hand).is_file():
@@ -215,10 +223,14 @@ def _carried(
 
 
 def mounting_angle(tool: LinkInertia, hand: LinkInertia) -> float | None:
-    """Return the multiple of 15 deg by which a hand is rotated about the flange's z, or None."""
+    """
+    Return the angle [deg] by which a tool is the hand rotated about the flange's z.
+
+    Multiples of 15 degrees are tried; None if none fits.
+    """
     for degrees in range(-180, 180, 15):
-        turn = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))
-        if match(tool, hand.expressed_in(turn)) is Match.EXACT:
+        pose = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))
+        if match(tool, hand.expressed_in(pose)) is Match.EXACT:
             return float(degrees)
     return None
 
@@ -229,14 +241,15 @@ def likeliest_error_pattern(
     """
     Return the error pattern that turns a known link into the one found, or None.
 
-    Both are in the same frame. `neighbours` are the other links of the known set, by name, to find
-    slipped rows of a table.
+    Both are in the same frame. `neighbours` are the other links of the known set, by name, with
+    which slipped rows of a table are found.
     """
-    made = _written_wrongly(known, neighbours)
-    near = {cause: match(found, link) for cause, link in made.items()}
-    for nearness in (Match.EXACT, Match.ROUNDED):
-        for cause, link in made.items():
-            if near[cause] <= nearness and match(link, known) > nearness:
+    wrong = _written_wrongly(known, neighbours)
+    matches = {cause: match(found, link) for cause, link in wrong.items()}
+    for level in (Match.EXACT, Match.ROUNDED):
+        for cause, link in wrong.items():
+            # An error within this match of the known link itself explains nothing.
+            if matches[cause] <= level and match(link, known) > level:
                 return ErrorPattern(cause)
     return None
 
@@ -244,7 +257,7 @@ def likeliest_error_pattern(
 def _written_wrongly(
     known: LinkInertia, neighbours: dict[str, LinkInertia]
 ) -> dict[str, LinkInertia]:
-    """Return a known link after each possible mistake."""
+    """Return what each error makes of a known link, by the error in words."""
     m, c, h = known.mass, known.center_of_mass, known.first_moment
     at_center, at_origin = known.inertia_at_center_of_mass, known.inertia
     about_center = LinkInertia.from_center_of_mass
@@ -278,6 +291,7 @@ def _written_wrongly(
 def _turned(m: float, c: Array, tensor: Array) -> dict[str, LinkInertia]:
     """Return links with axes swapped or sign-flipped in the tensor, the centre of mass or both."""
     about_center, found = LinkInertia.from_center_of_mass, {}
+    # The fewest swapped axes first.
     orders = sorted(permutations(range(3)), key=lambda p: sum(a != b for a, b in zip(p, range(3))))
     for order, signs in product(orders, product((1.0, -1.0), repeat=3)):
         turn = np.diag(signs) @ np.eye(3)[list(order)]

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compares an arm's model with the one that a robot serves over the Franka Control Interface (FCI).
+Compares an arm's model with the model that a robot serves over the Franka Control Interface (FCI).
 
-Nothing is commanded: one state is read, the robot's model is loaded by libfranka, and both models
-are evaluated at the same random states.
+Nothing is commanded: one state is read, libfranka loads the robot's model, and both models are
+evaluated at the same random states.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import needing, RobotError
 from ..typing import Array
 
-# The sets gaz2019 and ledezma2021 of a FER differ by 0.15 to 0.20 of the largest M and C dq.
+# Largest allowed difference of M and of C dq, relative to their largest entry. The sets gaz2019
+# and ledezma2021 of a FER differ by 0.15 to 0.20.
 MOST_RELATIVE = 0.3
-# [N m] of the gravity torque, for the arm's first four joints and its wrist: on two real FERs the
+# Largest allowed difference of the gravity torque [N m], joint by joint. On two real FERs the
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
 MOST_GRAVITY_TORQUE = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
-# [m/rad], [m] Jacobians of one geometry agree to rounding; another flange is centimetres away.
+# Largest allowed difference of the Jacobian [m/rad] and of the end effector's position [m]. Both
+# agree to rounding for the same geometry; another flange is centimetres away.
 MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
-MOST_BASE_GRAVITY = 0.5  # [m/s^2]
+MOST_BASE_GRAVITY = 0.5  # [m/s^2], the same for gravity in the base frame
 STATES = 300
 POSE = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process
@@ -48,7 +50,7 @@ while True:
 
 
 class Difference(NamedTuple):
-    """One comparison: its subject, a sentence, and whether the difference is allowed."""
+    """The compared quantity, a sentence with the difference, and whether this is allowed."""
 
     subject: str
     sentence: str
@@ -59,13 +61,13 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     """
     Return a robot's state and the model it serves, as pylibfranka's RobotState and Model.
 
-    `address` is the host name or IP address of its control unit; the first connection may take
-    at most `timeout` seconds.
+    `address` is the host name or IP address of the robot's control unit. The first connection may
+    take `timeout` seconds.
 
     Raises
     ------
     RobotError
-        If the robot cannot be reached, does not answer, or refuses.
+        If the robot cannot be reached, does not answer, or refuses the connection.
     MissingDependencyError
         If pylibfranka is not installed.
 
@@ -99,11 +101,11 @@ def compare_with_robot(
     state: Any, served: Any, arm: ArmDescription, bare: ArmDescription, *, states: int = STATES
 ) -> Iterator[Difference]:
     """
-    Yield the differences of M, C dq, g, Jacobian, pose, load and base gravity.
+    Yield the differences in M, C dq, g, Jacobian, load, end effector's pose and base gravity.
 
     `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
-    overwritten. `arm` has its hand and the payload that the robot was given, `bare` neither.
-    `states` is the number of random states within the joint limits at which models are compared.
+    overwritten. `arm` has the hand and payload that the robot should know, `bare` neither. The
+    models are compared at `states` random states within the joint limits.
 
     Raises
     ------
@@ -122,7 +124,7 @@ def compare_with_robot(
     load = LinkInertia.from_center_of_mass(state.m_total, np.array(state.F_x_Ctotal), np.zeros(6))
     loaded = PinocchioModel(bare.with_payload(load), GRAVITY)
     base = np.array(state.O_ddP_O)
-    # libfranka takes gravity from the state, where a simulated robot may leave zeros.
+    # libfranka's model takes gravity from the state, and a simulated robot may report zeros.
     state.O_ddP_O = list(GRAVITY)
     terms: tuple[tuple[str, str, Any], ...] = (
         ('M', 'kg m^2', None),
@@ -141,7 +143,7 @@ def compare_with_robot(
         theirs, own = np.array(pairs).swapaxes(0, 1)
         if most is None:
             most = MOST_RELATIVE * np.abs(theirs).max()
-        yield _judged(subject, unit, np.abs(theirs - own), most, arm.joint_names)
+        yield _difference(subject, unit, np.abs(theirs - own), most, arm.joint_names)
     yield Difference(
         POSE,
         f'{distance:.3g} m apart ({MOST_DISTANCE:g} allowed)',
@@ -150,7 +152,6 @@ def compare_with_robot(
     yield Difference(
         'gravity in the base frame',
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',
-        # A simulated robot may report none.
         not base.any() or bool(np.abs(base - GRAVITY).max() <= MOST_BASE_GRAVITY),
     )
 
@@ -164,11 +165,11 @@ def _both(
     q: Array,
     dq: Array,
 ) -> list[tuple[Array, Array]]:
-    """Return each term by the robot's model and by ours, and gravity with its load and ours."""
+    """Return pairs of the compared terms at one state: the robot's value and ours."""
     n = len(q)
     state.q, state.dq = q.tolist(), dq.tolist()
     jacobian, gravity = ours.jacobian(q), ours.gravity(q)
-    # From the flange to the end effector.
+    # Our Jacobian is the flange's; the lever leads from there to the end effector.
     lever = ours.frames(q)[-1, :3, :3] @ tool[:3, 3]
     jacobian = np.vstack((jacobian[:3] + np.cross(jacobian[3:], lever, axis=0), jacobian[3:]))
     return [
@@ -180,16 +181,16 @@ def _both(
     ]
 
 
-def _judged(
-    subject: str, unit: str, apart: Array, most: ArrayLike, joints: Sequence[str]
+def _difference(
+    subject: str, unit: str, error: Array, most: ArrayLike, joints: Sequence[str]
 ) -> Difference:
-    """Return the difference that is largest as a fraction of the allowed one, over all states."""
+    """Return the difference, of all states and joints, that is largest relative to its limit."""
     # If a term is zero at all states, only rounding errors are allowed.
-    allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), apart.shape)
-    worst = np.unravel_index(np.argmax(apart / allowed), apart.shape)
+    allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)
+    worst = np.unravel_index(np.argmax(error / allowed), error.shape)
     return Difference(
         subject,
-        f'differs by up to {apart[worst]:.3g} {unit} at {joints[int(worst[-1])]} '
+        f'differs by up to {error[worst]:.3g} {unit} at {joints[int(worst[-1])]} '
         f'({allowed[worst]:.3g} allowed)',
-        bool(apart[worst] <= allowed[worst]),  # a NaN is not
+        bool(error[worst] <= allowed[worst]),  # False for NaN
     )

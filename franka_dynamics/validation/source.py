@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loads two arms and compares them: shipped arms, arm files, URDFs or xacro files."""
+"""Reads two arms (shipped arms, arm files, URDFs or xacro files) and compares them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from .comparison import compare_described, Comparison, nearest_reading, TEXT
+from .comparison import compare_described, Comparison, nearest_alignment, TEXT
 from .published_inertials import identify, known_sets
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf
@@ -31,7 +31,7 @@ def compare(
     """
     Find the differences of two arms in geometry, inertias, limits, friction and gravity.
 
-    Each has its effect on joint torques. Home poses, rated loads and names are not compared.
+    Home poses, rated loads, shapes and names are not compared.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def compare(
     Returns
     -------
     Comparison
-        Its `differences`, the largest effect on torque first; `passed` if no torque depends on
-        any.
+        Its `differences`, the largest effect on torque first; it `passed` if none of them changes
+        a torque.
 
     Raises
     ------
@@ -69,12 +69,12 @@ def read_pair(
     hand: str | None = None,
 ) -> tuple[ArmDescription, ArmDescription | SerialChain]:
     """
-    Return two arms as `compare` takes them: of an arm and a URDF, the arm first.
+    Return two arms as `compare_described` takes them: of an arm and a URDF, the arm first.
 
-    Each is a shipped arm, the file of an arm, a URDF or a xacro file, or a description. Without a
-    first the arm is found by the joints' names in the URDF, with the published inertials nearest
-    to the URDF's; `inertial_set` and `hand` limit the choice. `prefix` is the one of the joints'
-    names in the URDF; it is found if not given.
+    `first` and `second` are as `compare` takes them. Without `first` the second must be a URDF:
+    its joint names say which shipped arm it is compared with, in the published set and with the
+    hand nearest to the URDF's inertials; `inertial_set` and `hand` limit that choice. `prefix` is
+    that of the joint names in the URDF, found if not given.
 
     Raises
     ------
@@ -118,6 +118,6 @@ def _with_nearest_inertials(
             f'{f" with the hand {hand}" if hand else ""}; name the arm (--arm) to compare with a '
             'set or a hand of a file.'
         )
-    links = nearest_reading(arm, chain, TEXT)[1].links
+    links = nearest_alignment(arm, chain, TEXT)[1].links
     known = identify(links, candidates, arm.name).known
     return replace(arm, links=known.links, inertial_set=known.inertial_set, hand=known.hand)

@@ -18,7 +18,7 @@ from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# Rounding error of a torque, relative to max(1, largest |tau|).
+# Torque differences up to this, relative to max(1, largest |tau|), are rounding errors.
 NO_EFFECT = 1e-11
 _STATES = 200
 _PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
@@ -27,7 +27,12 @@ _ALL_DIGITS = 17  # digits that distinguish any two numbers of double precision
 
 @dataclass(frozen=True)
 class JointEffect:
-    """The `largest` change of a torque of `TorqueProbe`, its `joint`, and `rms` at the states."""
+    """
+    How far the joint torques of two arms differ in the motions of `TorqueProbe`.
+
+    `largest` is the largest difference [N m or N] and `joint` its joint; `rms` is the root mean
+    square, over the random states, of the norm of the torque difference.
+    """
 
     largest: float
     joint: str
@@ -48,13 +53,12 @@ class Difference:
     """
     One parameter in which two descriptions differ.
 
-    `place` is a joint's name (its row, or the link behind it), 'base', 'flange' or 'arm'; `first`
-    and `second` are the two values of `parameter`, in `unit`.
-    `torque_effect` is the largest change of a joint torque [N m or N] that replacing this one
-    parameter brings about in the motions of `TorqueProbe`; 0.0 if no torque shows it.
-    `tilted` says that the effect was found with a base tilted about two axes, because with an
-    upright base there is none. `cause` is the likeliest cause, if known; `certain` says that the
-    difference must be a mistake.
+    `place` is a joint's name (for its row, or the link behind it), 'base', 'flange' or 'arm';
+    `first` and `second` are the two arms' values of `parameter`, in `unit`. `torque_effect` is the
+    largest change of a joint torque [N m or N] in the motions of `TorqueProbe` if the first value
+    is replaced by the second; 0.0 if no torque changes. `tilted` says that this effect was found
+    with a base tilted about two axes, because with an upright base there is none. `cause` is the
+    likeliest cause, if one is known; `certain` says that the difference must be a mistake.
     """
 
     place: str
@@ -69,7 +73,7 @@ class Difference:
 
     @property
     def has_effect(self) -> bool:
-        """Whether a joint torque depends on it."""
+        """Whether a joint torque changes with this difference."""
         return self.torque_effect > 0.0
 
     def __str__(self) -> str:
@@ -90,10 +94,11 @@ class Difference:
 
 class TorqueProbe:
     """
-    Measures how far the torques of other arms are from those of one.
+    Measures how far the torques of other arms are from the first arm's.
 
-    They are compared at random states within the first arm's limits, and along a motion to and fro
-    with growing amplitude, which shows the state of a friction that depends on the path.
+    Torques are compared at random states within the first arm's limits. Friction is also compared
+    along a motion to and fro of growing amplitude, because Maxwell-slip friction depends on the
+    path.
     """
 
     def __init__(self, first: Situation) -> None:
@@ -104,13 +109,13 @@ class TorqueProbe:
 
     def effect(self, other: Situation) -> JointEffect:
         """Return how far the torques of another arm are from the first's."""
-        apart = self._torque(other) - self._torques
-        apart[np.abs(apart) <= self._floor] = 0.0
-        worst = np.abs(apart).max(axis=0)
+        change = self._torque(other) - self._torques
+        change[np.abs(change) <= self._floor] = 0.0
+        worst = np.abs(change).max(axis=0)
         return JointEffect(
             float(worst.max()),
             self._joints[int(worst.argmax())],
-            float(np.sqrt(np.mean(np.sum(apart[:_STATES] ** 2, axis=1)))),
+            float(np.sqrt(np.mean(np.sum(change[:_STATES] ** 2, axis=1)))),
         )
 
     def _torque(self, of: Situation) -> Array:
@@ -119,9 +124,9 @@ class TorqueProbe:
         rigid = NewtonEulerModel(arm, of.gravity).inverse_dynamics(*states)
         if arm.friction is None:
             return np.vstack([rigid, np.zeros((_PATH_SAMPLES, arm.n))])
-        reach = np.geomspace(1e-3, 1.0, _PATH_SAMPLES)  # [rad]
-        turns = np.sin(np.linspace(0.0, 16.0 * math.tau, _PATH_SAMPLES))
-        q = np.outer(reach * turns, np.ones(arm.n))
+        amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLES)  # [rad or m]
+        sine = np.sin(np.linspace(0.0, 16.0 * math.tau, _PATH_SAMPLES))
+        q = np.outer(amplitude * sine, np.ones(arm.n))
         along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
         return np.vstack([rigid + arm.friction.torque(states.dq), along])
 
@@ -129,13 +134,13 @@ class TorqueProbe:
 def effect_between(
     first: ArmDescription, second: ArmDescription, *, gravity: ArrayLike = GRAVITY
 ) -> JointEffect:
-    """Return how far the torques of two arms are apart in one gravity [m/s^2]."""
+    """Return how far the torques of two arms differ in one gravity [m/s^2], in the space frame."""
     field = gravity_vector(gravity)
     return TorqueProbe(Situation(first, field)).effect(Situation(second, field))
 
 
 def _texts(first: float | str, second: float | str) -> tuple[str, str]:
-    """Return two values with six digits, or with as many as tell one from the other."""
+    """Return two values as texts of six digits, or of as many as their difference needs."""
     digits = 6
     while True:
         texts = [one if isinstance(one, str) else f'{one:.{digits}g}' for one in (first, second)]

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A URDF as the model: read, compared with the DH-derived description, and only then used.
+Reads an arm from a URDF and compares it with the described arm before it is used.
 
 The geometry must be that of the DH rows. The inertias are compared link by link, in DH frames,
 with every published set and hand; differences are reported with their likeliest cause.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .alignment import STATED_LIMITS
-from .comparison import alike, compare_described, Comparison, nearest_reading, TEXT
+from .comparison import alike, compare_described, Comparison, nearest_alignment, TEXT
 from .pinocchio_urdf import reading_differences
 from .published_inertials import identify, known_sets, Match, NearestSet
 from .torque_effect import Difference, effect_between
@@ -25,7 +25,7 @@ from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import UrdfError, UrdfMismatchError
 from ..typing import Array
-from ..urdf.serial_chain import ChainJoint, read_chain, SerialChain
+from ..urdf.serial_chain import read_chain, SerialChain
 
 UNKNOWN = 'unknown'
 
@@ -35,9 +35,10 @@ class UrdfVerdict:
     """
     Whether a URDF is the described arm, and which published inertials it has.
 
-    `source` is the URDF's name in sentences. `nearest` is the published set nearest to its
-    inertials (None if the geometry differs), `same` whether the inertials are those of this set.
-    `findings` are reasons to refuse the URDF, `notes` are other sentences.
+    `source` is the URDF's name in sentences, `arm` the described arm's. `nearest` is the published
+    set nearest to the URDF's inertials (None if the geometry differs); `same` says whether the
+    inertials are those of this set. `findings` are the differences for which the URDF is refused,
+    `notes` sentences on what was accepted.
     """
 
     source: str
@@ -48,18 +49,13 @@ class UrdfVerdict:
     notes: tuple[str, ...] = ()
 
     @property
-    def passed(self) -> bool:
-        """Whether the URDF may be the model: no finding speaks against it."""
-        return not self.findings
-
-    @property
     def inertial_set(self) -> str:
-        """Name of the published set that the inertials are of, or UNKNOWN."""
+        """Name of the published set with these inertials, or UNKNOWN."""
         return self.nearest.known.inertial_set if self.nearest and self.same else UNKNOWN
 
     @property
     def hand(self) -> str:
-        """Hand of the published set that the inertials are of, or UNKNOWN."""
+        """Name of the hand in these inertials, or UNKNOWN."""
         return self.nearest.known.hand if self.nearest and self.same else UNKNOWN
 
     @property
@@ -68,31 +64,29 @@ class UrdfVerdict:
         return self.nearest is not None and self.nearest.worst is Match.EXACT
 
     def summary(self) -> str:
-        """Return the verdict on a URDF that passed in one sentence."""
+        """Return the verdict on an accepted URDF in one sentence."""
         assert self.nearest is not None
-        apart = f'{self.nearest.distance:.2g}; kg, kg m, kg m^2'
-        if not self.same:
-            return (
-                f'{self.source} has the geometry of {self.arm} and inertials of no known set, '
-                f'accepted as told; the nearest is {self.nearest} (largest difference '
-                f'{apart}).'
-            )
+        inertials = (
+            f'the inertials of {self.nearest}, {"exactly" if self.exact else "within rounding"} ('
+            if self.same
+            else f'inertials of no known set, accepted as told; the nearest is {self.nearest} ('
+        )
         return (
-            f'{self.source} has the geometry of {self.arm} and the inertials of '
-            f'{self.nearest}, {"exactly" if self.exact else "within rounding"} (largest '
-            f'difference {apart}).'
+            f'{self.source} has the geometry of {self.arm} and {inertials}largest difference '
+            f'{self.nearest.distance:.2g}; kg, kg m, kg m^2).'
         )
 
 
 _TILT = 1e-6  # [rad]; a base less tilted than this is upright
-# [N m] Two readings of one text agree to 1e-13; angles rounded in it cause up to 1e-3.
+# [N m] Largest difference of the torques by this package's and by Pinocchio's reading of one URDF:
+# 1e-13, or up to 1e-3 if the URDF's angles are rounded.
 _READING_TOLERANCE = 2e-3
 _HAND_OF_FRANKA = 'franka_hand'
-# [m/s^2] Gravity of a base tilted about two axes: every parameter that has an effect in some
-# mounting has one here.
+# [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
+# mounting of the arm affects one in this mounting.
 _TILTED = (3.0, -5.0, -7.9)
-# pi/2 written as 1.5708 is 3.7e-6 rad off. On a FER this much in a joint axis changes no torque
-# by more than 8e-4 N m, and 1e-6 m none by more than 3e-4 N m.
+# [rad] pi/2 written as 1.5708 is 3.7e-6 off. An error of 1e-5 rad in a joint axis of a FER changes
+# no torque by more than 8e-4 N m, and one of 1e-6 m (TEXT) none by more than 3e-4 N m.
 _ROUNDED_ANGLE = 1e-5
 
 
@@ -115,15 +109,15 @@ def model_from_urdf(
     gravity: ArrayLike = GRAVITY,
 ) -> UrdfModel:
     """
-    Return the arm that a URDF describes, if it is the arm that it should be.
+    Return the arm of a URDF, after checking that it is the described arm.
 
     Parameters
     ----------
     xml : str
         The URDF's text.
     reference : ArmDescription
-        The DH-derived description, its joint names prefixed as the URDF's are. The links are
-        compared with all known sets; of two limits, the tighter one holds.
+        The described arm, its joint names prefixed as the URDF's are. The URDF's inertials are
+        compared with all published sets; of two limits, the tighter one holds.
     source : str
         Name of the URDF in sentences: a path or a topic.
     joint_names : sequence of str, optional
@@ -131,28 +125,29 @@ def model_from_urdf(
     expected_hand : str, optional
         A hand that the URDF must carry, or 'none'; any if not given.
     accept_unknown_inertials : bool
-        Whether physical inertials of no known set are accepted.
+        Whether physical inertials of no published set are accepted.
     gravity : array_like, shape (3,)
-        Gravity for the effects of differences on torques [m/s^2].
+        Gravity in the space frame [m/s^2], for the effects of differences on torques.
 
     Returns
     -------
     UrdfModel
-        The description has the reference's rows and the URDF's links, in DH frames. It may be a
-        published set that is not physical (franka_description's FER): call `require_physical`
-        before torques are computed for actuators.
+        Its description has the reference's rows and the URDF's links, in DH frames. The links may
+        be those of a published set that is not physical (franka_description's FER): call
+        `require_physical` before torques are computed for actuators.
 
     Raises
     ------
     UrdfError
-        If the text cannot be read as this chain, or a link or joint lacks what is needed.
+        If the text cannot be read as an arm with these joints, a link has no mass, or a joint no
+        limits.
     UrdfMismatchError
         If geometry or inertials differ; its `verdict` has all findings.
 
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source)
     _require_complete(chain)
-    links = nearest_reading(reference, chain, TEXT)[1].links
+    links = nearest_alignment(reference, chain, TEXT)[1].links
     nearest = identify(links, known_sets(reference, expected_hand), reference.name)
     massless_hand = _hand_without_mass(chain) if expected_hand is None else ()
     if nearest.known.hand != NO_HAND:
@@ -175,7 +170,7 @@ def model_from_urdf(
         findings,
         (*notes, *_mount_note(chain), *chain.notes, *limit_notes),
     )
-    if not verdict.passed:
+    if findings:
         _refuse(verdict)
     description = replace(
         reference,
@@ -196,7 +191,7 @@ def model_from_urdf(
 def _rounded(one: Difference) -> bool:
     """Return whether a difference in geometry may be the rounding of a URDF's text."""
     allowed = _ROUNDED_ANGLE if one.unit == 'rad' else TEXT
-    # A flange is as far off as all axes before it together.
+    # The errors of all axes before the flange add up in its row.
     allowed *= 10.0 if one.place == 'flange' else 1.0
     return alike(one.first, one.second, allowed, angle=one.unit == 'rad')
 
@@ -204,9 +199,9 @@ def _rounded(one: Difference) -> bool:
 def _different(
     nearest: NearestSet, found: Comparison, chain: SerialChain, massless_hand: Sequence[str]
 ) -> list[Difference]:
-    """Return the differences from the published links beyond rounding, or certainly errors."""
+    """Return the differences from the published links, except those of rounding."""
     matches = dict(zip(found.first.joint_names, nearest.matches))
-    # What only rounding seems to separate from a known link may still be a certain error.
+    # A difference within the rounding that is exactly an error pattern is an error.
     different = [
         one
         for one in found.links
@@ -235,11 +230,11 @@ def _judged(
     reference: ArmDescription,
     accept_unknown: bool,
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
-    """Return whether the links are of the nearest published set, and findings and notes."""
+    """Return whether the links are those of the nearest published set, findings, and notes."""
     second = replace(found.first, links=found.second.links)
-    acts = effect_between(found.first, second, gravity=_TILTED).largest > 0.0
-    same = nearest.worst is not Match.DIFFERENT or not acts
-    findings = [one for one in different if one.certain or acts]
+    has_effect = effect_between(found.first, second, gravity=_TILTED).largest > 0.0
+    same = nearest.worst is not Match.DIFFERENT or not has_effect
+    findings = [one for one in different if one.certain or has_effect]
     if same and nearest.known.name != reference.name:
         findings.append(_other_arm(nearest, reference, second))
     refused = tuple(one for one in findings if one.certain or not accept_unknown)
@@ -252,6 +247,7 @@ def _judged(
 
 
 def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) -> Difference:
+    """Return the finding that a URDF has the inertials of another published arm."""
     return Difference(
         'the arm',
         'inertial set',
@@ -283,6 +279,7 @@ def _require_same_reading(
 
 
 def _refuse(verdict: UrdfVerdict) -> None:
+    """Raise UrdfMismatchError with the first finding."""
     others = len(verdict.findings) - 1
     more = (
         f' {others} more {"difference" if others == 1 else "differences"}; '
@@ -298,7 +295,7 @@ def _refuse(verdict: UrdfVerdict) -> None:
 
 
 def _require_complete(chain: SerialChain) -> None:
-    """Refuse a chain without mass or limits."""
+    """Raise UrdfError for a link without mass or a joint without limits."""
     if chain.massless:
         raise UrdfError(
             f'{chain.source}: {_plural("link", chain.massless)} without mass: there is no '
@@ -318,7 +315,7 @@ def _plural(word: str, names: Sequence[str]) -> str:
 
 
 def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
-    """Return the links and joints of a hand after the last joint, if none of them has mass."""
+    """Return the names of a hand's links and joints on the last link, if no such link has mass."""
 
     def of_hand(name: str) -> bool:
         return name.endswith('hand') or 'finger' in name
@@ -329,7 +326,7 @@ def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
 
 
 def _mount_note(chain: SerialChain) -> tuple[str, ...]:
-    """Return a note if the URDF mounts the arm tilted, with gravity in the arm's base frame."""
+    """Return a note with gravity in the arm's base frame if the URDF mounts the arm tilted."""
     up = chain.mount[2, :3]
     if np.linalg.norm(up[:2]) <= _TILT and up[2] > 0.0:
         return ()
@@ -341,28 +338,21 @@ def _mount_note(chain: SerialChain) -> tuple[str, ...]:
 
 
 def _joints(chain: SerialChain, reference: ArmDescription) -> tuple[tuple[Joint, ...], list[str]]:
-    """Return the reference's joints under the URDF's names, each limit the tighter of the two."""
-    joints, notes = [], []
+    """Return the reference's joints with the URDF's names and tighter limits, and a note on it."""
+    joints, changes = [], []
     for read, joint in zip(chain.joints, reference.joints):
-        limits = _tighter(read, joint.limits)
-        joints.append(replace(joint, name=read.name, limits=limits))
-        changed = [
-            f'{key} {getattr(limits, key):g} for {getattr(joint.limits, key):g}'
-            for key in STATED_LIMITS
-            if getattr(limits, key) != getattr(joint.limits, key)
-        ]
-        if changed:
-            notes.append(f'{read.name} ({", ".join(changed)})')
-    sentence = f"of two limits the tighter holds, here the URDF's: {', '.join(notes)}."
-    return tuple(joints), [sentence] if notes else []
-
-
-def _tighter(read: ChainJoint, known: JointLimits) -> JointLimits:
-    limits = read.limits or JointLimits()
-    return replace(
-        known,
-        lower=max(known.lower, limits.lower),
-        upper=min(known.upper, limits.upper),
-        velocity=min(known.velocity, limits.velocity),
-        effort=min(known.effort, limits.effort),
-    )
+        tighter: dict[str, float] = {}
+        for key in STATED_LIMITS:
+            stated, known = (
+                getattr(one, key) for one in (read.limits or JointLimits(), joint.limits)
+            )
+            if stated > known if key == 'lower' else stated < known:
+                tighter[key] = stated
+        joints.append(replace(joint, name=read.name, limits=replace(joint.limits, **tighter)))
+        if tighter:
+            words = (
+                f'{key} {at:g} for {getattr(joint.limits, key):g}' for key, at in tighter.items()
+            )
+            changes.append(f'{read.name} ({", ".join(words)})')
+    sentence = f"of two limits the tighter holds, here the URDF's: {', '.join(changes)}."
+    return tuple(joints), [sentence] if changes else []

@@ -45,15 +45,15 @@ def planted(name):
 def test_one_fault_in_a_black_box_heads_the_candidates(name):
     arm, faulty, what, value = planted(name)
     states = sample_states(arm, STATES, 1)
-    verdict = search_faults(arm, states, black_box(faulty, states))
-    heads = [one for one in verdict.candidates if one.left < EXPLAINED]
+    _, candidates = search_faults(arm, states, black_box(faulty, states))
+    heads = [one for one in candidates if one.remaining < EXPLAINED]
     assert what in {one.name for one in heads}
     for one in heads:
         # Parameters that explain the torques equally well are named together.
         assert {one.name, *one.alike} == {other.name for other in heads}
         if one.name == what:
             np.testing.assert_allclose(one.fitted, value, rtol=VALUE_RTOL, atol=0.0)
-    lefts = [one.left for one in verdict.candidates]
+    lefts = [one.remaining for one in candidates]
     assert lefts == sorted(lefts)
 
 
@@ -63,45 +63,35 @@ def test_a_heavier_wrist_of_a_franka_names_both_its_doubles():
     link = arm.links[4]
     states = sample_states(arm, STATES, 2)
     faulty = with_link(arm, 4, LinkInertia(2.0, link.first_moment, link.inertia))
-    verdict = search_faults(arm, states, black_box(faulty, states))
+    _, candidates = search_faults(arm, states, black_box(faulty, states))
     ending = 'mass of a table about the frame origin'
-    assert {one.name for one in verdict.candidates[:2]} == {
+    assert {one.name for one in candidates[:2]} == {
         f'fer_joint5: {ending}',
         f'fer_joint6: {ending}',
     }
-    five = next(one for one in verdict.candidates[:2] if one.place == 'fer_joint5')
+    five = next(one for one in candidates[:2] if one.place == 'fer_joint5')
     np.testing.assert_allclose(five.fitted, 2.0, rtol=VALUE_RTOL, atol=0.0)
     assert five.alike == (f'fer_joint6: {ending}',)
-    assert verdict.candidates[2].left > 0.01
-    # Gautier and Khalil 1990: what an upright first joint hides.
-    assert {'fer_joint1: d', 'fer_joint1: centre of mass z', 'base: yaw'} <= set(
-        verdict.unidentifiable
-    )
-    assert 'fer_joint1: inertia zz about the centre of mass' not in verdict.unidentifiable
-    assert (f'fer_joint5: {ending}', f'fer_joint6: {ending}') in verdict.groups
-    turning = next(group for group in verdict.groups if 'fer_joint1: rotor inertia' in group)
-    assert 'fer_joint1: inertia zz about the centre of mass' in turning
-    assert verdict.rank < verdict.parameters - len(verdict.unidentifiable)
+    assert candidates[2].remaining > 0.01
 
 
 def test_a_black_box_that_is_right_has_no_candidates():
     arm = load('fr3')
     states = sample_states(arm, STATES, 4)
-    verdict = search_faults(arm, states, black_box(arm, states))
-    assert verdict.candidates == ()
-    assert any('fr3_joint1: rotor inertia' in group for group in verdict.groups)
-    assert verdict.difference < 1e-12
+    difference, candidates = search_faults(arm, states, black_box(arm, states))
+    assert candidates == []
+    assert difference < 1e-12
 
 
 def test_another_gravity_is_told_from_a_tilted_base():
     # To first order both have the same effect; the changed length of gravity distinguishes them.
     arm = replace(planted('mass')[0], base=np.eye(4))
     states = sample_states(arm, STATES, 5)
-    verdict = search_faults(arm, states, black_box(arm, states, (0.0, 0.3, -9.81)))
-    first, second = verdict.candidates[:2]
+    _, candidates = search_faults(arm, states, black_box(arm, states, (0.0, 0.3, -9.81)))
+    first, second = candidates[:2]
     assert (first.name, first.alike) == ('arm: gravity y', ())
     assert str(first).startswith('arm: gravity y 0.3 m/s^2 instead of 0 m/s^2 leaves 0.00% of')
-    assert first.left < EXPLAINED
+    assert first.remaining < EXPLAINED
     assert second.name in ('base: roll', 'joint1: alpha')
-    assert second.left > 1e-3
+    assert second.remaining > 1e-3
     assert 'arm: gravity y' not in second.alike
