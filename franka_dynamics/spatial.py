@@ -83,22 +83,8 @@ def hat(vector: ArrayLike) -> Array:
 
 
 def vee(matrix: ArrayLike) -> Array:
-    """
-    Return the vector (3,) or twist (v, omega) (6,) whose `hat` is given; leading axes are kept.
-
-    Only the skew-symmetric part of the 3 x 3 block is used.
-
-    Raises
-    ------
-    RigidMotionError
-        If the last two axes are neither (3, 3) nor (4, 4).
-
-    """
+    """Return the vector (..., 3) whose `hat` is the skew part of a matrix (..., 3, 3)."""
     values = np.asarray(matrix, dtype=float)
-    if values.shape[-2:] == (4, 4):
-        return np.concatenate((values[..., :3, 3], vee(values[..., :3, :3])), axis=-1)
-    if values.shape[-2:] != (3, 3):
-        raise RigidMotionError(f'vee takes shape (..., 3, 3) or (..., 4, 4); got {values.shape}.')
     skew = 0.5 * (values - np.swapaxes(values, -1, -2))
     return np.stack((skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]), axis=-1)
 

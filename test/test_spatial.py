@@ -49,16 +49,14 @@ def test_exp6_of_a_stack_of_angles_takes_each_on_its_own():
         np.testing.assert_allclose(stack[i], expm(angles[i] * hat(twist)), rtol=0.0, atol=ATOL)
 
 
-@pytest.mark.parametrize('size', [3, 6])
-def test_given_a_vector_when_hatted_and_veed_then_it_comes_back(size):
-    vector = np.random.default_rng(6).normal(size=(4, size))
+def test_vee_of_hat_is_the_vector():
+    vector = np.random.default_rng(6).normal(size=(4, 3))
     np.testing.assert_array_equal(vee(hat(vector)), vector)
 
 
-@pytest.mark.parametrize(('function', 'shape'), [(hat, (4,)), (vee, (3, 4))])
-def test_a_wrong_shape_hatted_or_veed_is_named(function, shape):
-    with pytest.raises(RigidMotionError, match=r'takes shape .* got \(' + str(shape[0])):
-        function(np.zeros(shape))
+def test_a_wrong_shape_is_named_by_hat():
+    with pytest.raises(RigidMotionError, match=r'takes shape .* got \(4'):
+        hat(np.zeros(4))
 
 
 def test_the_adjoint_transforms_twists_by_conjugation():

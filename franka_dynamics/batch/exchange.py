@@ -23,11 +23,6 @@ _CPU, _CUDA_HOST = 1, 3  # device types whose memory the processor can read (dlp
 _ALIGNMENT = 64  # bytes; JAX uses memory with this alignment without a copy
 
 
-def is_foreign(array: Any) -> bool:
-    """Return whether an array belongs to a library other than NumPy."""
-    return not isinstance(array, np.ndarray) and hasattr(array, '__dlpack__')
-
-
 def exchange(
     names: Sequence[str], arrays: Sequence[Any]
 ) -> tuple[list[Any], Callable[[Array], Any]] | None:
@@ -42,7 +37,11 @@ def exchange(
         If an array cannot be read here, or two libraries are mixed.
 
     """
-    foreign = {name: array for name, array in zip(names, arrays) if is_foreign(array)}
+    foreign = {
+        name: array
+        for name, array in zip(names, arrays)
+        if not isinstance(array, np.ndarray) and hasattr(array, '__dlpack__')
+    }
     if not foreign:
         return None
     first, like = next(iter(foreign.items()))

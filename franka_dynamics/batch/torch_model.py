@@ -63,7 +63,7 @@ class TorchModel(KernelModel):
                     'all on one device.'
                 )
         if arrays[0].device.type == 'cpu':
-            return _KernelFunction.apply(self._model, quantity, *arrays)
+            return _KernelFunction.apply(self._model, quantity, False, *arrays)
         return self.traced._run(quantity, *arrays)
 
 
@@ -82,61 +82,46 @@ def _as_tensor(array: np.ndarray, like: Sequence[Any]) -> Any:
     return torch.from_numpy(array).to(dtype)
 
 
-def _stacked(info: Any, in_dims: tuple[Any, ...], tensors: tuple[Any, ...]) -> list[Any]:
-    """Return tensors with the mapped axis first; tensors without one are repeated along it."""
-    return [
-        tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
-        for tensor, dim in zip(tensors, in_dims)
-    ]
-
-
-class _Slopes(torch.autograd.Function):
-    """A quantity's derivatives by its arguments, concatenated along one more axis."""
-
-    @staticmethod
-    def forward(model: BatchModel, quantity: Quantity, *tensors: Any) -> Any:
-        return _as_tensor(model.slopes(quantity, *map(_as_array, tensors)), tensors)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        raise JointVectorError(
-            'TorchModel gives first derivatives; for second ones use its `traced`, whose '
-            'equations PyTorch differentiates itself.'
-        )
-
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[Any, ...], model: BatchModel, quantity: Quantity, *tensors: Any
-    ) -> Any:
-        return _Slopes.apply(model, quantity, *_stacked(info, in_dims[2:], tensors)), 0
-
-
 class _KernelFunction(torch.autograd.Function):
-    """A compiled quantity as a node of PyTorch's graph."""
+    """A compiled quantity as a node of PyTorch's graph; with `slopes` its first derivatives."""
 
     @staticmethod
-    def forward(model: BatchModel, quantity: Quantity, *tensors: Any) -> Any:
-        return _as_tensor(model.evaluate(quantity, *map(_as_array, tensors)), tensors)
+    def forward(model: BatchModel, quantity: Quantity, slopes: bool, *tensors: Any) -> Any:
+        evaluate = model.slopes if slopes else model.evaluate
+        return _as_tensor(evaluate(quantity, *map(_as_array, tensors)), tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.model, ctx.quantity = inputs[:2]
-        ctx.save_for_backward(*inputs[2:])
+        ctx.model, ctx.quantity, ctx.slopes = inputs[:3]
+        ctx.save_for_backward(*inputs[3:])
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
+        if ctx.slopes:
+            raise JointVectorError(
+                'TorchModel gives first derivatives; for second ones use its `traced`, whose '
+                'equations PyTorch differentiates itself.'
+            )
         tensors = ctx.saved_tensors
-        slopes = _Slopes.apply(ctx.model, ctx.quantity, *tensors)
+        slopes = _KernelFunction.apply(ctx.model, ctx.quantity, True, *tensors)
         letters = 'ab'[: slopes.ndim - tensors[0].ndim]
         found = torch.einsum(f'...{letters},...{letters}k->...k', grad, slopes)
-        return (None, None, *found.split(tensors[0].shape[-1], -1))
+        return (None, None, None, *found.split(tensors[0].shape[-1], -1))
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[Any, ...], model: BatchModel, quantity: Quantity, *tensors: Any
+        info: Any,
+        in_dims: tuple[Any, ...],
+        model: BatchModel,
+        quantity: Quantity,
+        slopes: bool,
+        *tensors: Any,
     ) -> Any:
-        return _KernelFunction.apply(model, quantity, *_stacked(info, in_dims[2:], tensors)), 0
+        # The mapped axis comes first; tensors without one are repeated along it.
+        stacked = [
+            tensor.expand(info.batch_size, *tensor.shape)
+            if dim is None
+            else tensor.movedim(dim, 0)
+            for tensor, dim in zip(tensors, in_dims[3:])
+        ]
+        return _KernelFunction.apply(model, quantity, slopes, *stacked), 0

@@ -253,14 +253,10 @@ class Kinematics:
             )
         return self._jacobian_of(sp.zeros(3, 1), frame, local=reference_frame == 'LOCAL')
 
-    def center_of_mass(self, link: int) -> sp.Matrix:
-        """Return r_mi, link i's centre of mass (xc_i, yc_i, zc_i) in {S}, (3, 1) (cell 12)."""
-        pose = self.pose(link)
-        return _tidy(pose[:3, 3] + pose[:3, :3] * center_in_link(link))
-
     def center_of_mass_jacobian(self, link: int) -> sp.Matrix:
         """Return J_mi, rows (omega, dr_mi/dt), (6, n) (cells 23 and 24)."""
-        return self._jacobian_of(center_in_link(link), link)
+        center = [sp.Symbol(f'{axis}c{link}', real=True) for axis in 'xyz']  # cell 3
+        return self._jacobian_of(sp.Matrix(center), link)
 
     def _turns(self, joint: int) -> bool:
         return joint > self.chain.n or self.chain.axis_is_turned(joint)
@@ -287,11 +283,6 @@ class Kinematics:
                 if local:
                     back = _tidy(back * link.rotation.T)
         return sp.Matrix.hstack(*columns)
-
-
-def center_in_link(link: int) -> sp.Matrix:
-    """Return (xc_i, yc_i, zc_i), link i's centre of mass in frame i, (3, 1) (cell 3)."""
-    return sp.Matrix([sp.Symbol(f'{axis}c{link}', real=True) for axis in 'xyz'])
 
 
 def _inverse(pose: sp.Matrix) -> sp.Matrix:
