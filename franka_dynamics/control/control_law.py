@@ -131,22 +131,14 @@ class ControlLaw:
         )
         # Friction depends on displacement, so the whole motion is needed.
         if self.settings.terms.friction:
-            velocities = (
-                np.zeros_like(trajectory.positions)
-                if trajectory.velocities is None
-                else trajectory.velocities
-            )
             efforts = efforts + self.settings.scale * self.terms.friction_along(
-                trajectory.positions, velocities
+                trajectory.positions, trajectory.velocities
             )
         return np.clip(efforts, -self._effort, self._effort)
 
     def _efforts(self, trajectory: Trajectory, rows: slice) -> Array:
-        q = trajectory.positions[rows]
-        dq, ddq = (
-            np.zeros_like(q) if values is None else values[rows]
-            for values in (trajectory.velocities, trajectory.accelerations)
-        )
+        part = trajectory.part(rows)
+        q, dq, ddq = part.positions, part.velocities, part.accelerations
         settings, switches, terms = self.settings, self.settings.terms, self.terms
         # The independent Newton-Euler model computes all points at once. It agrees with Pinocchio
         # up to rounding.

@@ -20,13 +20,7 @@ def sampled(motion: Trajectory) -> tuple[Array, ReferencePoint]:
     return motion.sample_many(min(max(share, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT))
 
 
-def beyond_limits(
-    description: ArmDescription,
-    times: Array,
-    points: ReferencePoint,
-    *,
-    accelerations: bool = True,
-) -> str:
+def beyond_limits(description: ArmDescription, times: Array, points: ReferencePoint) -> str:
     """
     Return a phrase about the first limit that the states exceed, or ''.
 
@@ -40,7 +34,7 @@ def beyond_limits(
         ('velocity', points.dq, low, high, 'rad/s'),
         ('acceleration', points.ddq, -reach, reach, 'rad/s^2'),
     ]
-    for name, values, lower, upper, unit in checks if accelerations else checks[:2]:
+    for name, values, lower, upper, unit in checks:
         # Written so that NaN counts as outside. Points whose stamps are equal after rounding give
         # NaN.
         outside = ~((values >= lower - LIMIT_SLACK) & (values <= upper + LIMIT_SLACK))

@@ -114,7 +114,7 @@ def plan(
     """
     begin = now if begin is None else begin
     if request.ends_motion:
-        return to_rest(begin, current, description)
+        return to_rest(Trajectory.at(begin, current), description)
     request = _in_arm_order(request, description)
     _require_numbers(request, description)
     request = with_accelerations(request)
@@ -145,7 +145,7 @@ def plan(
             taken = now if request.start is None else start
             return _streamed(point, taken, begin, current, description, measured, stream)
         _require_reachable(description, point.q, current.q if measured is None else measured)
-        _require_within_limits(description, np.zeros(1), point.stacked, accelerations=True)
+        _require_within_limits(description, np.zeros(1), point.stacked)
         return point
     trajectory = _trajectory(request, start, begin, current, description)
     if measured is not None and (request.start is None or start <= now + MOST_LATENESS_S):
@@ -155,9 +155,7 @@ def plan(
             _require_at_desired(description, first, measured)
         _require_reachable(description, first, measured)
     times, points = sampled(trajectory)
-    _require_within_limits(
-        description, times - start, points, accelerations=trajectory.velocities is not None
-    )
+    _require_within_limits(description, times - start, points)
     return trajectory
 
 
@@ -175,7 +173,7 @@ def _streamed(
         _require_reachable(description, current.q, measured)
     if not isinstance(stream.before, StreamedMotion):
         _require_reachable(description, point.q, current.q)
-    _require_within_limits(description, np.zeros(1), point.stacked, accelerations=False)
+    _require_within_limits(description, np.zeros(1), point.stacked)
     return continue_stream(
         point.q, taken, begin, current, description, stream.period, stream.before
     )
@@ -280,21 +278,15 @@ def _trajectory(
             f'The reference ends with {request.velocities[-1][joint]:.3g} rad/s at '
             f'{description.joint_names[joint]}; its last point must be at rest.'
         )
-    if request.velocities is None:
-        first = Trajectory(times, request.positions).sample(begin).q
+    if request.velocities is None or request.accelerations is None:
         if request.times[0] == 0.0 or times[0] <= begin:
+            first = np.array([np.interp(begin, times, column) for column in request.positions.T])
             _require_reachable(description, first, current.q)
         return upsample(times, request.positions, begin, current, description)
-    velocities, accelerations = request.velocities, request.accelerations
+    trajectory = Trajectory(times, request.positions, request.velocities, request.accelerations)
     # The motion goes to the first point from the current state
     if request.times[0] > 0.0 and times[0] > begin:
-        return Trajectory(
-            np.append(begin, times),
-            np.vstack((current.q, request.positions)),
-            np.vstack((current.dq, velocities)),
-            None if accelerations is None else np.vstack((current.ddq, accelerations)),
-        )
-    trajectory = Trajectory(times, request.positions, velocities, accelerations)
+        return Trajectory.at(begin, current).then(trajectory)
     _require_reachable(description, trajectory.sample(begin).q, current.q)
     return trajectory
 
@@ -330,9 +322,9 @@ def _too_far(q: Array, other: Array) -> tuple[int, float]:
 
 
 def _require_within_limits(
-    description: ArmDescription, times: Array, points: ReferencePoint, *, accelerations: bool
+    description: ArmDescription, times: Array, points: ReferencePoint
 ) -> None:
-    beyond = beyond_limits(description, times, points, accelerations=accelerations)
+    beyond = beyond_limits(description, times, points)
     if beyond:
         raise ReferenceRefusedError(f'The reference takes {beyond}.')
 
@@ -342,18 +334,18 @@ def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:
     Return a request with accelerations added if it has velocities but no accelerations.
 
     Without accelerations M ddq would not be fed forward. At an inner point the acceleration is the
-    mean of the accelerations of the two cubics that meet there. At an end with zero velocity it is
-    zero. Other requests are returned unchanged.
+    mean of the accelerations of the two cubics that meet there. At the end, and at a start with
+    zero velocity, it is zero. Other requests are returned unchanged.
     """
     t, q, dq = request.times, request.positions, request.velocities
-    if dq is None or request.accelerations is not None or len(t) < 2:
+    if dq is None or request.accelerations is not None:
         return request
+    ddq = np.zeros_like(q)
     with np.errstate(over='ignore', invalid='ignore'):
         begin, end = cubic_accelerations(t, q, dq)
-        ddq = np.vstack((begin[:1], 0.5 * (end[:-1] + begin[1:]), end[-1:]))
-    for row in (0, -1):
-        if not dq[row].any():
-            ddq[row] = 0.0
+        ddq[1:-1] = 0.5 * (end[:-1] + begin[1:])
+    if dq[0].any() and len(t) > 1:
+        ddq[0] = begin[0]
     return replace(request, accelerations=ddq)
 
 

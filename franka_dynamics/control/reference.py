@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,25 +41,43 @@ class ReferencePoint(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """
-    A motion through points, interpolated as joint_trajectory_controller does.
+    A motion through points, joined by quintics as in joint_trajectory_controller.
 
-    Positions alone are joined by straight lines, positions with velocities by cubics, positions
-    with velocities and accelerations by quintics. Before the first point the first position is
-    held, after the last point the last one.
+    Before the first point the first position is held, after the last point the last one.
 
     Parameters
     ----------
     times : ndarray, shape (k,)
         Absolute times, strictly increasing, on the clock of the state's stamps [s].
     positions, velocities, accelerations : ndarray, shape (k, n)
-        The last two may be None; accelerations need velocities.
+        The states at these times.
 
     """
 
     times: Array
     positions: Array
-    velocities: Array | None = None
-    accelerations: Array | None = None
+    velocities: Array
+    accelerations: Array
+
+    @classmethod
+    def at(cls, time: float, point: ReferencePoint) -> Trajectory:
+        """Return the motion of a single point at a time [s]."""
+        return cls(np.array([time]), *point.stacked)
+
+    def part(self, rows: Any) -> Trajectory:
+        """Return the motion through some of the points, chosen by a slice or a mask, (k,)."""
+        states = self.positions[rows], self.velocities[rows], self.accelerations[rows]
+        return Trajectory(self.times[rows], *states)
+
+    def then(self, other: Trajectory) -> Trajectory:
+        """Return the motion through these points and then through those of another motion."""
+        rows = (self.positions, self.velocities, self.accelerations)
+        others = (other.positions, other.velocities, other.accelerations)
+        return Trajectory(np.append(self.times, other.times), *map(np.vstack, zip(rows, others)))
+
+    def point(self, row: int) -> ReferencePoint:
+        """Return one of the points."""
+        return ReferencePoint(self.positions[row], self.velocities[row], self.accelerations[row])
 
     @property
     def end(self) -> float:
@@ -100,24 +118,14 @@ class Trajectory:
         q0, q1 = self.positions[:-1], self.positions[1:]
         powers = np.zeros((len(q0), 6, 3, q0.shape[1]))
         position, duration = powers[:, :, 0], np.diff(self.times)[:, None]
-        position[:, 0] = q0
-        if self.velocities is None:
-            position[:, 1] = q1 - q0
-        else:
-            # Velocities at both ends of a segment, as derivatives by s.
-            v0, v1 = self.velocities[:-1] * duration, self.velocities[1:] * duration
-            position[:, 1] = v0
-            rise, v = q1 - q0 - v0, v1 - v0
-            if self.accelerations is None:
-                position[:, 2], position[:, 3] = 3.0 * rise - v, v - 2.0 * rise
-            else:
-                ddq = self.accelerations
-                a0, a1 = ddq[:-1] * duration**2, ddq[1:] * duration**2
-                p, v, a = rise - 0.5 * a0, v - a0, a1 - a0
-                position[:, 2] = 0.5 * a0
-                position[:, 3] = 10.0 * p - 4.0 * v + 0.5 * a
-                position[:, 4] = -15.0 * p + 7.0 * v - a
-                position[:, 5] = 6.0 * p - 3.0 * v + 0.5 * a
+        # Velocities and accelerations at both ends of a segment, as derivatives by s.
+        v0, v1 = self.velocities[:-1] * duration, self.velocities[1:] * duration
+        a0, a1 = (rows * duration**2 for rows in (self.accelerations[:-1], self.accelerations[1:]))
+        p, v, a = q1 - q0 - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
+        position[:, 0], position[:, 1], position[:, 2] = q0, v0, 0.5 * a0
+        position[:, 3] = 10.0 * p - 4.0 * v + 0.5 * a
+        position[:, 4] = -15.0 * p + 7.0 * v - a
+        position[:, 5] = 6.0 * p - 3.0 * v + 0.5 * a
         rising = np.arange(1.0, 6.0)[:, None]
         powers[:, :5, 1] = rising * powers[:, 1:, 0]
         powers[:, :4, 2] = rising[:4] * powers[:, 1:5, 1]

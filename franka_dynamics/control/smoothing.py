@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .joining import braked, join, Knots
+from .joining import join, to_rest
 from .motion_limits import within_jerk, within_limits
 from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
@@ -78,7 +78,7 @@ class _Spline(NamedTuple):
         """
         times, positions = self.times, self.positions
         if len(times) == 1:
-            yield Knots.at(float(times[0]), ReferencePoint.at_rest(positions[0])).motion()
+            yield Trajectory.at(float(times[0]), ReferencePoint.at_rest(positions[0]))
             return
         h, slopes = np.diff(times), np.diff(positions, axis=0) / np.diff(times)[:, None]
         in_motion = slopes[-1]
@@ -86,14 +86,14 @@ class _Spline(NamedTuple):
             in_motion = in_motion + (slopes[-1] - slopes[-2]) * (h[-1] / (h[-1] + h[-2]))
         for end in (np.zeros_like(in_motion), in_motion):
             derivatives = spline_derivatives(times, positions, self.velocity, end)
-            knots = Knots(times, np.stack((positions, *derivatives), axis=1))
+            motion = Trajectory(times, positions, *derivatives)
             if acceleration is not None:
-                knots.states[0, 2] = acceleration
+                motion.accelerations[0] = acceleration
             if end.any():
-                yield braked(knots, description).motion()
+                yield to_rest(motion, description)
             else:
-                knots.states[-1, 2] = 0.0
-                yield knots.motion()
+                motion.accelerations[-1] = 0.0
+                yield motion
 
 
 def _first_velocity(times: Array, positions: Array) -> Array:

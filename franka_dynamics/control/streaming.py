@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .joining import braked, Knots, leading_to, LEAST_SEGMENT_S
+from .joining import leading_to, LEAST_SEGMENT_S, to_rest
 from .motion_limits import within_jerk, within_limits
 from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
@@ -86,9 +86,8 @@ def continue_stream(
     due = times + delay(period)
     ahead = due > begin + LEAST_SEGMENT_S
     ahead[-1] = True
-    knots = due[ahead]
-    knots[-1] = max(knots[-1], begin + LEAST_SEGMENT_S)
-    coming = Knots(knots, _with_derivatives(times, points, period)[ahead])
+    due[-1] = max(due[-1], begin + LEAST_SEGMENT_S)
+    coming = Trajectory(due, *_with_derivatives(times, points, period)).part(ahead)
     motion = _through(begin, current, coming, description)
     if motion is None:
         raise ReferenceRefusedError(
@@ -100,41 +99,39 @@ def continue_stream(
 
 
 def _through(
-    begin: float, current: ReferencePoint, coming: Knots, description: ArmDescription
+    begin: float, current: ReferencePoint, coming: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
     """Return the motion through the coming points to rest, else one joined by ruckig, or None."""
-    through = braked(Knots.at(begin, current).then(coming), description).motion()
+    through = to_rest(Trajectory.at(begin, current).then(coming), description)
     allowed = within_limits(through, description)
     if allowed and within_jerk(through, description):
         return through
     # ruckig catches up with a motion that goes on with constant velocity after the last point. If
     # that fails, the arm comes to rest at that point.
-    end, (q, dq, _) = float(coming.times[-1]), coming.states[-1]
+    end, (q, dq, _) = coming.end, coming.point(-1)
     ahead = ReferencePoint(q + _CATCH_UP_S * dq, dq, np.zeros_like(q))
     for motion in (
-        coming.then(Knots.at(end + _CATCH_UP_S, ahead)).motion(),
-        Knots.at(end, ReferencePoint.at_rest(q)).motion(),
+        coming.then(Trajectory.at(end + _CATCH_UP_S, ahead)),
+        Trajectory.at(end, ReferencePoint.at_rest(q)),
     ):
         leading = leading_to(begin, current, motion, description)
         if leading is not None:
-            after = coming.times > leading.times[-1] + LEAST_SEGMENT_S
-            after &= len(motion.times) > 1
-            rest = Knots(coming.times[after], coming.states[after])
-            caught = braked(leading.then(rest), description).motion()
+            after = (coming.times > leading.end + LEAST_SEGMENT_S) & (len(motion.times) > 1)
+            caught = to_rest(leading.then(coming.part(after)), description)
             if within_limits(caught, description):
                 return caught
     return through if allowed else None
 
 
 def _with_derivatives(times: Array, points: Array, period: float) -> Array:
-    """Return points, velocities, accelerations (k, 3, n) of polynomials through neighbours."""
-    states = np.zeros((len(times), 3, points.shape[1]))
-    states[:, 0] = points
+    """Return positions, velocities, accelerations (3, k, n) of polynomials through neighbours."""
+    states = np.zeros((3, *points.shape))
+    states[0] = points
     for i, time in enumerate(times):
         near = slice(max(0, i - _SIDE), i + _SIDE + 1)
         s = (times[near] - time) / period
         factors = np.linalg.solve(np.vander(s, increasing=True), points[near])[1:3]
-        states[i, 1 : 1 + len(factors)] = factors
-    states[:, 1] /= period
-    states[:, 2] *= 2.0 / period**2
+        states[1 : 1 + len(factors), i] = factors
+    states[1] /= period
+    states[2] *= 2.0 / period**2
     return states

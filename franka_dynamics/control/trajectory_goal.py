@@ -94,17 +94,10 @@ def with_torques(
     torque takes at MOST_RATE. `torques` returns the torque at every point of a motion, as
     `ControlLaw.trajectory_efforts` does.
     """
-    if motion.velocities is None or motion.accelerations is None:
-        return motion, torques(motion)
     if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
         return motion, torques(motion)
-    still = np.zeros((1, motion.positions.shape[1]))
-    rested = Trajectory(
-        np.append(motion.times, motion.end + _SHORTEST_REST_S),
-        np.vstack((motion.positions, motion.positions[-1:])),
-        np.vstack((motion.velocities, still)),
-        np.vstack((motion.accelerations, still)),
-    )
+    rest = ReferencePoint.at_rest(motion.positions[-1])
+    rested = motion.then(Trajectory.at(motion.end + _SHORTEST_REST_S, rest))
     efforts = torques(rested)
     change = float(np.abs(efforts[-1] - efforts[-2]).max())
     rested.times[-1] = motion.end + max(_SHORTEST_REST_S, change / MOST_RATE)
@@ -132,7 +125,7 @@ def _rest_here(
             'The goal is one point at time_from_start zero that is not at rest; leave its '
             'velocities zero, or send a motion that comes to rest.'
         )
-    return Trajectory(np.array([stamp]), *point.stacked)
+    return Trajectory.at(stamp, point)
 
 
 def code_of_refusal(

@@ -13,7 +13,7 @@ from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.possible_motion import Condition
-from franka_dynamics.control.reference import Trajectory
+from franka_dynamics.control.reference import ReferencePoint, Trajectory
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -277,9 +277,8 @@ def test_changes_without_pause_leave_the_feedback_whole(what, every):
             loop.controller.apply(replace(settings, scale=1.0 - 0.01 * (k % 2)))
         else:
             now = loop.arm.read().time
-            loop.controller.follow(
-                Trajectory(np.array([now, now + 1.0]), np.array([there, there]))
-            )
+            rest = ReferencePoint.at_rest(there)
+            loop.controller.follow(Trajectory.at(now, rest).then(Trajectory.at(now + 1.0, rest)))
         loop.run(1e-3 * every)
     assert np.abs(loop.arm.read().velocity).max() < 0.02
     np.testing.assert_allclose(loop.arm.position, there, rtol=0.0, atol=1e-3)

@@ -56,17 +56,14 @@ def test_derivatives_are_those_of_scipys_clamped_spline():
 def test_the_torque_is_nearly_the_true_motions(rate, share):
     times = np.arange(0.0, 3.01, 1.0 / rate)
     motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)
-    lines = Trajectory(times, swing(times)[0])
     inner = np.linspace(0.0, 2.5, 700)  # before it brakes for its end
     q, _, ddq = swing(inner)
     inertia = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q)
-    true, found, by_lines = (
-        np.einsum('kij,kj->ki', inertia, rows)
-        for rows in (ddq, sampled(motion, inner)[2], sampled(lines, inner)[2])
+    true, found = (
+        np.einsum('kij,kj->ki', inertia, rows) for rows in (ddq, sampled(motion, inner)[2])
     )
     assert np.abs(true).max() > 1.0
     assert np.abs(found - true).max() < share * np.abs(true).max()
-    assert np.abs(by_lines - true).max() == np.abs(true).max()  # lines lose all of it
 
 
 def require_within_limits(motion):
@@ -135,7 +132,10 @@ def test_an_arm_at_rest_joins_a_motion_that_has_just_begun():
     for begin in (0.02, 0.06, 0.2):
         joined = join(begin, ReferencePoint.at_rest(ARM.home), begun_at(begin, begun), ARM)
         require_within_limits(joined)
-        np.testing.assert_allclose(joined.sample(1.5), begun.sample(1.5), rtol=0.0, atol=1e-9)
+        for time in (1.5, 3.175):  # the last segment too, which ends decelerating
+            np.testing.assert_allclose(
+                joined.sample(time), begun.sample(time), rtol=0.0, atol=1e-9
+            )
 
 
 def test_the_fourth_chunk_follows_without_a_step():
@@ -155,4 +155,4 @@ def test_the_fourth_chunk_follows_without_a_step():
 def test_without_ruckig_a_join_is_refused_with_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'ruckig', None)
     with pytest.raises(ReferenceRefusedError, match='pip install ruckig'):
-        to_rest(0.0, at(0.0), ARM)
+        to_rest(Trajectory.at(0.0, at(0.0)), ARM)

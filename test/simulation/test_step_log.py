@@ -59,13 +59,14 @@ def planted_steps(error):
 @pytest.mark.parametrize('error', [1e-3, 3e-2])
 def test_planted_drift_and_error_are_found(error):
     times = EPOCH + np.array([1.0, 3.0])
-    motion = Trajectory(times, 1e-5 + np.array([[0.0], [0.2]]) * np.ones(7))
+    still = np.zeros((2, 7))
+    motion = Trajectory(times, 1e-5 + np.array([[0.0], [0.2]]) * np.ones(7), still + 0.1, still)
     figures = demo_figures(planted_steps(error), (0.2, 0.9), (motion, motion))
     assert figures.drift == pytest.approx(0.7e-5, rel=1e-2)
     assert figures.with_feedforward.rms == pytest.approx(error, rel=1e-3)
 
 
 def test_a_motion_without_steps_is_refused():
-    late = Trajectory(EPOCH + np.array([5.0, 6.0]), np.zeros((2, 7)))
+    late = Trajectory(EPOCH + np.array([5.0, 6.0]), *np.zeros((3, 2, 7)))
     with pytest.raises(RecordingError, match='No step of the arm is from'):
         demo_figures(planted_steps(0.0), (0.2, 0.9), (late, late))
