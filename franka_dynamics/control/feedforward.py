@@ -23,10 +23,15 @@ from .guard import FirstTorque, Guard, GuardLimits
 from .limits import all_finite, CommandOutput, LimitedTorque
 from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
-from .reference import ReferencePoint, ReferenceSource, ReferenceState, Trajectory
+from .reference import (
+    is_streamed,
+    ReferencePoint,
+    ReferenceSource,
+    ReferenceState,
+    Trajectory,
+)
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings
-from .streaming import is_streamed
 from .supervision import Observation, StateSupervisor, SupervisionLimits
 from .terms import TermModel
 from ..arm import ArmDescription
@@ -353,7 +358,7 @@ class FeedforwardController:
         """
         if self.latest is None:
             return
-        stamp, streamed = self.latest[0], is_streamed(planned)
+        stamp = self.latest[0]
         if self.mode is not Mode.RUNNING:
             # Another controller follows the trajectory with the torques added to it.
             reason = 'torques were added to it, but it is not followed here: '
@@ -362,9 +367,9 @@ class FeedforwardController:
             return
         # A set-point of a running stream needs no ramp; any other reference may begin with a
         # torque step.
-        if not (self.reference.active and streamed):
+        if not (self.reference.active and is_streamed(planned)):
             self._note_change()
-        self.reference.follow(planned, stamp, mark, streamed=streamed)
+        self.reference.follow(planned, stamp, mark)
 
     def refuse_reference(self, reason: str, mark: str = '') -> None:
         """Report a reference that was refused."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from .cycle_result import Mode
 from .joining import begun_at, join, to_rest
 from .motion_limits import beyond_limits, LIMIT_SLACK, sampled
 from .possible_motion import Condition
-from .reference import ReferencePoint, Trajectory
+from .reference import ReferencePoint, StreamedMotion, Trajectory
 from .smoothing import cubic_accelerations, upsample
-from .streaming import continue_stream, LEAD_S, StreamedMotion
+from .streaming import continue_stream, LEAD_S
 from ..arm import ArmDescription
 from ..errors import listed, ReferenceRefusedError
 from ..typing import Array
@@ -43,13 +43,6 @@ MOST_START_DISTANCE = 0.1  # rad or m
 # part, and a part per point [s]. If planning took longer, the trajectory is planned again with
 # four times the lead.
 _LEAD_S, _POINT_LEAD_S, _LEAD_ATTEMPTS = 0.02, 4e-5, 3
-
-
-class Stream(NamedTuple):
-    """Period of a stream of set-points [s], and the newest trajectory when one arrives, if any."""
-
-    period: float
-    before: Trajectory | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +83,10 @@ def plan(
     now: float,
     current: ReferencePoint,
     measured: Array | None = None,
-    stream: Stream | None = None,
     *,
     begin: float | None = None,
+    period: float = 0.0,
+    before: Trajectory | None = None,
 ) -> Trajectory | ReferencePoint:
     """
     Return the trajectory or set-point that the arm is to follow.
@@ -106,13 +100,15 @@ def plan(
     position at rest; if the first point comes after the start, the motion goes from there to that
     point. `measured`, shape (n,), is the expected measured position when the motion begins, by
     default that of `current`. A set-point must be near it, or a stream could run away from the
-    arm. A trajectory must begin near it, or its beginning would be a step for the arm. With a
-    `stream`, set-points with positions alone are made into a smooth motion.
+    arm. A trajectory must begin near it, or its beginning would be a step for the arm. With the
+    `period` of a stream [s], set-points with positions alone are made into a smooth motion that
+    continues `before`, the newest motion of the stream.
 
     Raises ReferenceRefusedError, which says what is at fault and what would be accepted, if the
     request cannot be followed.
     """
     begin = now if begin is None else begin
+    measured = current.q if measured is None else measured
     if request.ends_motion:
         return to_rest(Trajectory.at(begin, current), description)
     request = _in_arm_order(request, description)
@@ -141,14 +137,18 @@ def plan(
             point = point._replace(dq=request.velocities[0])
         if request.accelerations is not None:
             point = point._replace(ddq=request.accelerations[0])
-        if stream is not None and request.velocities is None:
-            taken = now if request.start is None else start
-            return _streamed(point, taken, begin, current, description, measured, stream)
-        _require_reachable(description, point.q, current.q if measured is None else measured)
+        streamed = period > 0.0 and request.velocities is None
+        if streamed:
+            _require_reachable(description, current.q, measured)
+        if not (streamed and isinstance(before, StreamedMotion)):
+            _require_reachable(description, point.q, current.q if streamed else measured)
         _require_within_limits(description, np.zeros(1), point.stacked)
-        return point
+        if not streamed:
+            return point
+        taken = now if request.start is None else start
+        return continue_stream(point.q, taken, begin, current, description, period, before)
     trajectory = _trajectory(request, start, begin, current, description)
-    if measured is not None and (request.start is None or start <= now + MOST_LATENESS_S):
+    if request.start is None or start <= now + MOST_LATENESS_S:
         # Until a later start the present motion is followed, and its tracking error is watched.
         first = trajectory.sample(begin).q
         if trajectory.times[0] < start + request.times[0]:
@@ -157,26 +157,6 @@ def plan(
     times, points = sampled(trajectory)
     _require_within_limits(description, times - start, points)
     return trajectory
-
-
-def _streamed(
-    point: ReferencePoint,
-    taken: float,
-    begin: float,
-    current: ReferencePoint,
-    description: ArmDescription,
-    measured: Array | None,
-    stream: Stream,
-) -> Trajectory:
-    """Return the motion continued to one more set-point of a stream."""
-    if measured is not None:
-        _require_reachable(description, current.q, measured)
-    if not isinstance(stream.before, StreamedMotion):
-        _require_reachable(description, point.q, current.q)
-    _require_within_limits(description, np.zeros(1), point.stacked)
-    return continue_stream(
-        point.q, taken, begin, current, description, stream.period, stream.before
-    )
 
 
 def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> TrajectoryRequest:
@@ -386,9 +366,15 @@ def follow_request(
             current, measured = ReferencePoint.at_rest(q), q
         else:
             measured = current.q + (q - desired.q)
-        stream = Stream(period, before) if period > 0.0 and request.is_set_point else None
         planned = plan(
-            request, controller.description, stamp, current, measured, stream, begin=begin
+            request,
+            controller.description,
+            stamp,
+            current,
+            measured,
+            begin=begin,
+            period=period,
+            before=before,
         )
         if isinstance(planned, Trajectory) and controller.mode is Mode.RUNNING:
             joined = join(begin, current, begun_at(begin, planned), controller.description)

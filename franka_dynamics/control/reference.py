@@ -132,6 +132,19 @@ class Trajectory:
         return powers
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StreamedMotion(Trajectory):
+    """A motion made from streamed points, with their times [s] and positions, shape (k, n)."""
+
+    point_times: Array
+    points: Array
+
+
+def is_streamed(planned: Trajectory | ReferencePoint) -> bool:
+    """Return whether a reference is part of a stream."""
+    return isinstance(planned, ReferencePoint | StreamedMotion)
+
+
 def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> ReferencePoint:
     """Return the state at the fraction s of one segment, or of each of many segments."""
     state = s * powers[5]
@@ -179,7 +192,6 @@ class _Followed:
     planned: Trajectory | ReferencePoint
     begin: float
     mark: str
-    streamed: bool
     begun: bool = False
 
     @property
@@ -234,29 +246,22 @@ class ReferenceSource:
         """Hold q, shape (n,), while no reference is followed; None: no desired state then."""
         self._held = None if q is None else ReferencePoint.at_rest(q)
 
-    def follow(
-        self,
-        planned: Trajectory | ReferencePoint,
-        now: float,
-        mark: str = '',
-        *,
-        streamed: bool = False,
-    ) -> None:
+    def follow(self, planned: Trajectory | ReferencePoint, now: float, mark: str = '') -> None:
         """
         Follow a trajectory, or a set-point until the next one comes or STREAM_TIMEOUT_S passes.
 
         Until a trajectory begins, the present reference stays. Adds events. `now` is the stamp of
         the latest joint state [s]; `mark` the sender's identifier, of which a stream keeps that of
-        its first point. A `streamed` reference continues the present stream, if there is one,
+        its first point. A streamed reference continues the present stream, if there is one,
         instead of replacing it.
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
         latest = self._next or self._now
-        if streamed and latest is not None and latest.streamed:
+        if latest is not None and is_streamed(planned) and is_streamed(latest.planned):
             following = replace(latest, planned=planned, begin=begin)
         else:
             self._numbers += 1
-            following = _Followed(self._numbers, planned, begin, mark, streamed)
+            following = _Followed(self._numbers, planned, begin, mark)
             self._add_event(following, ReferenceState.ACCEPTED, now)
         self._leave(self._next, now, following)
         self._next = following

@@ -11,13 +11,11 @@ which ends at rest if no other point comes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .joining import leading_to, LEAST_SEGMENT_S, to_rest
 from .motion_limits import within_jerk, within_limits
-from .reference import ReferencePoint, Trajectory
+from .reference import ReferencePoint, StreamedMotion, Trajectory
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
@@ -31,19 +29,6 @@ _MOST_MISSING, _MOST_EARLY = 3, 3.0  # periods
 LEAD_S = 0.004
 _CATCH_UP_S = 1.0  # longest time to catch up with the stream [s]
 _DELAY_PERIODS, _DELAY_S = 3, 2.0 * LEAD_S
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StreamedMotion(Trajectory):
-    """A motion made from streamed points, with their times [s] and positions, shape (k, n)."""
-
-    point_times: Array
-    points: Array
-
-
-def is_streamed(planned: Trajectory | ReferencePoint) -> bool:
-    """Return whether a reference is part of a stream."""
-    return isinstance(planned, (ReferencePoint, StreamedMotion))
 
 
 def delay(period: float) -> float:

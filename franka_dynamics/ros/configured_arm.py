@@ -17,7 +17,7 @@ from .external_watch import ExternalWatch
 from .messages import effort_message, motion_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .received import command_bytes, JointStateReader, OtherJointsError
-from .rivals import CommandWatch, publisher_names
+from .rivals import CommandWatch, publisher_names, PublisherCounts
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from .trajectories import read_trajectory, reference_of
@@ -28,7 +28,6 @@ from ..control.limits import LONGEST_STEP_S
 from ..control.planning import follow_request
 from ..control.possible_motion import Condition
 from ..control.reference import Trajectory
-from ..control.rivals import PublisherCounts
 from ..control.trajectory_goal import with_torques
 from ..errors import JointStateError, ReferenceRefusedError
 from ..typing import Array

@@ -129,7 +129,7 @@ def test_a_stop_in_motion_tells_its_reason_and_the_time_left():
 def test_a_stream_of_points_counts_as_one_reference():
     source = ReferenceSource()
     for k in range(50):
-        source.follow(ReferencePoint.at_rest(np.zeros(2)), 1e-3 * k, streamed=True)
+        source.follow(ReferencePoint.at_rest(np.zeros(2)), 1e-3 * k)
         source.sample(1e-3 * k)
     assert told(source) == [(1, 'accepted', ''), (1, 'following', '')]
     source.sample(0.2)

@@ -9,7 +9,7 @@ from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, ReferenceSource
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.streaming import continue_stream, delay, is_streamed, LEAD_S
+from franka_dynamics.control.streaming import continue_stream, delay, LEAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 
@@ -34,7 +34,7 @@ def run(arrivals, points, seconds, period, stamps=None):
                 steps.append(
                     np.abs(np.array(motion.sample(motion.times[0])) - np.array(current)).max()
                 )
-                source.follow(motion, now, streamed=is_streamed(motion))
+                source.follow(motion, now)
             except ReferenceRefusedError:
                 refused += 1
             k += 1

@@ -18,9 +18,8 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import REST_SPEED
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.rivals import OwnMessages, PublisherCounts
 from franka_dynamics.ros.messages import request_message
-from franka_dynamics.ros.rivals import CommandWatch
+from franka_dynamics.ros.rivals import CommandWatch, OwnMessages, PublisherCounts
 
 from .conftest import COMMAND, INCLINED, TIMEOUT_S
 
