@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads arm descriptions from YAML files such as those in `config/arms`; checks every field."""
+"""Reads arm descriptions from YAML files such as those in `config/arms`, checking every field."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .typed_file import FieldError, nested_in, Positive, read_typed
 from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
 
-# Other names of shipped arms, which also prefix their joint names. Franka's first arm was sold as
-# Panda.
+# Other names of shipped arms; the joints of an arm loaded by such a name are named after it.
+# Franka's first arm was sold as Panda.
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-AS_LISTED = 'as_listed'  # the hand that the inertial set was published with, if any
+AS_LISTED = 'as_listed'  # a choice of hand: the one that the inertial set was published with
 _URDF_ENDINGS = ('.urdf', '.xml', '.xacro')
 _FORM = 'an arm file starts with name, convention, joints, inertial_sets'
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InertialSet:
-    """A published set of inertias: of the links, and of the base if that is published."""
+    """The inertias of an arm's links, and of its base if known, from one publication."""
 
     source: str
     notes: str = ''
@@ -43,14 +43,14 @@ class InertialSet:
         """Raise FieldError for unknown hands and inconsistent bodies."""
         if self.hand != NO_HAND and not hand_file(self.hand).is_file():
             raise FieldError(
-                ('hand',),
                 f'is {self.hand!r}; there are {", ".join(available_hands())}, or the path of a '
                 'hand file',
+                'hand',
             )
         self.inertias()
 
     def inertias(self) -> tuple[LinkInertia, ...]:
-        """Return the links about their frames' origins."""
+        """Return the inertias of the links, each about the origin of its DH frame."""
         found = []
         for i, body in enumerate(self.links):
             with nested_in('links', i):
@@ -58,13 +58,13 @@ class InertialSet:
         return tuple(found)
 
     def base_inertia(self) -> LinkInertia | None:
-        """Return the inertia of the fixed base about its frame's origin; None if not published."""
+        """Return the inertia of the fixed base about the origin of frame {0}; None if unknown."""
         return None if self.base_link is None else self.base_link.link(self.inertia_about)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArmFile(ArmFields):
-    """The content of an arm file; a description has one of its inertial sets."""
+    """The content of an arm file: an arm with one or more inertial sets."""
 
     title: str = ''
     source: str = ''
@@ -76,11 +76,11 @@ class ArmFile(ArmFields):
         """Refuse an unknown default set, no joints, and friction or home that do not fit them."""
         n = len(self.joints)
         if not n:
-            raise FieldError(('joints',), 'is empty; an arm needs at least one joint')
+            raise FieldError('is empty; an arm needs at least one joint', 'joints')
         if self.default_set not in self.inertial_sets:
             raise FieldError(
-                ('default_set',),
                 f'is {self.default_set!r}; there are {", ".join(self.inertial_sets)}',
+                'default_set',
             )
         for name in ('friction', 'simulated_friction'):
             friction = getattr(self, name)
@@ -89,17 +89,18 @@ class ArmFile(ArmFields):
                     friction.torque(np.zeros(n))
             except JointVectorError as error:
                 problem = f'does not have one number for each of {n} joints'
-                raise FieldError((name,), problem) from error
+                raise FieldError(problem, name) from error
         if self.home is None:
             return
         if self.home.shape != (n,):
-            raise FieldError(('home',), f'must be a list of {n} numbers, not {self.home.tolist()}')
+            raise FieldError(f'must be a list of {n} numbers, not {self.home.tolist()}', 'home')
         for i, (joint, at) in enumerate(zip(self.joints, self.home)):
             if not joint.limits.lower <= at <= joint.limits.upper:
                 raise FieldError(
-                    ('home', i),
                     f'is {at:g}, outside the limits of {joint.name}, {joint.limits.lower:g} to '
                     f'{joint.limits.upper:g}',
+                    'home',
+                    i,
                 )
 
 
@@ -140,7 +141,7 @@ def load(
     prefix: str = '',
     repair: str | None = None,
 ) -> ArmDescription:
-    """Load an arm by its shipped name or from an arm file, as `urdf.source.load` describes."""
+    """Load an arm by its shipped name or from an arm file, as `franka_dynamics.load` describes."""
     path, file = _arm_path(arm), read_arm_file(arm)
     if repair not in (None, *REPAIRS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
@@ -183,8 +184,8 @@ def load(
 
 
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
-    """Return an arm with another hand in place of its own; `hand` is as `load` takes it."""
-    # A path is kept whole, so that an arm file that names the hand can be read from anywhere.
+    """Return an arm with another hand in place of its own, named as `load` takes a hand."""
+    # The path becomes absolute, so that an arm file with this hand can be read from any folder.
     hand = str(hand_file(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):
         return description
@@ -194,9 +195,6 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     if hand == NO_HAND:
         return description
     return description.with_payload(load_hand(hand), name=hand)
-
-
-_FOLDER = "{} is a folder; give the path of an arm's file."
 
 
 def is_urdf(arm: object) -> bool:
@@ -211,26 +209,22 @@ def _arm_path(arm: str | Path) -> Path:
             f'{text} is a URDF, and an arm file is needed here; write one with '
             f'"franka-dynamics arm import {text} --output arm.yaml".'
         )
-    if is_file_name(text):
-        path = Path(text).expanduser()
-        if path.is_dir():
-            raise DescriptionError(_FOLDER.format(path))
-        if not path.is_file():
-            raise DescriptionError(
-                f"{path} does not exist; give the path of an arm's YAML file "
-                f'or one of the shipped arms: {", ".join(available_arms())}.'
-            )
+    own, names = Path(text).expanduser(), available_arms()
+    shipped = share_directory() / 'config' / 'arms' / f'{ALIASES.get(text, text)}.yaml'
+    path = own if is_file_name(text) else shipped
+    if path.is_file():
         return path
-    path = share_directory() / 'config' / 'arms' / f'{ALIASES.get(text, text)}.yaml'
-    if not path.is_file():
-        if Path(text).is_dir():
-            raise DescriptionError(_FOLDER.format(text))
-        names = available_arms()
-        near = nearest(text, (*names, *ALIASES))
-        also = ', '.join(f'{alias} is the {arm}' for alias, arm in ALIASES.items())
-        raise UnknownArmError(
-            f'There is no arm {text!r}; shipped are {", ".join(names)}; {also}. '
-            f'{f"Did you mean {near}? " if near else ""}'
-            'An arm of your own is given by the path of its YAML file.'
+    if own.is_dir():
+        raise DescriptionError(f"{own} is a folder; give the path of an arm's file.")
+    if path is own:
+        raise DescriptionError(
+            f"{path} does not exist; give the path of an arm's YAML file "
+            f'or one of the shipped arms: {", ".join(names)}.'
         )
-    return path
+    near = nearest(text, (*names, *ALIASES))
+    also = ', '.join(f'{alias} is the {arm}' for alias, arm in ALIASES.items())
+    raise UnknownArmError(
+        f'There is no arm {text!r}; shipped are {", ".join(names)}; {also}. '
+        f'{f"Did you mean {near}? " if near else ""}'
+        'An arm of your own is given by the path of its YAML file.'
+    )

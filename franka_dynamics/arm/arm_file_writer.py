@@ -26,21 +26,20 @@ def arm_file_text(
     friction_source: str = '',
 ) -> str:
     """
-    Return the text of an arm file with one inertial set, the description's own.
+    Return the text of an arm file with the description's inertial set.
 
-    Inertias are written about the frame origin, as they are kept, and floats in full, so that
-    `load` returns the same numbers (a tilted base: up to rounding, since it is written as roll,
-    pitch and yaw). A hand that is part of the last link stays part of it, and the file names it,
-    so that `load` can remove it.
+    `load` returns the same numbers from it, because inertias are written about the frame origins,
+    with all digits. Only a rotated base, written as roll, pitch and yaw, changes by rounding. The
+    last link includes the hand, which the file names, so that `load` can remove it.
 
     Parameters
     ----------
     description : ArmDescription
         The arm.
     source : str, optional
-        Where the inertial set comes from, in one line; the description's own source if not given.
+        Where the inertial set comes from, in one line; default: the description's `source`.
     title : str, optional
-        The arm's full name; by default its short name.
+        The arm's full name; default: the description's `name`.
     notes : str
         Remarks about the inertial set.
     friction_source : str
@@ -49,7 +48,7 @@ def arm_file_text(
     Raises
     ------
     DescriptionError
-        If its friction model has no form in YAML.
+        If the friction model is none of the three that an arm file can hold.
 
     """
     name, origin = description.inertial_set or 'own', source or description.source or 'not stated'
@@ -82,7 +81,7 @@ def arm_file_text(
 
 def save(description: ArmDescription, path: str | Path, **words: str) -> None:
     """
-    Write an arm file, which appears complete or not at all.
+    Write an arm file; the file appears complete or not at all.
 
     Parameters
     ----------
@@ -91,12 +90,13 @@ def save(description: ArmDescription, path: str | Path, **words: str) -> None:
     path : str or Path
         The file to write; an existing file is replaced.
     words : str
-        The source, title, notes and friction_source of `arm_file_text`.
+        `source`, `title`, `notes` and `friction_source`: the origin of the inertial set, the arm's
+        full name, remarks on the inertial set, and the origin of the friction.
 
     Raises
     ------
     DescriptionError
-        If the arm's friction model has no form in YAML.
+        If the friction model is none of the three that an arm file can hold.
     OutputError
         If the file cannot be written.
 

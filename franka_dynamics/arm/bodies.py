@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies in arm and hand files: published inertial parameters, or a homogeneous shape."""
+"""The entries of bodies in arm and hand files: inertial parameters or a homogeneous solid."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class Homogeneous:
     def __post_init__(self) -> None:
         """Refuse a body without mass and density, or with both."""
         if (self.mass is None) == (self.density is None):
-            raise FieldError((), 'needs exactly one of mass [kg] and density [kg/m^3]')
+            raise FieldError('needs exactly one of mass [kg] and density [kg/m^3]')
 
     def _link(self, volume: float, moments: Array) -> LinkInertia:
-        """Return the body of a volume [m^3], given its moments about the centre per mass [m^2]."""
+        """Return the body of a volume [m^3] and moments of inertia per mass, (3,) [m^2]."""
         mass = (self.density or 0.0) * volume if self.mass is None else self.mass
         return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cylinder(Homogeneous):
-    """A homogeneous cylinder along an axis of its frame [m]."""
+    """A homogeneous cylinder along an axis of its frame; `radius` and `length` in metres."""
 
     radius: Positive
     length: Positive
@@ -70,10 +70,10 @@ class Cylinder(Homogeneous):
 
     def link(self) -> LinkInertia:
         """
-        Return its inertia about the frame's origin.
+        Return the cylinder's inertia about the frame's origin.
 
-        The inertia is m r^2/2 about the axis and m (3 r^2 + l^2)/12 across it, moved by Steiner's
-        theorem (Busellato 2023, section 2.1, corrected).
+        About the centre it is m r^2/2 along the axis and m (3 r^2 + l^2)/12 across it (Busellato
+        2023, section 2.1, corrected).
         """
         across = (3.0 * self.radius**2 + self.length**2) / 12.0
         along = [one == self.axis for one in Axis]
@@ -83,16 +83,15 @@ class Cylinder(Homogeneous):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Box(Homogeneous):
-    """A homogeneous box of a size along its frame's axes [m]."""
+    """A homogeneous box; `size` is its extent along x, y and z of its frame [m]."""
 
     size: Sizes
 
     def link(self) -> LinkInertia:
         """
-        Return its inertia about the frame's origin.
+        Return the box's inertia about the frame's origin.
 
-        The inertia is m (y^2 + z^2)/12 and so on, moved by Steiner's theorem (Busellato 2023,
-        section 2.1).
+        About the centre it is m (y^2 + z^2)/12 along x, and so on (Busellato 2023, section 2.1).
         """
         squares = np.square(self.size)
         return self._link(float(np.prod(self.size)), (squares.sum() - squares) / 12.0)
@@ -101,10 +100,10 @@ class Box(Homogeneous):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Body:
     """
-    A body as published.
+    A body of a published table.
 
-    Either a `primitive`, or `mass` [kg], exactly one of `center_of_mass` [m] and `first_moment`
-    [kg m], and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz.
+    Either a `primitive`, or `mass` [kg], one of `center_of_mass` [m] and `first_moment` [kg m],
+    and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz.
     """
 
     name: str = ''
@@ -118,29 +117,29 @@ class Body:
     published: ClassVar[tuple[str, ...]] = ('mass', 'center_of_mass', 'first_moment', 'inertia')
 
     def __post_init__(self) -> None:
-        """Raise FieldError if numbers are missing or inconsistent."""
+        """Raise FieldError if an entry is missing, or two of them contradict each other."""
         given = [name for name in self.published if getattr(self, name) is not None]
         if self.primitive is not None:
             if given:
-                raise FieldError((given[0],), 'stands beside a primitive, which says it already')
+                raise FieldError('stands beside a primitive, which says it already', given[0])
             return
         for name in ('mass', 'inertia'):
             if name not in given:
-                raise FieldError((name,), 'is missing')
+                raise FieldError('is missing', name)
         if (self.center_of_mass is None) == (self.first_moment is None):
-            raise FieldError(('center_of_mass',), 'and first_moment: give exactly one of the two')
+            raise FieldError('and first_moment: give exactly one of the two', 'center_of_mass')
         if not self.mass and self.first_moment is not None and self.first_moment.any():
-            raise FieldError(('first_moment',), 'is not zero although the mass is')
+            raise FieldError('is not zero although the mass is', 'first_moment')
 
     def link(self, about: InertiaAbout | None) -> LinkInertia:
-        """Return the inertia about the frame's origin; `about` is the published tensor's point."""
+        """Return the inertia about the frame's origin; the given tensor is about `about`."""
         if self.primitive is not None:
             return self.primitive.link()
         assert self.mass is not None and self.inertia is not None
         if about is None:
             raise FieldError(
-                ('inertia',),
                 'is about the frame_origin or the center_of_mass: say which with inertia_about',
+                'inertia',
             )
         moment = self.first_moment
         if moment is None:
@@ -152,7 +151,7 @@ class Body:
 
     @classmethod
     def of(cls, link: LinkInertia) -> Body:
-        """Return a link's ten parameters about its frame's origin."""
+        """Return a link's entry with first moment and inertia about the frame's origin."""
         six = six_from_tensor(link.inertia)
         return cls(mass=link.mass, first_moment=link.first_moment, inertia=six)
 
@@ -178,7 +177,7 @@ class HandBody(Body, Pose):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HandFile:
-    """A hand file; `hand` is the sum of its bodies, in the flange frame about its origin."""
+    """A hand file; `hand` is the inertia of all bodies about the flange's origin, in its frame."""
 
     name: str
     source: str
@@ -187,16 +186,16 @@ class HandFile:
     hand: LinkInertia = field(init=False)
 
     def __post_init__(self) -> None:
-        """Add the bodies up; raise FieldError if the sum is physically impossible."""
+        """Set `hand` to the sum of the bodies; raise FieldError if no real body has this sum."""
         total = LinkInertia.zero()
         for i, body in enumerate(self.bodies):
             with nested_in('bodies', i):
                 total = total + body.link(body.inertia_about).expressed_in(body.matrix())
         if not total.is_physical():
             raise FieldError(
-                ('bodies',),
                 'add up to a body that cannot exist: its pseudo-inertia has an eigenvalue of '
                 f'{total.consistency_margin():.3g}; check units and which point the inertia is '
                 'about',
+                'bodies',
             )
         object.__setattr__(self, 'hand', total)

@@ -1,12 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Finds the physically consistent inertial parameters nearest to a link's published ones.
+Repairs links whose published inertial parameters no real body can have.
 
-Each number of a printed table may be off by half a unit of its last decimal. If the printed
-numbers are physically impossible, the nearest physical ones within that rounding are the solution
-of a small convex problem, because the pseudo-inertia is linear in the ten parameters about the
-frame origin (Wensing, Kim, Slotine 2018, section III).
+Each number of a printed table may be off by half a unit of its last decimal. The nearest physical
+parameters within that rounding solve a convex problem, because the pseudo-inertia is linear in the
+ten parameters about the frame origin (Wensing, Kim, Slotine 2018, section III).
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from ..typing import Array
 
 NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
 REPAIRS = (NEAREST_WITHIN_ROUNDING,)
-# Smallest eigenvalue of the repaired pseudo-inertia, relative to the rounding: large enough that
-# the solver's tolerance and the decimals of a URDF leave it positive.
+# Smallest eigenvalue of a repaired pseudo-inertia, relative to the rounding. It stays positive
+# after the solver's error and the rounding of a URDF's text.
 _INSIDE = 1e-3
 
 
@@ -32,8 +31,8 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     Return the physically consistent link nearest to a printed one, within its rounding.
 
     The sum of the squared changes of the ten parameters about the frame origin is minimal, and
-    none changes by more than `rounding` [kg, kg m, kg m^2]. A physical link is returned unchanged.
-    `name` is the link's in error messages.
+    no parameter changes by more than `rounding` [kg, kg m, kg m^2]. A physical link is returned
+    unchanged. `name` is the link's in error messages.
 
     Raises
     ------
@@ -60,7 +59,11 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
 
 
 def _solve(pseudo: Array) -> Array | None:
-    """Return the smallest changes, each at most 1, to a physical body; None if there are none."""
+    """
+    Return the smallest changes, each at most 1, that make a pseudo-inertia physical.
+
+    Both are in units of the rounding; None if there are no such changes.
+    """
     try:
         import cvxpy
     except ImportError as error:
@@ -82,16 +85,14 @@ def _solve(pseudo: Array) -> Array | None:
 
 def repaired(description: ArmDescription) -> ArmDescription:
     """
-    Return an arm whose links are the nearest physical ones within its table's rounding.
+    Return an arm whose links are the nearest physical ones within its `rounding`.
 
-    `rounding` of its inertial set, about the frames' origins, is half a unit of the last decimal.
-    `repairs` of the returned arm has one sentence for each changed link, with the size of the
-    change.
+    The returned arm's `repairs` has one sentence for each changed link, with the largest change.
 
     Raises
     ------
     InertiaError
-        If the set states no rounding, or no physical body lies within it.
+        If the rounding is unknown, or no physical body lies within it.
 
     """
     if description.rounding == 0.0:

@@ -52,7 +52,11 @@ class DHRow:
 
     @classmethod
     def of_pose(cls, pose: Array, convention: Convention) -> DHRow:
-        """Return the row of a pose (4, 4), whose `transform` is that pose if any row has it."""
+        """
+        Return the row with a given pose of its frame in the previous one, shape (4, 4).
+
+        If no row has this pose, `transform` of the returned row differs from it.
+        """
         turn, place = pose[:3, :3], pose[:3, 3]
         if convention is Convention.MODIFIED:
             a, d = place[0], place @ turn[:, 2]
@@ -71,9 +75,10 @@ class DHRow:
         """
         Return the pose of this row's frame in the previous frame, shape (..., 4, 4).
 
-        The offsets, shape (...), are joint positions: added to theta [rad] of a revolute joint, to
-        d [m] of a prismatic one (Exp[licit] and Gautier and Khalil 1990 eq. 1 for the modified
-        convention, Busellato 2023 section 1 for the standard one).
+        The offsets, shape (...), are joint positions: of a revolute joint `theta_offset` [rad], of
+        a prismatic joint `d_offset` [m]. The modified convention is that of the Exp[licit]
+        notebook and of Gautier and Khalil 1990, eq. 1, the standard one that of Busellato 2023,
+        section 1.
         """
         turn, slide = np.broadcast_arrays(
             np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)
@@ -100,9 +105,9 @@ class DHRow:
 
 def modified_rows(rows: Sequence[DHRow]) -> list[DHRow]:
     """
-    Return n - 1 modified rows for n standard rows; the first row's theta and d are left out.
+    Return n - 1 modified rows for n standard rows, without the first standard row's theta and d.
 
     Both conventions describe the same sequence of screw motions along z and x but divide it
-    differently: a standard row's a and alpha belong to the next modified row.
+    differently: a and alpha of a standard row belong to the next modified row.
     """
     return [replace(row, a=last.a, alpha=last.alpha) for last, row in pairwise(rows)]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The description of an arm: joints, links, limits and the source of each number."""
+"""The description of an arm: joints, links, limits, friction, and the source of its inertias."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ..typing import Array
 @dataclass(frozen=True)
 class JointLimits:
     """
-    Limits of one joint; all but the position limits are symmetric.
+    Limits of one joint; an unknown limit is infinite.
 
-    `lower` and `upper` [rad], `velocity` [rad/s], `acceleration` [rad/s^2], `jerk` [rad/s^3],
-    `effort` [N m], `effort_rate` [N m/s]. A prismatic joint has metres and newtons in their place.
-    `velocity_offset` and `velocity_deceleration` make the velocity limit depend on the position
-    (FR3); without them it is constant. A limit that is not known is infinite. Inconsistent limits
-    raise a DescriptionError.
+    `lower` and `upper` bound the position [rad]. The others bound a magnitude: `velocity` [rad/s],
+    `acceleration` [rad/s^2], `jerk` [rad/s^3], `effort` [N m], `effort_rate` [N m/s]. For a
+    prismatic joint read metres for radians and newtons for newton metres. `velocity_offset` and
+    `velocity_deceleration` make the velocity limit of an FR3 depend on its position
+    (`ArmDescription.velocity_bounds`). Inconsistent limits raise a DescriptionError.
     """
 
     lower: Bound = field(default=-math.inf, metadata={'key': 'position'})
@@ -68,7 +68,7 @@ class Joint:
     """
     One moving joint.
 
-    `kind` says whether it turns (theta of its DH `row` varies) or slides (d varies).
+    Its position is added to theta of its DH `row` if it is revolute, to d if it is prismatic.
     `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
     joint].
     """
@@ -123,26 +123,25 @@ class ArmDescription(ArmFields):
     base_link : LinkInertia or None
         Inertia of the body that does not move, in frame {0}; no torque depends on it.
     home : ndarray, shape (n,), or None
-        Usual pose of the arm [rad or m], where simulations and planned motions start.
+        Joint positions at which simulations and planned motions start [rad or m].
     friction : FrictionModel or None
-        Friction of all joints.
+        Friction of all joints; None if unknown.
     inertial_set, source, hand : str
-        Name of the published set of inertias, its source, and the hand included in it.
+        Name and source of the published set of inertias, and the hand that the last link includes.
     rounding : float
-        Half a unit of the last digit to which the set was printed, in SI units; 0 if not known.
+        Half a unit of the last printed digit of the set's numbers, in SI units; 0 if unknown.
     file : str
-        The arm file, or the name of the URDF of `model_from_urdf`; empty for other arms.
+        Path of the arm file, or name of the accepted URDF; empty for other arms.
     repairs : tuple of str
-        Repairs of links made on request, a sentence each.
+        A sentence for each link whose inertia was repaired on request.
     notes : tuple of str
-        Deviations from the URDF format that were tolerated, a sentence each; an arm file does not
-        store them.
+        A sentence for each tolerated deviation from the URDF format; not stored in arm files.
     rated_load : float or None
-        The largest mass on the flange by the manufacturer's data [kg]; None if unknown.
+        The manufacturer's largest mass on the flange [kg]; None if unknown.
     simulated_friction : FrictionModel or None
-        Friction for simulation only, if `friction` is not known. It was identified from commanded
-        torque and motion, and the robot's controller compensates part of the friction, so it is
-        neither commanded nor subtracted from measured torques.
+        Friction for simulation only, if `friction` is not known. It is never commanded nor
+        subtracted from measured torques: it was identified from commanded torques, which lack the
+        friction that the robot's controller compensates.
 
     Raises
     ------
@@ -204,8 +203,9 @@ class ArmDescription(ArmFields):
         """
         Return the lowest and highest velocity allowed at positions q, shape (..., n) [rad/s].
 
-        For the FR3, upper = min(v, max(0, -off + sqrt(max(0, 2 dec (q_max - q))))), mirrored
-        below, as Franka's limits page defines it; constant for arms without those figures.
+        For the FR3, upper = min(v, max(0, -off + sqrt(max(0, 2 dec (q_max - q))))) by Franka's
+        page on robot limits, with off `velocity_offset` and dec `velocity_deceleration`, and the
+        same for the lower limit. For arms without these two the bounds do not depend on q.
         """
         position, velocity = np.asarray(q, dtype=float), self.limit('velocity')
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
@@ -247,9 +247,9 @@ class ArmDescription(ArmFields):
         """
         Return two constant poses for each joint, of shape (4, 4).
 
-        The first is the pose of the joint's frame, whose z is the joint axis, in frame {i-1}; the
-        second that of frame {i} in the joint's frame after its motion. For modified rows the
-        second is the identity, for standard rows the first.
+        The first is the pose, in frame {i-1}, of a frame whose z is the joint axis; the second is
+        the pose of frame {i} in that frame after it has moved with the joint. The second is the
+        identity for modified rows, the first for standard rows.
         """
         rows = [joint.row.transform(self.convention) for joint in self.joints]
         if self.convention is Convention.MODIFIED:
@@ -258,9 +258,9 @@ class ArmDescription(ArmFields):
 
     def frames(self, q: ArrayLike) -> Array:
         """
-        Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4).
+        Return the poses of frames {1} to {n} and of the flange in {S}, shape (..., n + 1, 4, 4).
 
-        For q of shape (..., n), as products of the DH matrices from the base outwards.
+        They are products of DH matrices, for joint positions q of shape (..., n) [rad or m].
         """
         pose = np.asarray(self.base)
         poses = []
@@ -275,10 +275,10 @@ class ArmDescription(ArmFields):
 
     def with_payload(self, payload: LinkInertia, *, name: str | None = None) -> ArmDescription:
         """
-        Return this arm with a body described in the flange frame fixed to its last link.
+        Return this arm with a body fixed to its last link.
 
-        A body without mass and inertia leaves the links exactly unchanged. `name` is that of a new
-        hand.
+        `payload` is about the flange's origin, in the flange frame; ten zeros leave the links
+        exactly unchanged. `name` is the hand's if the body is a hand.
         """
         hand = self.hand if name is None else name
         if not payload.parameters().any():
@@ -317,10 +317,12 @@ class ArmDescription(ArmFields):
         """
         Raise an error if no real arm can have these inertias.
 
+        `purpose` says in the message what they were to be used for.
+
         Raises
         ------
         InertiaError
-            If so; the message names each such link, its margins and the fix.
+            If a link is not physical; the message names each such link, by how much, and the fix.
 
         """
         sentences = self.inconsistencies()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Converts an arm's DH rows: the sign of a joint reversed, or the modified convention."""
+"""Reverses the direction of a joint, and converts standard DH rows to modified ones."""
 
 from __future__ import annotations
 
@@ -19,33 +19,30 @@ _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
 
 def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescription:
     """
-    Return the arm, of either convention, with the sign of one joint's position changed.
+    Return the arm with one joint (counted from 0) counted in the opposite direction.
 
-    The bodies stay where they are: q of that joint (counted from 0) becomes -q, its limits and
-    home position with it. Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) = Rx(pi) Tz(q - d)
-    Rx(pi); the half turns go into the twists alpha before and after the joint and into the frame
-    between.
+    The bodies stay where they are; the joint's position, limits, home position and friction change
+    their sign. By Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) = Rx(pi) Tz(q - d) Rx(pi), the
+    twists alpha before and after the joint and the frame between them take up half turns about x.
     """
     joints, links = list(description.joints), list(description.links)
     base, flange = description.base, description.flange
-    moved, row = joints[joint], joints[joint].row
-    limits = replace(moved.limits, lower=-moved.limits.upper, upper=-moved.limits.lower)
-    turned = replace(row, theta=-row.theta, d=-row.d, alpha=_half_turn_on(row.alpha))
+    old, row = joints[joint], joints[joint].row
+    limits = replace(old.limits, lower=-old.limits.upper, upper=-old.limits.lower)
+    row = replace(row, theta=-row.theta, d=-row.d, alpha=_half_turn_on(row.alpha))
+    joints[joint] = replace(old, row=row, limits=limits)
     if description.convention is Convention.MODIFIED:
-        joints[joint] = replace(moved, row=turned, limits=limits)
         links[joint] = links[joint].expressed_in(_HALF_TURN)
         if joint + 1 < len(joints):
             joints[joint + 1] = _twisted(joints[joint + 1])
         else:
             flange = replace(flange, alpha=_half_turn_on(flange.alpha))
+    elif joint > 0:
+        # The half turn before the joint belongs to the previous row, the one after it to its own.
+        joints[joint - 1] = _twisted(joints[joint - 1])
+        links[joint - 1] = links[joint - 1].expressed_in(_HALF_TURN)
     else:
-        # The half turn before the joint belongs to the previous row, the one after it to this row.
-        joints[joint] = replace(moved, row=turned, limits=limits)
-        if joint > 0:
-            joints[joint - 1] = _twisted(joints[joint - 1])
-            links[joint - 1] = links[joint - 1].expressed_in(_HALF_TURN)
-        else:
-            base = base @ _HALF_TURN
+        base = base @ _HALF_TURN
     home = description.home
     if home is not None:
         home = np.where(np.arange(len(home)) == joint, -home, home)
@@ -74,9 +71,9 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     Return the same arm in modified (Craig) rows.
 
-    In a standard row frame i comes after a and alpha; in a modified row it lies on the joint axis
-    before them. Link i's inertia is expressed in the new frame (`modified_rows`). The flange's own
-    a and alpha are left out, because a modified row ends with d and theta.
+    Frame {i} follows a and alpha of standard row i; in the modified convention it lies before
+    them, on the axis of joint i, and link i is expressed in this frame. The flange's a and alpha
+    are left out, because a modified row ends with d and theta.
     """
     if description.convention is Convention.MODIFIED:
         return description

@@ -23,7 +23,7 @@ class FrictionModel(Protocol):
     """Torque that friction takes from the joints at a velocity."""
 
     def torque(self, dq: ArrayLike) -> Array:
-        """Return the friction torque [N m] to be added to the rigid-body torque, shape of dq."""
+        """Return the friction torque [N m], added to the rigid-body torque, at dq [rad/s]."""
         ...
 
 
@@ -32,10 +32,10 @@ class SigmoidFriction:
     """
     Gaz's friction: tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)).
 
-    It is zero at rest by construction, and smooth there. Source: Gaz et al. 2019, "Dynamic
+    It is smooth, and zero at rest. Arrays of shape (n,): amplitude A [N m], slope s [s/rad],
+    offset d [rad/s]; `at_rest` is 1 / (1 + exp(-s d)). Source: Gaz et al. 2019, "Dynamic
     Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters", section
-    V. Arrays of shape (n,): amplitude A [N m], slope s [s/rad], offset d [rad/s]; `at_rest` is
-    1 / (1 + exp(-s d)).
+    V.
     """
 
     amplitude: Array
@@ -65,22 +65,22 @@ def sliding_terms(dq: Array, width: float = COULOMB_WIDTH) -> Array:
 
 
 class LinearFriction(ABC):
-    """Friction linear in its coefficients; `deviations`: their standard deviations."""
+    """Friction linear in its coefficients, with their standard `deviations` if known."""
 
     deviations: Array | None
 
     @cached_property
     @abstractmethod
     def coefficients(self) -> Array:
-        """One row for each term, shape (terms, n)."""
+        """The coefficients of all joints, one row for each term, shape (terms, n)."""
 
     @abstractmethod
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """
         Return the terms that the coefficients multiply at dq (..., n), shape (..., terms, n).
 
-        `slip_state`, shape (..., k, n), is the z of Maxwell-slip elements; by default that of
-        steady sliding, in which every element slips.
+        `slip_state`, shape (..., k, n), is the state z of k Maxwell-slip elements per joint;
+        default: that of steady sliding, in which every element slips.
         """
 
     def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
@@ -93,10 +93,10 @@ class ViscousCoulombFriction(LinearFriction):
     """
     Viscous, Coulomb and offset friction: tau_f = f_v dq + f_c sign(dq) + f_o.
 
-    Arrays of shape (n,): `viscous` [N m s/rad], `coulomb` and `offset` [N m]. `width` [rad/s]
-    replaces the sign by tanh(dq / width), because a torque that jumps at zero velocity cannot
-    be commanded. `deviations`, shape (3, n), are the standard deviations of viscous, Coulomb and
-    offset where they are known.
+    Arrays of shape (n,): `viscous` f_v [N m s/rad], `coulomb` f_c and `offset` f_o [N m].
+    tanh(dq / width) with `width` [rad/s] takes the place of the sign, because a torque that jumps
+    at zero velocity cannot be commanded. `deviations`, shape (3, n), are the standard deviations
+    of f_v, f_c and f_o, if known.
     """
 
     viscous: Array
@@ -131,29 +131,29 @@ class MaxwellSlipFriction(LinearFriction):
     """
     Sliding friction with a Stribeck term, and Maxwell-slip elements for presliding.
 
-    tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + sum_i a_i z_i + f_o, where
-    element i is a spring that slips: with every step of q, z_i <- clip(z_i + step / reach_i,
-    -1, 1). Its force depends on the path and not on speed, so that a reversal shows the
-    hysteresis of real gears. Sources: Lampaert, Swevers, Al-Bender 2002, "Modification of the
+    tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + sum_i a_i z_i + f_o.
+    Element i is a spring that slips: with every step of q, z_i <- clip(z_i + step / reach_i,
+    -1, 1). Its torque depends on the path and not on the speed, like the hysteresis of gears at a
+    reversal. Sources: Lampaert, Swevers, Al-Bender 2002, "Modification of the
     Leuven integrated friction model structure", IEEE Trans. Automatic Control 47(4) (the
     Maxwell-slip elements); Al-Bender, Lampaert, Swevers 2005, "The generalized Maxwell-slip
     model", IEEE Trans. Automatic Control 50(11).
 
-    The parameters are immutable; a `FrictionState`, or `slip_bounds` for a whole recording, holds
-    the elements' state.
+    The state z is not part of the model: `FrictionState` updates it with each position, and
+    `slip_bounds` computes it for a whole recording.
 
     Attributes
     ----------
     viscous, coulomb, stribeck, offset : ndarray, shape (n,)
         f_v [N m s/rad], f_c, f_s and f_o [N m].
     slip : ndarray, shape (k, n)
-        The elements' amplitudes a_i [N m].
+        Amplitudes a_i of the k elements [N m].
     reach : ndarray, shape (k,)
-        Displacement at which an element begins to slip [rad].
+        Displacement from z = 0 at which an element begins to slip [rad].
     width, stribeck_velocity : float
         Width of the tanh of the Coulomb term, and v_s [rad/s].
     deviations : ndarray, shape (4 + k, n), optional
-        Standard deviations in the order of `coefficients`, where they are known.
+        Standard deviations in the order of `coefficients`, if known.
 
     Raises
     ------
@@ -220,13 +220,24 @@ Friction = Annotated[FrictionModel, OneOf('model', FRICTION_MODELS, beside=('sou
 
 def slip_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     """
-    Return the states of Maxwell-slip elements along a motion, shape (2, N, k, n) [1].
+    Return the lowest and highest states of Maxwell-slip elements along a motion.
 
-    They start from both extremes at the first sample; any other state stays between them.
-    z <- clip(z + step / reach, -1, 1), with the step of q, is exact for as long as q moves in one
-    direction between two samples, whatever the speed. `q` are positions [rad], shape (N, n),
-    without a filter, which would remove small reversals; `reach` [rad], shape (k,), is each
-    element's.
+    The state at the first sample is unknown: the bounds start from z = -1 and z = 1. Each step
+    z <- clip(z + step of q / reach, -1, 1) is exact if q moves in one direction between two
+    samples.
+
+    Parameters
+    ----------
+    q : array_like, shape (N, n)
+        Positions [rad], without a filter, which would remove small reversals.
+    reach : array_like, shape (k,)
+        Displacement at which each element begins to slip [rad].
+
+    Returns
+    -------
+    ndarray, shape (2, N, k, n)
+        The lowest, then the highest z.
+
     """
     positions, reaches = np.asarray(q, dtype=float), np.asarray(reach, dtype=float)
     states = np.zeros((len(positions), 2, len(reaches), positions.shape[1]))
@@ -241,10 +252,10 @@ def slip_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
 
 def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     """
-    Return any model's friction torque along a recorded motion, shape (N, n) [N m].
+    Return a model's friction torque along a recorded motion, shape (N, n) [N m].
 
-    `q` [rad], as recorded without a filter, and `dq` [rad/s], shape (N, n), are one stretch
-    without gaps. The state of slip elements is the mean of both `slip_bounds`.
+    `q` [rad], not filtered, and `dq` [rad/s] have shape (N, n) and no gaps in time. The state of
+    Maxwell-slip elements is the mean of the `slip_bounds`.
     """
     if isinstance(model, MaxwellSlipFriction):
         return model.torque(dq, slip_bounds(q, model.reach).mean(axis=0))
@@ -252,7 +263,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return the friction after one joint's sign is reversed: -tau(-dq), by the negated offset."""
+    """Return the friction of an arm with one joint reversed, -tau(-dq): its offset is negated."""
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)
         offset[joint] = -offset[joint]
@@ -261,7 +272,7 @@ def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel 
 
 
 def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np.inf) -> None:
-    """Freeze the parameters that are given, which may not be below `least`."""
+    """Check parameters, which may not be below `least`, and freeze them; None stays None."""
     for name in names:
         if getattr(model, name) is None:
             continue

@@ -15,13 +15,12 @@ LONGEST_STEP_S = 0.05
 
 class FrictionState:
     """
-    The state of one arm's friction, updated with each joint state.
+    The state z of one arm's Maxwell-slip elements, updated with each joint state.
 
-    At the start, and after a gap in the states, the elements' state is unknown. Both extremes are
-    then followed until the motion has brought them together, which takes a displacement of twice
-    an element's reach in one direction. `slip_bounds` are both extremes, shape (2, k, n),
-    `slip_state` their mean, shape (k, n). With `relaxed` the elements start relaxed, for a
-    simulation, instead of in an unknown state.
+    At the start, and after a gap in the joint states, z is unknown. `slip_bounds`, shape (2, k, n),
+    are then its lowest and highest possible values; they become equal after a displacement of
+    twice an element's reach in one direction. With `relaxed`, for a simulation, z starts at 0
+    instead. Models without such elements have no state.
     """
 
     def __init__(self, model: FrictionModel | None, *, relaxed: bool = False) -> None:
@@ -33,7 +32,7 @@ class FrictionState:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the motion so far."""
+        """Return to the state at the start."""
         self._last: tuple[float, Array] | None = None
         self.slip_bounds = np.zeros((2, 0, 0))
         if self._maxwell is not None:
@@ -43,12 +42,12 @@ class FrictionState:
 
     @property
     def slip_state(self) -> Array:
-        """The estimate of the elements' z, shape (k, n)."""
+        """The estimate of z, the mean of the `slip_bounds`, shape (k, n)."""
         return np.asarray(0.5 * (self.slip_bounds[0] + self.slip_bounds[1]))
 
     def follow(self, stamp: float, q: Array) -> None:
         """
-        Update the state with a position, shape (n,) [rad], at a stamp [s].
+        Update the state with joint positions q, shape (n,) [rad], at a time `stamp` [s].
 
         A step back in time, or one of more than LONGEST_STEP_S, restarts the state.
         """
@@ -65,7 +64,7 @@ class FrictionState:
         self.slip_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
 
     def torque(self, dq: Array) -> Array:
-        """Return the torque (n,) [N m] at dq [rad/s] in the present state; 0 without a model."""
+        """Return the friction torque (n,) [N m] at dq [rad/s]; zero without a friction model."""
         if self.model is None:
             return np.zeros_like(dq)
         if self._maxwell is None:

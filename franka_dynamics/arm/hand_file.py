@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loads hands by the name of a shipped hand or from a file."""
+"""Loads a hand's inertia by the name of a shipped hand or from a file."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def load_hand(name: str) -> LinkInertia:
     UnknownArmError
         If there is no such hand.
     DescriptionError
-        If the file cannot be read or is inconsistent (the message names file and field), or a
-        hand file's hand is heavier than MOST_CARRIED_KG.
+        If the file cannot be read or is inconsistent (the message names file and field), or the
+        hand is heavier than MOST_CARRIED_KG.
     InertiaError
-        If `payload_body` refuses the numbers of a Desk file, or its mass is 0.
+        If the numbers of a Desk file are physically impossible, or its mass is 0.
 
     """
     path = hand_file(name)
@@ -68,7 +68,7 @@ def is_file_name(name: str | Path) -> bool:
 
 
 def hand_file(name: str) -> Path:
-    """Return the path of a hand's file, which need not exist."""
+    """Return the path of a hand's file, without a check that it exists."""
     return (
         Path(name).expanduser()
         if is_file_name(name)

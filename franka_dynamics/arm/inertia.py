@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ten inertial parameters of a rigid link, converted from the published forms."""
+"""The ten inertial parameters of a rigid link."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..errors import InertiaError
 from ..spatial import rigid_transform
 from ..typing import Array
 
-# Order in which this project writes the six elements of a symmetric tensor.
+# Order of the six elements of a symmetric tensor everywhere in this package.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
-# The ten parameters of a link, in the order used everywhere and with the symbols of Gautier and
-# Khalil 1990, eq. (3): inertia about the frame's origin, first moment, mass.
+# Order and symbols of a link's ten parameters everywhere in this package (Gautier and Khalil 1990,
+# eq. (3)): inertia about the frame's origin, first moment, mass.
 PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
 _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 # Rounding error of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
@@ -39,7 +39,7 @@ def six_from_tensor(tensor: ArrayLike) -> Array:
 
 
 def steiner(mass: float, offset: ArrayLike) -> Array:
-    """Return m (|c|^2 1 - c c^T), Steiner's term of a reference point `offset` c [m] away."""
+    """Return Steiner's term m (|c|^2 1 - c c^T) of a centre of mass at `offset` c [m], (3, 3)."""
     c = np.asarray(offset, dtype=float)
     return mass * (c @ c * np.eye(3) - np.outer(c, c))
 
@@ -49,8 +49,8 @@ class LinkInertia:
     """
     Mass, first moment and inertia of a link, all about the origin of its frame.
 
-    This is the form in which the equations of motion are linear (Gautier and Khalil 1990, eq. 3),
-    and in which two rigidly joined bodies simply add.
+    The equations of motion are linear in these ten parameters (Gautier and Khalil 1990, eq. 3),
+    and the parameters of two rigidly joined bodies add.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class LinkInertia:
 
     @classmethod
     def zero(cls) -> LinkInertia:
-        """Return ten zero parameters."""
+        """Return a link whose ten parameters are zero."""
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @classmethod
@@ -127,7 +127,7 @@ class LinkInertia:
         Parameters
         ----------
         transform : array_like, shape (4, 4)
-            Pose of the present frame in the new one: x_new = R x + p.
+            Pose (R, p) of the link's present frame in the other frame: x_other = R x + p.
 
         Raises
         ------
@@ -139,18 +139,18 @@ class LinkInertia:
         rotation, origin = matrix[:3, :3], matrix[:3, 3]
         h = rotation @ self.first_moment
         inertia = rotation @ self.inertia @ rotation.T
-        # The parallel-axis theorem between two points, neither of which is the centre of mass.
-        cross = (
+        # The parallel-axis theorem for two points of which neither need be the centre of mass.
+        moved = (
             2.0 * (h @ origin) * np.eye(3)
             - np.outer(h, origin)
             - np.outer(origin, h)
             + steiner(self.mass, origin)
         )
-        tensor = inertia + cross
+        tensor = inertia + moved
         return LinkInertia(self.mass, h + self.mass * origin, 0.5 * (tensor + tensor.T))
 
     def __add__(self, other: LinkInertia) -> LinkInertia:
-        """Return both bodies joined rigidly; they must be described in the same frame."""
+        """Return two rigidly joined bodies as one; both must be described in the same frame."""
         return LinkInertia(
             self.mass + other.mass,
             self.first_moment + other.first_moment,
@@ -158,7 +158,7 @@ class LinkInertia:
         )
 
     def __sub__(self, other: LinkInertia) -> LinkInertia:
-        """Return this body without `other`."""
+        """Return what remains of this body without `other`, described in the same frame."""
         return LinkInertia(
             self.mass - other.mass,
             self.first_moment - other.first_moment,
@@ -177,10 +177,10 @@ class LinkInertia:
 
     def parameters(self) -> Array:
         """
-        Return (xx, xy, xz, yy, yz, zz, hx, hy, hz, m), shape (10,), about the frame origin.
+        Return (xx, xy, xz, yy, yz, zz, hx, hy, hz, m), shape (10,), about the frame's origin.
 
-        The order of Gautier and Khalil 1990, eq. (3), `PARAMETER_SYMBOLS`: that of regressors,
-        derivatives, base parameters and generated code too.
+        This is the order of `PARAMETER_SYMBOLS`, which regressors, derivatives, base parameters
+        and generated code have, too.
         """
         return np.concatenate((six_from_tensor(self.inertia), self.first_moment, [self.mass]))
 
@@ -206,7 +206,7 @@ class LinkInertia:
         return pseudo
 
     def consistency_margin(self) -> float:
-        """Return the smallest eigenvalue of the pseudo-inertia; negative: no such body exists."""
+        """Return the smallest eigenvalue of the pseudo-inertia, negative if no body has it."""
         return float(np.linalg.eigvalsh(self.pseudo_inertia())[0])
 
     def triangle_margin(self) -> float:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A payload as ten numbers: the node's parameter, with the quantities of libfranka's setLoad."""
+"""Reads and writes payloads: ten numbers, a ROS parameter file, or the file of Franka's Desk."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import re
 from typing import Annotated, Any
 
 import numpy as np
+import yaml
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .strict_yaml import decimal
@@ -21,13 +22,11 @@ from ..typing import Array
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MOST_CARRIED_KG = 100.0  # more than any supported arm can lift
 _MOST_LEVER_M = 1.0  # largest distance of the payload's centre of mass from the flange
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # [m], and relative to the largest moment of inertia about the flange
 _HEADER = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
 """
-
-
 _FORM = 'a parameter file starts with /**:'
 
 
@@ -40,14 +39,13 @@ class _Section:
 
     def __post_init__(self) -> None:
         """Read the parameter payload from the section."""
-        at = ('ros__parameters', 'payload')
-        ten = decode(Annotated[Array, of_length(10)], self.ros__parameters.get('payload'), at)
-        object.__setattr__(self, 'payload', ten)
+        kind, given = Annotated[Array, of_length(10)], self.ros__parameters.get('payload')
+        object.__setattr__(self, 'payload', decode(kind, given, 'ros__parameters', 'payload'))
 
 
 @dataclass(frozen=True, eq=False)
 class _DeskFile:
-    """The fields of Desk's end-effector file that are used; inertia is column by column."""
+    """The used fields of Desk's end-effector file; `inertia` is a (3, 3) tensor by columns."""
 
     mass: float
     center: Vector = field(metadata={'key': 'centerOfMass'})
@@ -57,7 +55,7 @@ class _DeskFile:
         """Refuse a tensor that is not symmetric."""
         tensor = self.inertia.reshape(3, 3)
         if not np.array_equal(tensor, tensor.T):
-            raise FieldError(('inertia',), f'is not symmetric: {self.inertia.tolist()}')
+            raise FieldError(f'is not symmetric: {self.inertia.tolist()}', 'inertia')
 
     def body(self) -> LinkInertia:
         """Return the end effector about the flange's origin, in the flange frame."""
@@ -67,10 +65,10 @@ class _DeskFile:
 
 def payload_array(inertia: LinkInertia) -> Array:
     """
-    Return mass, centre of mass and inertia about it (xx xy xz yy yz zz), shape (10,).
+    Return a body's mass, centre of mass and inertia about that (xx xy xz yy yz zz), shape (10,).
 
-    `inertia` is about the flange's origin, in the flange frame. Values below
-    rounding error (1e-12 m, and 1e-12 of the largest moment about the flange) become zero.
+    `inertia` is about the flange's origin, in the flange frame. Values below rounding error become
+    zero.
     """
     center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
     center = np.where(np.abs(center) < _ROUNDING, 0.0, center)
@@ -80,9 +78,9 @@ def payload_array(inertia: LinkInertia) -> Array:
 
 def payload_body(numbers: Array) -> LinkInertia:
     """
-    Return the body of ten numbers, about the flange's origin, in the flange frame.
+    Return the inertia of a payload about the flange's origin, in the flange frame.
 
-    They are in the order of `payload_array` and finite; ten zeros mean no payload.
+    The ten finite numbers are in the order of `payload_array`; ten zeros mean no payload.
 
     Raises
     ------
@@ -183,10 +181,10 @@ def read_payload(given: str) -> LinkInertia:
 
 def read_desk_file(path: Path) -> LinkInertia:
     """
-    Return the end effector of Franka's `endeffector-config.json`, which `desk_json` writes.
+    Return the inertia of an end effector from Franka's `endeffector-config.json`.
 
-    Only mass, centerOfMass and inertia are used. The result is about the flange's origin, in the
-    flange frame.
+    The result is about the flange's origin, in the flange frame. Only the file's mass,
+    centerOfMass and inertia are used. `desk_json` writes such a file.
 
     Raises
     ------
@@ -220,7 +218,7 @@ def read_desk_file(path: Path) -> LinkInertia:
 
 
 def payload_parameter_file(payload: Array, comment: str) -> str:
-    """Return the text of a ROS parameter file that sets `payload`; the comment goes on top."""
+    """Return the text of a ROS parameter file with `comment` on top that sets `payload`."""
     numbers = ', '.join(yaml_number(value) for value in payload)
     lines = ''.join(f'# {line}\n' for line in comment.splitlines())
     return f'{lines}{_HEADER}/**:\n  ros__parameters:\n    payload: [{numbers}]\n'
@@ -228,18 +226,16 @@ def payload_parameter_file(payload: Array, comment: str) -> str:
 
 def desk_json(payload: Array, name: str) -> str:
     """
-    Return Franka's `endeffector-config.json` of a payload, for upload by Desk's settings.
+    Return the text of Franka's `endeffector-config.json`, for upload in Desk's settings.
 
-    Fields as "End effector commissioning" of Franka's RIDE CLI documentation 1.1.1 has them:
-    transformation (of the end effector in the flange frame, here none) and inertia by columns.
-
-    `payload` has the form of `payload_array`. Desk shows `name`, whose letters, digits and dashes
-    become the identifier.
+    The fields are those of "End effector commissioning" in Franka's RIDE CLI documentation 1.1.1;
+    matrices are written by columns, and the end effector's frame is the flange frame. `payload`
+    has the form of `payload_array`. Desk shows `name`; its letters and digits become the `id`.
 
     Raises
     ------
     InertiaError
-        If no letter or digit is in the name.
+        If the name has no letter and no digit.
 
     """
     identifier = re.sub('[^A-Za-z0-9]+', '-', name).strip('-').removeprefix('ee-')
@@ -259,12 +255,6 @@ def desk_json(payload: Array, name: str) -> str:
 
 
 def yaml_number(value: float) -> str:
-    """
-    Return a number as text, to nine digits, that every YAML reader takes for a float.
-
-    rcl takes no integer in a list of floats, and PyYAML reads 1e-05 as text.
-    """
-    text = f'{value:.9g}'
-    mantissa, _, exponent = text.partition('e')
-    mantissa = mantissa if '.' in mantissa else f'{mantissa}.0'
-    return f'{mantissa}e{exponent}' if exponent else mantissa
+    """Return a number, to nine digits, as text that every YAML reader takes for a float."""
+    # PyYAML writes 2 as 2.0 and 1e-05 as 1.0e-05: rcl takes no integer in a list of floats.
+    return str(yaml.safe_dump(float(f'{value:.9g}'))).split()[0]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Random joint states and random arms, for checks that must not depend on a pose or an arm."""
+"""Draws random joint states and random arms, for checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import ArmDescription, Convention, DHRow, Joint, JointKind, JointLimits, 
 from ..spatial import exp3
 from ..typing import Array
 
-# Range in place of a missing limit: rad or m, rad/s, rad/s^2.
+# Limits in place of unknown ones: [rad or m], [rad/s or m/s], [rad/s^2 or m/s^2].
 _UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 10.0
 
 
@@ -28,10 +28,19 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     """
     Return random states of an arm, drawn uniformly within its limits.
 
-    Where no limit is known, positions are drawn from +-pi, velocities from +-2 and accelerations
-    from +-10; if only one position limit is known, the range ends at +-pi or, if that is wider, at
-    pi from that limit. q, dq and ddq have shape (count, n) [rad or m, per s, per s^2]. `seed` is
-    that of the random numbers.
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm. Unknown limits are replaced by +-pi, +-2 and +-10 for positions, velocities and
+        accelerations; next to a known position limit, by at least pi from that.
+    count, seed : int
+        Number of states, and the seed of the random numbers.
+
+    Returns
+    -------
+    JointStates
+        q, dq and ddq of shape (count, n) [rad or m, per s, per s^2].
+
     """
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
@@ -73,9 +82,9 @@ def random_arm(
     """
     Return an arm with random rows, joint kinds (from `kinds`), base, links and rotors.
 
-    By default the number of joints, 1 to 8, and the convention are random, too. Lengths a
-    and d are up to 0.3 m, a link weighs a few kilograms; every link consists of six
-    random point masses, so that it is physical and has no symmetry.
+    By default the number of joints, 1 to 8, and the convention are random, too. Lengths a and d
+    are up to 0.3 m. Every link consists of six random point masses of 0.1 to 0.8 kg, so that it is
+    physical and has no symmetry.
     """
     n = int(rng.integers(1, 9)) if joints is None else joints
     chosen = tuple(Convention)[int(rng.integers(2))] if convention is None else convention

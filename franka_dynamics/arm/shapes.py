@@ -16,7 +16,8 @@ from ..resources import share_directory
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
-_TURNS = {
+# Roll, pitch and yaw that rotate z onto each axis.
+_ONTO_AXIS = {
     Axis.X: (0.0, 0.5 * np.pi, 0.0),
     Axis.Y: (-0.5 * np.pi, 0.0, 0.0),
     Axis.Z: (0.0, 0.0, 0.0),
@@ -26,7 +27,7 @@ _HAND_MOUNT = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
 class ShapeKind(str, Enum):
-    """The shapes of SDF and MJCF; URDF lacks the capsule."""
+    """The simple shapes of SDF and MJCF; URDF lacks the capsule."""
 
     BOX = 'box'
     CYLINDER = 'cylinder'
@@ -37,10 +38,10 @@ class ShapeKind(str, Enum):
 @dataclass(frozen=True, eq=False)
 class Shape:
     """
-    A body of simple form: sizes in metres, `pose` (4, 4) of its centre in its link's frame.
+    A simple shape; `pose`, shape (4, 4), is that of its centre in a link's frame.
 
     `size` is (x, y, z) of a box, (radius, length) of a cylinder or capsule along z, (radius,) of
-    a sphere. A capsule's length is that of its cylinder, without the half balls.
+    a sphere [m]. A capsule's length is that of its cylinder, without the half balls.
     """
 
     kind: ShapeKind
@@ -48,11 +49,11 @@ class Shape:
     pose: Array = field(default_factory=lambda: np.eye(4))
 
     def moved(self, transform: Array) -> Shape:
-        """Return the shape described in another frame, in which its own has pose `transform`."""
+        """Return the shape in another frame, where its present frame has the pose `transform`."""
         return replace(self, pose=transform @ self.pose)
 
     def parts(self) -> tuple[Shape, ...]:
-        """Return the shape as boxes, cylinders and spheres: URDF knows no capsule."""
+        """Return the shape as boxes, cylinders and spheres, because URDF has no capsule."""
         if self.kind is not ShapeKind.CAPSULE:
             return (self,)
         radius, length = self.size
@@ -65,7 +66,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """A capsule along an axis of a frame [m]; `length` is that of its cylinder."""
+    """A capsule along an axis of DH frame number `frame`; `length` is that of its cylinder [m]."""
 
     radius: Positive
     length: Positive
@@ -74,13 +75,13 @@ class Capsule:
     frame: int = 0
 
     def shape(self) -> Shape:
-        """Return the capsule in its frame."""
+        """Return the capsule as a Shape in its frame."""
         return _along(ShapeKind.CAPSULE, self)
 
 
 @dataclass(frozen=True, eq=False)
 class ShapeFile:
-    """The capsules of an arm's links and of a hand, in the hand's own frame."""
+    """The capsules of an arm's links in DH frames, and those of a hand in the hand's own frame."""
 
     name: str
     source: str
@@ -90,10 +91,10 @@ class ShapeFile:
 
 def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
     """
-    Return the shapes of a shipped arm's links, by the number of the DH frame they belong to.
+    Return the shapes of a shipped arm's links, by the number of their DH frame (0 is the base).
 
-    Frame 0 is the base. Franka's arms have capsules; of other arms, links that are primitives in
-    the default set have these.
+    Links of Franka's arms have capsules. A link of another arm has the box or cylinder that its
+    default inertial set states, if it states one; other arms and links have no shapes.
     """
     shapes: dict[int, tuple[Shape, ...]] = {}
     if arm in FRANKA_ARMS:
@@ -118,7 +119,7 @@ def load_hand_shapes() -> tuple[Shape, ...]:
 
 
 def _along(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:
-    pose = pose_from_xyz_rpy(body.center, _TURNS[body.axis])
+    pose = pose_from_xyz_rpy(body.center, _ONTO_AXIS[body.axis])
     return Shape(kind, (body.radius, body.length), pose)
 
 

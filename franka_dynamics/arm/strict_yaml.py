@@ -1,11 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Strict YAML: no repeated keys, keys are strings, numbers are decimal.
+Reads and writes strict YAML: no repeated keys, keys are strings, numbers are decimal.
 
-YAML 1.1, which PyYAML reads, reads 1e-5 as a string, 010 as eight and 1:30 as ninety, and of two
-equal keys keeps the last. In a file with an arm's parameters each of these would be an unnoticed
-error.
+PyYAML reads YAML 1.1, in which 1e-5 is a string, 010 is eight and 1:30 is ninety, and of two equal
+keys it keeps the last. In a file with an arm's parameters these would be unnoticed errors.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _MOST_DIGITS = 300  # the largest float has 309 digits before its point
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader with unique strings as keys and with YAML 1.2's decimal numbers."""
+    """PyYAML's safe loader, but keys are unique strings, and numbers are decimal as in YAML 1.2."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         """Return a mapping; raise DescriptionError for repeated keys and keys of other types."""
@@ -62,7 +61,7 @@ _StrictLoader.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0
 
 
 class _StrictDumper(yaml.SafeDumper):
-    """PyYAML's safe dumper; it quotes strings that this file's loader would read as numbers."""
+    """PyYAML's safe dumper, but strings that `_StrictLoader` would read as numbers are quoted."""
 
 
 _StrictDumper.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
@@ -70,7 +69,7 @@ _StrictDumper.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0
 
 
 def yaml_text(content: Any) -> str:
-    """Return plain data as YAML that PyYAML and this file's loader read alike."""
+    """Return plain data as YAML text that `read_mapping` and PyYAML read as the same data."""
     return str(
         yaml.dump(
             content,
@@ -97,7 +96,15 @@ _StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
 
 
 def decimal(text: str, kind: Callable[[str], float] = float) -> float:
-    """Return the float or int of a string; 1_0, which Python reads as ten, is refused."""
+    """
+    Convert a string to a float or an int.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or not a plain decimal one: Python would read 1_0 as ten.
+
+    """
     if '_' in text or not text.isascii():
         raise ValueError(f'{text!r} is no decimal number')
     return kind(text)
@@ -112,8 +119,8 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     Raises
     ------
     DescriptionError
-        If the file cannot be read, is no YAML, repeats a key, has a key that is no string or holds
-        no mapping.
+        If the file cannot be read, is no YAML, repeats a key, has a key that is no string, or does
+        not hold a mapping.
 
     """
     try:
@@ -137,7 +144,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
 
 
 def line_of(path: Path, keys: Sequence[str | int]) -> int:
-    """Return the line of the entry at a path of keys and indices, or of its parent."""
+    """Return the line of the entry at a path of keys and indices; if absent, its parent's line."""
     node: Any = yaml.compose(path.read_text(encoding='utf-8'), _StrictLoader)
     for key in keys:
         if isinstance(node, yaml.MappingNode):

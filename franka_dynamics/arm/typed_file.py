@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Frozen dataclasses as the schema of YAML files: read, with every field checked, and written.
+Reads YAML files into frozen dataclasses, with every field checked, and writes them.
 
-A field's type gives the type of its value: a number, a string, a choice (an enumeration), an
-array, another dataclass, a tuple or dict of any of these. `Annotated` adds further rules. A class
-that checks itself raises a `FieldError`, or any error of the package.
+The type of a field says what its entry in the file must be: a number, a string, a choice (an
+enumeration), an array, another dataclass, or a tuple or dict of any of these. `Annotated` adds
+rules. A dataclass that checks its own fields raises a `FieldError` or another of our errors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from ..errors import DescriptionError, FrankaDynamicsError, shortened, unreadabl
 from ..typing import Array
 
 _Kind = TypeVar('_Kind')
-Keys = tuple[str | int, ...]
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
 _ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
 _TURN = 2.0 * math.pi
@@ -36,33 +35,33 @@ MOST_EFFORT = 1e5  # N m or N, five times the largest value of industrial arms
 
 
 class FieldError(ValueError):
-    """An error in the entry at a path of keys and list indices."""
+    """A problem of the entry at a path of `keys`, which are names and list indices."""
 
-    def __init__(self, keys: Keys, problem: str) -> None:
+    def __init__(self, problem: str, *keys: str | int) -> None:
         super().__init__(problem)
         self.keys, self.problem = keys, problem
 
 
 @contextmanager
 def nested_in(*keys: str | int) -> Iterator[None]:
-    """Prepend keys to those of a FieldError that is raised inside the block."""
+    """Prepend keys to the path of a FieldError that is raised inside the block."""
     try:
         yield
     except FieldError as error:
-        raise FieldError((*keys, *error.keys), error.problem) from None
+        raise FieldError(error.problem, *keys, *error.keys) from None
 
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """A mapping whose entry `tag` names a class, whose fields the other entries fill."""
+    """A mapping whose entry `tag` names the dataclass in `classes` that its entries fill."""
 
     tag: str
     classes: Mapping[str, type]
-    beside: tuple[str, ...] = ()  # fields for human readers only
+    beside: tuple[str, ...] = ()  # entries for human readers, which fill no field
 
 
 def of_length(count: int) -> Callable[[Array], str]:
-    """Return the rule that an array has a certain number of entries."""
+    """Return the rule that an array has `count` numbers."""
 
     def rule(value: Array) -> str:
         fits = value.shape == (count,)
@@ -97,11 +96,11 @@ def _of_a_joint(value: float) -> str:
 
 
 def _endless(_: float) -> str:
-    """Mark a number that may be infinite."""
+    """Accept any number; its presence among the rules allows infinity."""
     return ''
 
 
-# A rule returns an error message for a value, or an empty string.
+# A rule takes a value and returns what is wrong with it, or an empty string.
 Positive = Annotated[float, _positive]
 NotNegative = Annotated[float, _not_negative]
 Angle = Annotated[float, _within_a_turn]
@@ -115,9 +114,10 @@ Angles = Annotated[Array, of_length(3), _within_a_turn]
 
 def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     """
-    Return a YAML file's content as a dataclass; the same object until the file changes.
+    Return a YAML file's content as a dataclass of type `kind`.
 
-    `expected` says, for the error message, how such a file begins.
+    A file that was not changed since it was last read is not read again. `expected` says, for the
+    error message, how such a file begins.
 
     Raises
     ------
@@ -146,8 +146,8 @@ def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
         ) from error
 
 
-def _dotted(content: Any, keys: Keys) -> str:
-    """Return a path as a string such as joints[2] (elbow).limits, with names of list entries."""
+def _dotted(content: Any, keys: Sequence[str | int]) -> str:
+    """Return the path of an entry in a file's content, such as joints[2] (elbow).limits."""
     text = ''
     for key in keys:
         named = isinstance(content, (dict, list)) and (key in content or isinstance(key, int))
@@ -160,86 +160,87 @@ def _dotted(content: Any, keys: Keys) -> str:
     return text
 
 
-def decode(kind: Any, value: Any, at: Keys = ()) -> Any:
-    """Convert plain data at a path of keys to a type; raise FieldError if that is not possible."""
+def decode(kind: Any, value: Any, *at: str | int) -> Any:
+    """Convert the plain data at a path of keys to a type; raise FieldError if that fails."""
+    with nested_in(*at):
+        return _decode(kind, value)
+
+
+def _decode(kind: Any, value: Any) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _ruled(inner[0], inner[1:], value, at)
+        return _ruled(inner[0], inner[1:], value)
     if origin in (Union, UnionType):
-        return decode(next(one for one in inner if one is not NoneType), value, at)
+        return decode(next(one for one in inner if one is not NoneType), value)
     if origin is np.ndarray:
-        return _array(value, at)
+        return _array(value)
     if origin is tuple:
         if not isinstance(value, list):
-            raise FieldError(at, f'must be a list, not {_shown(value)}')
-        return tuple(decode(inner[0], entry, (*at, i)) for i, entry in enumerate(value))
+            raise FieldError(f'must be a list, not {_shown(value)}')
+        return tuple(decode(inner[0], entry, i) for i, entry in enumerate(value))
     if origin is dict:
-        entries = _mapping(value, at).items()
-        return {key: decode(inner[1], entry, (*at, key)) for key, entry in entries}
+        return {key: decode(inner[1], entry, key) for key, entry in _mapping(value).items()}
     if kind is float:
-        number = _number(value, at)
+        number = _number(value)
         if not math.isfinite(number):
-            raise FieldError(at, f'is {number}; it must be finite')
+            raise FieldError(f'is {number}; it must be finite')
         return number
     if is_dataclass(kind):
-        return _fields(kind, value, at)
+        return _fields(kind, value)
     if kind is Any:
         return value
     if kind is int and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind is int or not isinstance(value, str) or not value.strip():
         wanted = 'a whole number' if kind is int else 'a string'
-        raise FieldError(at, f'must be {wanted}, not {_shown(value)}')
-    if issubclass(kind, Enum):
-        return kind(_choice(value, [member.value for member in kind], at))
-    return value
+        raise FieldError(f'must be {wanted}, not {_shown(value)}')
+    return kind(_choice(value, [one.value for one in kind])) if issubclass(kind, Enum) else value
 
 
-def _ruled(kind: Any, rules: Sequence[Any], value: Any, at: Keys) -> Any:
-    """Return a value after checking the rules of its `Annotated` type."""
+def _ruled(kind: Any, rules: Sequence[Any], value: Any) -> Any:
+    """Return a value of an `Annotated` type, after checking its rules."""
     if isinstance(rules[0], OneOf):
-        one, given = rules[0], dict(_mapping(value, at))
-        place = (*at, one.tag)
-        if one.tag not in given:
-            raise FieldError(place, 'is missing')
-        chosen = one.classes[_choice(decode(str, given[one.tag], place), one.classes, place)]
-        return _fields(
-            chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.beside)}, at
-        )
-    found = _number(value, at) if _endless in rules else decode(kind, value, at)
+        one, given = rules[0], dict(_mapping(value))
+        with nested_in(one.tag):
+            if one.tag not in given:
+                raise FieldError('is missing')
+            chosen = one.classes[_choice(decode(str, given[one.tag]), one.classes)]
+        return _fields(chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.beside)})
+    found = _number(value) if _endless in rules else decode(kind, value)
     for problem in (rule(found) for rule in rules):
         if problem:
-            raise FieldError(at, problem)
+            raise FieldError(problem)
     return found
 
 
-def _fields(kind: Any, value: Any, at: Keys) -> Any:
-    """Return a mapping as a dataclass; errors that the class raises get their place."""
-    given, layout, arguments = _mapping(value, at), _layout(kind), {}
+def _fields(kind: Any, value: Any) -> Any:
+    """Return a mapping as a dataclass, with the place of any error that the class raises."""
+    given, layout, arguments = _mapping(value), _layout(kind), {}
     for key in given:
         if key not in layout:
             known = ', '.join(sorted(layout))
-            raise FieldError((*at, key), f'is not a known field; known here are {known}')
+            raise FieldError(f'is not a known field; known here are {known}', key)
     for key, parts in layout.items():
         if key not in given:
             if any(part.default is part.default_factory is MISSING for part, _ in parts):
-                raise FieldError((*at, key), 'is missing')
-            continue
-        places = [(*at, key, i) for i in range(len(parts))] if len(parts) > 1 else [(*at, key)]
-        entries = given[key] if len(parts) > 1 else [given[key]]
-        if not isinstance(entries, list) or len(entries) != len(parts):
-            raise FieldError(places[0][:-1], f'must be a list of {len(parts)} numbers')
-        for (part, hint), entry, place in zip(parts, entries, places):
-            arguments[part.name] = decode(hint, entry, place)
+                raise FieldError('is missing', key)
+        elif len(parts) == 1:
+            part, hint = parts[0]
+            arguments[part.name] = decode(hint, given[key], key)
+        else:
+            entries = given[key]
+            if not isinstance(entries, list) or len(entries) != len(parts):
+                raise FieldError(f'must be a list of {len(parts)} numbers', key)
+            for i, ((part, hint), entry) in enumerate(zip(parts, entries)):
+                arguments[part.name] = decode(hint, entry, key, i)
     try:
-        with nested_in(*at):
-            return kind(**arguments)
+        return kind(**arguments)
     except FrankaDynamicsError as error:
-        raise FieldError(at, f'cannot be used: {str(error).rstrip(".")}') from error
+        raise FieldError(f'cannot be used: {str(error).rstrip(".")}') from error
 
 
 def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
-    """Return the fields, with their types, that each key of a file fills."""
+    """Return for each key of a mapping the fields that its entry fills, with their types."""
     hints = get_type_hints(kind, include_extras=True)
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
     for field in fields(kind):
@@ -251,7 +252,7 @@ def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
 
 
 def encode(kind: Any, value: Any) -> Any:
-    """Return the plain data that `decode` turns into `value`, without fields at their defaults."""
+    """Return the plain data of which `decode` makes `value`, without fields at their defaults."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated and isinstance(inner[1], OneOf):
         for name, chosen in inner[1].classes.items():
@@ -285,43 +286,43 @@ def _is_default(part: Field[Any], value: Any) -> bool:
     return bool(np.array_equal(value, default))
 
 
-def _choice(value: str, choices: Iterable[str], at: Keys) -> str:
+def _choice(value: str, choices: Iterable[str]) -> str:
     if value not in choices:
-        raise FieldError(at, f'is {shortened(value)!r}; it must be {" or ".join(choices)}')
+        raise FieldError(f'is {shortened(value)!r}; it must be {" or ".join(choices)}')
     return value
 
 
-def _mapping(value: Any, at: Keys) -> dict[str, Any]:
+def _mapping(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise FieldError(at, f'must be a mapping, not {_shown(value)}')
+        raise FieldError(f'must be a mapping, not {_shown(value)}')
     return value
 
 
-def _array(value: Any, at: Keys) -> Array:
-    """Return numbers, or rows of numbers, as an array."""
+def _array(value: Any) -> Array:
+    """Return a list of numbers, or of equally long lists, as an array."""
     if not isinstance(value, list):
-        raise FieldError(at, f'must be a list of numbers, not {_shown(value)}')
+        raise FieldError(f'must be a list of numbers, not {_shown(value)}')
     entries = [
-        _array(entry, (*at, i)) if isinstance(entry, list) else decode(float, entry, (*at, i))
+        decode(Array if isinstance(entry, list) else float, entry, i)
         for i, entry in enumerate(value)
     ]
     try:
         return np.array(entries, dtype=float)
     except ValueError:
-        raise FieldError(at, 'has rows of different lengths') from None
+        raise FieldError('has rows of different lengths') from None
 
 
-def _number(value: Any, at: Keys) -> float:
-    """Return a number, or an angle given as a string such as '-pi/2'."""
+def _number(value: Any) -> float:
+    """Return a number, or an angle [rad] given as a string such as '-pi/2'."""
     match = _ANGLE.match(value) if isinstance(value, str) else None
     if match is not None:
         sign, times, parts = match.groups()
         divisor = float(parts or 1)
         if divisor == 0.0:
-            raise FieldError(at, f'is {value!r}, which divides by zero')
+            raise FieldError(f'is {value!r}, which divides by zero')
         return (-1.0 if sign == '-' else 1.0) * float(times or 1) * math.pi / divisor
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise FieldError(at, f"must be a number or an angle such as '-pi/2', not {_shown(value)}")
+        raise FieldError(f"must be a number or an angle such as '-pi/2', not {_shown(value)}")
     return float(value)
 
 
