@@ -17,8 +17,8 @@ class FrictionState:
     """
     The state z of one arm's Maxwell-slip elements, updated with each joint state.
 
-    At the start, and after a gap in the joint states, z is unknown. `slip_bounds`, shape (2, k, n),
-    are then its lowest and highest possible values; they become equal after a displacement of
+    At the start, and after a gap in the joint states, z is unknown. `slip_bounds` are then its
+    lowest and highest possible values, shape (2, k, n); they become equal after a displacement of
     twice an element's reach in one direction. With `relaxed`, for a simulation, z starts at 0
     instead. Models without such elements have no state.
     """
