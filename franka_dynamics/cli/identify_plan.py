@@ -34,7 +34,7 @@ _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
 _NOISE_FACTOR = 3.0
 _HIDDEN_HAND = 'franka_hand'
 _PERIODS = 2  # the first period is for the fit, the second for the test
-_DRAW_S, _STEP_S = 0.05, 0.14  # processor seconds for a random motion and for an iteration
+_DRAW_S, _STEP_S = 0.05, 0.27  # processor seconds for a random motion and for an iteration
 _FEWEST, _MOST = 10, 200  # range of repetitions if their number is not given
 
 

@@ -20,12 +20,13 @@ import numpy as np
 
 from .prior import Prior, PRIOR_PRECISION
 from .samples import QRFactors
-from .solve import solve
+from .solve import estimate, solve
 from ..arm import ArmDescription
-from ..errors import IdentificationError, needing
+from ..errors import IdentificationError
 from ..typing import Array
 
-_ROUNDS = 4  # rounds, in which weights and scales are computed alternately
+_FAINT = 1e-6  # weight of a prior about zero on a joint's parameters, relative to the samples
+_ROUNDS = 12  # Gauss-Newton steps, each with new weights
 # Relative standard deviation allowed to the common scale about its value with starting inertias.
 _COMMON_DEVIATION = 1e-4
 # Relative error of each joint's scale computed with the starting inertias, even without noise.
@@ -85,12 +86,8 @@ def find_effort_scale(
     ------
     IdentificationError
         If a joint's effort shows no torque of the model.
-    MissingDependencyError
-        If scipy is not installed.
 
     """
-    with needing("Finding the effort's scale needs scipy", 'identify'):
-        from scipy.optimize import least_squares
     alone = _with_inertias(factors, prior.center[: len(prior.model.base)], _rotors(prior))
     limit = arm.limit('effort')
     for name, slope in zip(arm.joint_names, alone.slopes):
@@ -100,42 +97,37 @@ def find_effort_scale(
                 "found: give every joint's with --effort-scale, or record a motion that loads "
                 'it.'
             )
-    n = len(alone.slopes)
-    per_torque = alone.starts()
-    start, logarithm, deviation = per_torque, np.zeros(n), alone.residual
-    place, known = np.zeros(n), np.full(n, _PRIOR_DEVIATION)
-    hidden, spread = np.zeros(n, dtype=bool), np.zeros(n)
-    # Without torque limits the prior of friction depends on the largest torque, which is now in N
-    # m.
-    scaled = replace(prior, effort=np.where(np.isfinite(limit), limit, prior.effort / abs(start)))
+    n, b = len(alone.slopes), len(prior.model.base)
+    per_torque, deviation = alone.starts(), alone.residual
+    # Prior of the logarithms of the slopes: weak about the initial ones, narrow where held.
+    center, width = np.log(np.abs(per_torque)), np.full(n, _PRIOR_DEVIATION)
+    held, spread = np.zeros(n, dtype=bool), np.zeros(n)
+    # Without torque limits the prior of friction depends on the largest torque, here in N m.
+    largest = np.where(np.isfinite(limit), limit, prior.effort / np.abs(per_torque))
+    scaled = replace(prior, effort=largest)
     for _ in range(_ROUNDS):
-        from_starting_set = alone.logarithms - np.log(np.abs(per_torque))
-        whole = float(alone.share @ logarithm) + _median(from_starting_set, alone.share)
-        weights = 1.0 / np.maximum(deviation, np.finfo(float).tiny) / np.sqrt(inflation)
-        found = least_squares(
-            lambda x, weights=weights, whole=whole, place=place, known=known: np.concatenate(
-                [
-                    _residual(factors, scaled, start * np.exp(x), weights),
-                    (x - place) / known,
-                    [(alone.share @ x - whole) / _COMMON_DEVIATION],
-                ]
-            ),
-            logarithm,
-            method='lm',
-        )
-        logarithm = found.x
-        per_torque = start * np.exp(logarithm)
-        squares = found.fun[: factors.r_factors.shape[0] * factors.r_factors.shape[1]]
-        own = np.sum(squares.reshape(n, -1) ** 2, axis=1) / weights**2
-        deviation = np.sqrt(own / max(factors.samples, 1))
-        held = hidden.copy()
-        found_spread = np.sqrt(np.diag(np.linalg.inv(found.jac.T @ found.jac)))
-        spread = np.where(held, spread, found_spread)
-        hidden = held | (spread > SCALE_NOT_SHOWN)
-        shown = np.log(np.abs(per_torque))[~hidden]
-        if len(shown):
-            place = np.where(hidden, np.median(shown) - np.log(np.abs(start)), place)
-            known = np.where(hidden, _HELD_DEVIATION, known)
+        weights = np.abs(per_torque) / np.maximum(deviation, np.finfo(float).tiny)
+        weights = weights / np.sqrt(inflation)
+        # A Gauss-Newton step: one column for each slope, the torque predicted so far.
+        torques = factors.scaled(1.0 / per_torque)
+        theta = estimate(torques.weighted(weights), scaled, PRIOR_PRECISION).theta
+        columns = np.eye(n)[:, None, :] * torques.predicted(theta)[:, :, None]
+        equations = torques.with_shared(columns).weighted(weights)
+        logarithms = np.log(np.abs(per_torque))
+        known = np.zeros((n + 1, equations[0].shape[1]))
+        known[:n, b : b + n] = np.diag(1.0 / width)
+        known[n, b : b + n] = alone.share / _COMMON_DEVIATION
+        common = _median(alone.logarithms - logarithms, alone.share) / _COMMON_DEVIATION
+        right = np.append((center - logarithms) / width, common)
+        free = scaled.rows(PRIOR_PRECISION, np.full(n, np.inf))
+        found = solve([equations, free, (known, right)])
+        deviation = np.abs(per_torque) * np.sqrt(torques.squares(theta) / max(factors.samples, 1))
+        per_torque = per_torque * np.exp(found.theta[b : b + n])
+        spread = np.where(held, spread, found.deviations[b : b + n])
+        held |= spread > SCALE_NOT_SHOWN
+        if not held.all():
+            center = np.where(held, np.median(np.log(np.abs(per_torque))[~held]), center)
+            width = np.where(held, _HELD_DEVIATION, width)
     return EffortScale(np.asarray(1.0 / per_torque), spread)
 
 
@@ -246,29 +238,13 @@ def _with_inertias(
         free = [] if rotors is None else [rows[:, :b] @ rotors[joint]]
         friction = rows[:, b : b + factors.terms]
         columns = np.column_stack([rows[:, :b] @ base_values, *free, friction])
+        # Nearly no prior, for columns that are zero or depend on each other.
         lengths = np.linalg.norm(columns, axis=0)
-        kept = lengths > 0.0
-        scaled = columns[:, kept] / lengths[kept]
-        inverse = np.linalg.pinv(scaled, rcond=1e-6)
-        solution = np.zeros(len(lengths))
-        solution[kept] = inverse @ rows[:, -2] / lengths[kept]
-        rest = rows[:, -2] - columns @ solution
+        known = np.diag(_FAINT * np.where(lengths > 0.0, lengths, 1.0))
+        solved = solve([(columns, rows[:, -2]), (known, np.zeros(len(lengths)))])
+        rest = rows[:, -2] - columns @ solved.theta
         residual = np.sqrt(rest @ rest / max(factors.samples, 1))
-        spread = residual * np.linalg.norm(inverse[0]) / lengths[0] if kept[0] else np.inf
-        friction_effort = friction @ solution[-factors.terms :]
-        found.append(
-            (solution[0], spread, residual, np.sign(friction_effort @ friction[:, 0]) or 1.0)
-        )
+        torque = friction @ solved.theta[-factors.terms :]
+        braking = np.sign(torque @ friction[:, 0]) or 1.0
+        found.append((solved.theta[0], residual * solved.deviations[0], residual, braking))
     return _JointFits(*np.array(found).T)
-
-
-def _residual(factors: QRFactors, prior: Prior, per_torque: Array, weights: Array) -> Array:
-    """Return the weighted residuals of efforts and prior after fitting inertias and friction."""
-    b, k = factors.base_count, factors.terms
-    found = np.swapaxes(factors.r_factors, 0, 1)  # (rows, n, columns), as a regressor has them
-    rows = prior.model.regressor(found[:, :, :b], found[:, :, b : b + k])
-    rows = np.swapaxes((weights * per_torque)[:, None] * rows, 0, 1).reshape(-1, rows.shape[-1])
-    effort = (weights[:, None] * factors.r_factors[:, :, -2]).ravel()
-    known, center = prior.rows(PRIOR_PRECISION)
-    theta = solve([(rows, effort), (known, center)]).theta
-    return np.concatenate([effort - rows @ theta, center - known @ theta])

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .excitation_problem import ExcitationGradient, ExcitationProblem
+from .excitation_problem import ExcitationProblem, smooth_least
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
@@ -33,6 +34,7 @@ _CHECK_SAMPLES = 2000  # samples of a period for the final check of the limits
 # Amplitudes relative to the first: the smallest that is tried, and the bisection's tolerance.
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGED = 1e-5  # change of the criterion at which the optimisation ends
+_STEP = 1e-4  # of central differences of scaled coefficients [rad/s]
 _ROOM = 5e-4  # margin at the samples, for the motion between them [rad, m or relative to a limit]
 
 
@@ -305,19 +307,38 @@ def _improve(
     shapes = np.array(basis(start.period, time))
     # Coefficients are scaled to equal velocity, because the optimisation then converges faster.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
-    evaluation = ExcitationGradient(problem, start.start, shapes)
-    steps = count(1)
+    steps = _STEP * np.eye(len(unit))
+
+    def values(x: Array) -> Array:
+        """Return criterion and margins, (..., 1 + m), of scaled coefficients, (..., c)."""
+        coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
+        states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
+        states[0] = states[0] + start.start
+        margins = smooth_least(problem.limits_left(*states)) - _ROOM
+        return np.concatenate([problem.criterion(*states)[..., None], margins], axis=-1)
+
+    # The optimiser asks for the criterion and for the margins of the same point separately.
+    @lru_cache(maxsize=1)
+    def at(x: bytes) -> Array:
+        return values(np.frombuffer(x))
+
+    @lru_cache(maxsize=1)
+    def slopes(x: bytes) -> Array:
+        ahead, behind = (values(np.frombuffer(x) + sign * steps) for sign in (1.0, -1.0))
+        return np.asarray((ahead - behind).T / (2.0 * _STEP))
+
+    iteration = count(1)
     found = minimize(
-        lambda x: evaluation.at(unit * x).criterion,
+        lambda x: at(x.tobytes())[0],
         start.coefficients.ravel() / unit,
-        jac=lambda x: evaluation.at(unit * x).criterion_gradient * unit,
+        jac=lambda x: slopes(x.tobytes())[0].copy(),
         constraints={
             'type': 'ineq',
-            'fun': lambda x: evaluation.at(unit * x).margins - _ROOM,
-            'jac': lambda x: evaluation.at(unit * x).margins_gradient * unit,
+            'fun': lambda x: at(x.tobytes())[1:].copy(),
+            'jac': lambda x: slopes(x.tobytes())[1:].copy(),
         },
         method='SLSQP',
         options={'maxiter': iterations, 'ftol': _CONVERGED},
-        callback=lambda _: report(next(steps)),
+        callback=lambda _: report(next(iteration)),
     )
     return replace(start, coefficients=(unit * found.x).reshape(start.coefficients.shape))

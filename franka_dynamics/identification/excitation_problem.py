@@ -9,18 +9,12 @@ excitation and identification", IEEE T-RA 13(5)), extended by a weak prior and b
 of earlier recordings.
 
 For the distances to the table and between links, links are straight bars.
-
-The criterion and the limits have gradients with respect to the motion's coefficients. Only the
-regressor and the limits at single states are differentiated by finite differences; the rest is in
-closed form. Finite differences of the criterion would suffer from the rounding errors of a matrix
-inverse.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,11 +40,6 @@ IDENTIFIABLE = 0.5
 # parameters of robots", CDC).
 _ESSENTIAL, _RANDOM_STATES = 0.1, 500
 _SHARPNESS = 8  # exponent of the smooth mean in place of the worst parameter
-_TYPICAL_FRICTION = 0.3  # unit of friction parameters [N m, N m s/rad]
-# Steps of the central differences in q [rad], dq [rad/s] and ddq [rad/s^2]. Regressor and torques
-# are sums of sines of q and smooth in dq on the scale of friction's width; linear in ddq, they
-# allow a large step.
-_STEPS = np.array([1e-3, 1e-3, 1.0])
 # Exponent of the smooth minimum; with 100 equal samples it is log(100) / 200 below the minimum.
 _MARGIN_SHARPNESS = 200.0
 _RESTING = 1e-9  # [rad/s]; replaces a velocity limit of zero as a divisor
@@ -135,37 +124,11 @@ class ExcitationProblem:
         return TorqueModel.of(self.arm, gravity=self.gravity)
 
     @cached_property
-    def units(self) -> Array:
-        """Typical size of each parameter, shape (p,); the condition number's columns use it."""
-        units = self.prior.deviations.copy()
-        units[len(self.model.base) :] = _TYPICAL_FRICTION
-        return units
-
-    @cached_property
     def prior(self) -> Prior:
         """The prior of precision one: masses known to 100 %, other parameters in proportion."""
         q = sample_states(self.arm, _RANDOM_STATES).q
         held = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.towards(self.arm, self.model, np.maximum(held, _LEAST_NM))
-
-    def condition_number(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """
-        Return the condition number of a motion's stacked regressor, shape (...).
-
-        Every column is multiplied by its parameter's typical size: the standard deviation of a
-        prior that knows masses to 100 %, or 0.3 N m (N m s/rad) of friction. Every row is divided
-        by the square root of its joint's torque limit, because small joints have finer sensors.
-
-        Parameters
-        ----------
-        q, dq, ddq : ndarray, shape (..., samples, n)
-            States [rad, rad/s, rad/s^2].
-
-        """
-        rows = self.regressor(q, dq, ddq) * self.units / np.sqrt(self.prior.effort)[:, None]
-        stacked = rows.reshape(*q.shape[:-2], -1, rows.shape[-1])
-        values = np.linalg.svd(np.swapaxes(stacked, -1, -2) @ stacked, compute_uv=False)
-        return np.asarray(np.sqrt(values[..., 0] / values[..., -1]))
 
     @cached_property
     def noise(self) -> Array:
@@ -241,36 +204,8 @@ class ExcitationProblem:
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the criterion to minimise, log of a smooth maximum of `left_open`, (...)."""
-        return smooth_worst(self.left_open(q, dq, ddq))
-
-    def criterion_and_slope(self, regressor: Array) -> tuple[float, Array]:
-        """
-        Return the criterion and its derivative with respect to every entry of the regressor.
-
-        The criterion depends on the diagonal of the covariance C. With its inverse K, dC =
-        -C dK C, and K is quadratic in the regressor.
-
-        Parameters
-        ----------
-        regressor : ndarray, shape (samples, n, p)
-            The regressor along a motion.
-
-        Returns
-        -------
-        tuple of (float, ndarray of shape (samples, n, p))
-            The criterion and its derivatives.
-
-        """
-        covariance, count = self._scaled_covariance(regressor), len(self.model.base)
-        variances = np.diagonal(covariance)[:count]
-        criterion = float(smooth_worst(np.sqrt(variances)))
-        half = _SHARPNESS // 2
-        slopes = variances ** (half - 1) / np.sum(variances**half) / 2.0
-        inner = covariance[:, :count] * slopes @ covariance[:count]
-        scale = self.prior.deviations
-        whitened = regressor / self.noise[:, None] ** 2
-        slope = -2.0 * self._samples_each(regressor) * whitened @ (inner * scale * scale[:, None])
-        return criterion, np.asarray(slope)
+        powers = self.left_open(q, dq, ddq) ** _SHARPNESS
+        return np.asarray(np.log(np.mean(powers, axis=-1)) / _SHARPNESS)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the regressor at states of shape (..., n), shape (..., n, p)."""
@@ -332,90 +267,9 @@ def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
     return np.asarray(triangle.T @ triangle)
 
 
-class ExcitationValue(NamedTuple):
+def smooth_least(values: Array) -> Array:
     """
-    Criterion and margins of a motion, with gradients with respect to its c coefficients.
-
-    `criterion` is that of `ExcitationProblem`; `margins` (m,) are smooth minima over the motion of
-    the margins to all limits. The gradients have shapes (c,) and (m, c) [per rad].
-    """
-
-    criterion: float
-    criterion_gradient: Array
-    margins: Array
-    margins_gradient: Array
-
-
-class ExcitationGradient:
-    """
-    Criterion, margins and gradients of motions that are linear in their coefficients.
-
-    Parameters
-    ----------
-    problem : ExcitationProblem
-        Arm, limits and noise.
-    start : ndarray, shape (n,)
-        Pose of zero coefficients [rad].
-    shapes : ndarray, shape (3, samples, h)
-        The h basis functions of time and their two derivatives, the same for every joint.
-
-    """
-
-    def __init__(self, problem: ExcitationProblem, start: Array, shapes: Array) -> None:
-        self._problem, self._start, self._shapes = problem, start, shapes
-        self._last: tuple[Array, ExcitationValue] | None = None
-        n = problem.arm.n
-        one_by_one = np.eye(3 * n).reshape(3 * n, 3, 1, n) * _STEPS[:, None, None]
-        self._shifts = np.concatenate([np.zeros((1, 3, 1, n)), one_by_one, -one_by_one])
-
-    def at(self, coefficients: Array) -> ExcitationValue:
-        """
-        Return value and gradients for some coefficients, shape (n h,) [rad].
-
-        The last result is cached, because an optimiser asks for value and gradients separately.
-        """
-        if self._last is None or not np.array_equal(coefficients, self._last[0]):
-            self._last = (np.array(coefficients), self._evaluated(coefficients))
-        return self._last[1]
-
-    def _evaluated(self, coefficients: Array) -> ExcitationValue:
-        """Compute value and gradients: central differences at states, then the chain rule."""
-        problem, n = self._problem, self._problem.arm.n
-        states = self._shapes @ coefficients.reshape(n, -1).T
-        states[0] += self._start
-        shifted = np.moveaxis(states + self._shifts, 1, 0)
-        rows = problem.regressor(*shifted)
-        limits_left = problem.limits_left(*shifted)
-        criterion, slope = problem.criterion_and_slope(rows[0])
-        torques = np.einsum('tip,btip->bt', slope, rows)
-        margins, shares = smooth_least(limits_left[0])
-        return ExcitationValue(
-            criterion,
-            np.einsum('djt,dth->jh', self._differences(torques), self._shapes).ravel(),
-            margins,
-            np.einsum(
-                'djtm,dth->mjh',
-                shares * self._differences(limits_left),
-                self._shapes,
-                optimize=True,
-            ).reshape(len(margins), -1),
-        )
-
-    def _differences(self, values: Array) -> Array:
-        """Return central differences with respect to each joint's q, dq and ddq, (3, n, ...)."""
-        ahead, behind = np.split(values[1:], 2)
-        slopes = (ahead - behind).reshape(3, self._problem.arm.n, *values.shape[1:])
-        return slopes / (2.0 * _STEPS).reshape(3, *(1,) * (slopes.ndim - 1))
-
-
-def smooth_worst(left_open: Array) -> Array:
-    """Return the logarithm of a smooth maximum over the last axis, shape (...)."""
-    return np.asarray(np.log(np.mean(left_open**_SHARPNESS, axis=-1)) / _SHARPNESS)
-
-
-def smooth_least(values: Array) -> tuple[Array, Array]:
-    """
-    Return a smooth lower bound of the minimum over samples, and its derivatives.
+    Return a smooth lower bound of the minimum over samples.
 
     It is -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979, "Systematic control design
     by optimizing a vector performance index"). The plain minimum has kinks, at which sequential
@@ -423,19 +277,18 @@ def smooth_least(values: Array) -> tuple[Array, Array]:
 
     Parameters
     ----------
-    values : ndarray, shape (samples, m)
-        Margins of every sample to every limit.
+    values : ndarray, shape (..., samples, m)
+        Margins of every sample to each of m limits.
 
     Returns
     -------
-    tuple of ndarray, shapes (m,) and (samples, m)
-        The bounds, and their derivatives with respect to the values; each column sums to one.
+    ndarray, shape (..., m)
+        The bounds, in the units of the margins.
 
     """
-    from scipy.special import logsumexp, softmax  # installed: only the optimiser calls this
+    from scipy.special import logsumexp  # installed: only the optimiser calls this
 
-    exponents = -_MARGIN_SHARPNESS * values
-    return -logsumexp(exponents, axis=0) / _MARGIN_SHARPNESS, softmax(exponents, axis=0)
+    return np.asarray(-logsumexp(-_MARGIN_SHARPNESS * values, axis=-2) / _MARGIN_SHARPNESS)
 
 
 _SHORTEST = 0.03  # [m]; frames nearer to each other than this are not joined by a bar

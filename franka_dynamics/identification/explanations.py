@@ -33,7 +33,7 @@ import numpy as np
 
 from .joint_scale import scale_column
 from .prior import Prior
-from .samples import Part, QRFactors, total
+from .samples import Part, QRFactors, total, with_load
 from .solve import estimate, Noise, solve
 from .torque_model import usual_residual
 from .witnesses import ACCELERATION, CURVATURE, LEVEL, level, RATE
@@ -205,21 +205,18 @@ class _Search:
         if self.rotors:
             factors = factors.with_shared(_rotor_columns(factors))
         more = factors.base_count - b
-        known, center = self.prior.rows(self.regularization)
-        friction = np.arange(b, len(known))
         residual, braking = self.noise.deviation, self.prior.model.friction.braking
+        held = np.ones(b + more + len(braking))
         for _ in range(_ROUNDS):
             noise = replace(self.noise, deviation=np.maximum(residual, self.usual))
-            triangle, effort = factors.weighted(noise.weights)
-            rows = np.insert(known, np.full(more, b), 0.0, axis=1)
-            faint = np.zeros((more, rows.shape[1]))
-            faint[:, b : b + more] = _FAINT * (1.0 + np.linalg.norm(triangle)) * np.eye(more)
-            found = solve([(triangle, effort), (rows, center), (faint, np.zeros(more))])
+            equations = factors.weighted(noise.weights)
+            wide = 1.0 / (_FAINT * (1.0 + np.linalg.norm(equations[0])))
+            rows, right = self.prior.rows(self.regularization, np.full(more, wide))
+            found = solve([equations, (held[:, None] * rows, right)])
             residual = np.sqrt(factors.squares(found.theta) / factors.samples)
-            # Negative friction is held near zero, as in the consistent arm. Otherwise a joint
+            # Negative friction is held near zero, as in the consistent arm, because a joint
             # whose torque is friction alone would fit with either sign of its effort.
-            negative = friction[braking & (found.theta[b + more :] < 0.0)]
-            known[negative, negative] *= _HELD
+            held[b + more :][braking & (found.theta[b + more :] < 0.0)] *= _HELD
         return residual, found.theta[b : b + own], found.deviations[b : b + own]
 
     def tried(
@@ -300,7 +297,7 @@ class _Search:
         """Yield candidates 'load': a load from the second or a later part of a bag on."""
         base = self.prior.model.base
         arm = self.prior.reference
-        none, b = base.values(arm), len(base)
+        none = base.values(arm)
         loads = np.column_stack([base.values(one) - none for one in unit_loads(arm)])
         bags = list(dict.fromkeys(part.bag for part in self.parts))[:_MOST_BAGS]
         for k, part in enumerate(self.parts):
@@ -308,12 +305,8 @@ class _Search:
                 continue
             loaded = [later for later in self.parts[k:] if later.bag == part.bag]
             rest = [other for other in self.parts if other not in loaded]
-            held, free = (total(one.factors for one in some) for some in (loaded, rest))
-            none_there = np.zeros((len(held.r_factors), held.r_factors.shape[1], 4))
-            both = free.with_shared(none_there) + held.with_shared(
-                held.r_factors[:, :, :b] @ loads
-            )
-            yield self.tried('load', both, where=part.name)
+            free, held = (total(one.factors for one in some) for some in (rest, loaded))
+            yield self.tried('load', with_load(free, held, loads), where=part.name)
 
 
 def _best(search: _Search) -> Explanation | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .prior import Prior
 from .samples import QRFactors
-from .solve import Noise, solve
+from .solve import estimate, Noise
 from .torque_model import usual_residual
 from ..typing import Array
 
@@ -54,13 +54,11 @@ def scales_shown(
     n, b = prior.model.n, len(prior.model.base)
     # The usual residual as noise: it includes errors of the model.
     noise = Noise(usual_residual(prior.effort, np.zeros(n)), inflation)
-    known, center = prior.rows(regularization)
-    rows = np.insert(known, b, 0.0, axis=1)
-    weakly = np.zeros((1, rows.shape[1]))
-    weakly[0, b] = NOT_SHOWN / 10.0  # keeps the deviation finite without any rigid-body torque
     shown = np.empty(n, dtype=bool)
     for joint in range(n):
         more = factors.with_shared(scale_column(factors, prior, joint))
-        found = solve([more.weighted(noise.weights), (rows, center), (weakly, np.zeros(1))])
+        # A wide prior keeps the deviation finite if the joint has no rigid-body torque.
+        wide = 10.0 / NOT_SHOWN
+        found = estimate(more.weighted(noise.weights), prior, regularization, wide)
         shown[joint] = found.deviations[b] < NOT_SHOWN
     return shown

@@ -11,15 +11,15 @@ has values, standard deviations and a physical body.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .prior import Prior, with_minimum_gyration
-from .samples import filter_inflation, QRFactors, residual_inflation, total
-from .solve import Equations, Estimate, Noise, reweighted, solve
+from .samples import filter_inflation, QRFactors, residual_inflation, total, with_load
+from .solve import estimate, find_noise, Noise
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
@@ -128,45 +128,6 @@ def _about_center(vector: Array) -> Array:
 _PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 
 
-@dataclass(frozen=True, eq=False)
-class _System:
-    """The least-squares problem for the arm's and the load's parameters, from all recordings."""
-
-    prior: Prior
-    without: QRFactors
-    loaded: QRFactors
-    onto_base: Array  # (b, 10): map from a load's ten parameters to changes of base parameters
-
-    def solve(self, weights: Array) -> Estimate:
-        """Return the estimate, for joints' weights (n,): the arm's parameters, then the load's."""
-        return solve([self._samples(weights), self._known()])
-
-    def spent(self, found: Estimate, weights: Array) -> float:
-        """Return the number of parameters that the samples determine (`Estimate.determined`)."""
-        return found.determined(self._samples(weights))
-
-    def squares(self, theta: Array, without: QRFactors, loaded: QRFactors) -> Array:
-        """Return each joint's sum of squared residuals, summed over both sets of samples, (n,)."""
-        arm = theta[:-PER_LINK]
-        held = arm.copy()
-        held[: len(self.onto_base)] += self.onto_base @ theta[-PER_LINK:]
-        return without.squares(arm) + loaded.squares(held)
-
-    def _samples(self, weights: Array) -> Equations:
-        bare, bare_effort = self.without.weighted(weights)
-        held, held_effort = self.loaded.weighted(weights)
-        onto = held[:, : len(self.onto_base)] @ self.onto_base
-        rows = np.block([[bare, np.zeros((len(bare), PER_LINK))], [held, onto]])
-        return rows, np.concatenate([bare_effort, held_effort])
-
-    def _known(self) -> Equations:
-        rows, right = self.prior.rows(1.0)
-        p = len(right)
-        known = np.diag(np.concatenate([np.ones(p), 1.0 / _PRIOR]))
-        known[:p, :p] = rows
-        return known, np.concatenate([right, np.zeros(PER_LINK)])
-
-
 def identify_payload(
     without: Sequence[Motion],
     loaded: Sequence[Motion],
@@ -205,43 +166,33 @@ def identify_payload(
     model = TorqueModel.of(arm, gravity=gravity)
     both = [*without, *loaded]
     strongest = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
-    system = _System(
-        Prior.towards(arm, model, strongest),
-        total(QRFactors.of(model, motion) for motion in without),
-        total(QRFactors.of(model, motion) for motion in loaded),
-        model.base.matrix @ _onto_last_link(arm, model),
-    )
+    prior = Prior.towards(arm, model, strongest)
+    loads = model.base.matrix @ _onto_last_link(arm, model)
+
+    def reduced(of: Callable[[TorqueModel, Motion], QRFactors]) -> QRFactors:
+        free, held = (total(of(model, one) for one in motions) for motions in (without, loaded))
+        return with_load(free, held, loads)
+
+    def noise_of(inflation: Array) -> Noise:
+        return find_noise(factors, prior, inflation, 1.0, _PRIOR, least=0.0)
+
+    factors = reduced(QRFactors.of)
     still = not any(motion.dq.any() for motion in both)
     inflation = np.full(model.n, 1.0 if still else filter_inflation(without[0].options))
-    noise = _noise(system, inflation)
+    noise = noise_of(inflation)
     if not still:
-        theta = system.solve(noise.weights).theta
-        windows = (
-            total(QRFactors.of_windows(model, motion) for motion in motions)
-            for motions in (without, loaded)
-        )
-        left = system.squares(theta, system.without, system.loaded)
-        measured = residual_inflation(left, system.squares(theta, *windows))
-        noise = _noise(system, np.maximum(inflation, measured))
-    found = system.solve(noise.weights)
-    last = slice(-PER_LINK, None)
+        windows = reduced(QRFactors.of_windows)
+        theta = estimate(factors.weighted(noise.weights), prior, 1.0, _PRIOR).theta
+        measured = residual_inflation(factors.squares(theta), windows.squares(theta))
+        noise = noise_of(np.maximum(inflation, measured))
+    found = estimate(factors.weighted(noise.weights), prior, 1.0, _PRIOR)
+    own = slice(len(model.base), len(model.base) + PER_LINK)
     return PayloadEstimate.of(
-        found.theta[last],
-        found.covariance[last, last],
+        found.theta[own],
+        found.covariance[own, own],
         noise=noise.deviation,
         arm_mass=sum(link.mass for link in arm.links),
     )
-
-
-def _noise(system: _System, inflation: Array) -> Noise:
-    """Return the joints' noise; `inflation` (n,) is samples per independent sample."""
-
-    def fit(weights: Array) -> tuple[Array, float]:
-        found = system.solve(weights)
-        left = system.squares(found.theta, system.without, system.loaded)
-        return left, system.spent(found, weights)
-
-    return reweighted(fit, system.without.samples + system.loaded.samples, inflation, least=0.0)
 
 
 def _onto_last_link(arm: ArmDescription, model: TorqueModel) -> Array:

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
@@ -193,21 +194,24 @@ class Prior:
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
         return np.asarray(np.linalg.inv(np.linalg.cholesky(spread)) / scale)
 
-    def rows(self, regularization: float) -> tuple[Array, Array]:
+    def rows(self, regularization: float, shared: ArrayLike = ()) -> tuple[Array, Array]:
         """
-        Return the prior as least-squares equations: matrix (p, p) and right-hand side (p,).
+        Return the prior as least-squares equations: a square matrix and a right-hand side (p + k,).
 
         Parameters
         ----------
         regularization : float
             Precision s of the inertias: the starting set's masses have a relative standard
             deviation of 1 / sqrt(s).
+        shared : array_like, shape (k,)
+            Standard deviations about zero of the k parameters of `QRFactors.with_shared`, which
+            stand between base and friction parameters.
 
         """
-        rows = np.diag(1.0 / self.deviations)
-        b = len(self.root)
+        b, k = len(self.root), len(np.atleast_1d(shared))
+        rows = np.diag(1.0 / np.insert(self.deviations, b, shared))
         rows[:b, :b] = np.sqrt(regularization) * self.root
-        return rows, rows @ self.center
+        return rows, rows @ np.insert(self.center, b, np.zeros(k))
 
 
 @dataclass(frozen=True)

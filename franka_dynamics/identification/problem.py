@@ -146,7 +146,8 @@ class Problem:
             own = (
                 relative_scale(samples, prior, arm) if options.scale_unknown else np.ones(model.n)
             )
-            theta = friction_alone(samples, noise, prior, model.base.values(arm), own)
+            scaled = samples.with_rigid_scaled(own)
+            theta = friction_alone(scaled, noise, prior, model.base.values(arm))
             published.append(PublishedFit(f'{arm.inertial_set}, {arm.hand}', theta, own))
         return Fit(
             prior,
@@ -215,7 +216,7 @@ class Problem:
                     whole.name,
                     whole.theta,
                     ResidualRms.of_squares(
-                        samples.squares(whole.theta, base_scale=whole.base_scale),
+                        samples.with_rigid_scaled(whole.base_scale).squares(whole.theta),
                         samples.samples,
                         self.unit,
                     ),

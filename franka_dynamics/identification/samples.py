@@ -163,26 +163,18 @@ class QRFactors:
         order = [*range(b), *(b + k for k in kept), *range(b + self.terms, width)]
         return replace(self, r_factors=_r_factors(self.r_factors[:, :, order]), terms=len(kept))
 
-    def less_rigid(self, base_values: Array, base_scale: ArrayLike = 1.0) -> QRFactors:
-        """
-        Return the factors of the measured torque minus the rigid-body torque of given parameters.
-
-        Parameters
-        ----------
-        base_values : ndarray, shape (b,)
-            The base parameters.
-        base_scale : array_like, shape (n,)
-            Factor on each joint's rigid-body torque.
-
-        """
-        rigid = self.r_factors[:, :, : len(base_values)] @ base_values
+    def with_rigid_scaled(self, scale: Array) -> QRFactors:
+        """Return the factors with each joint's base parameter columns times a scale, (n,)."""
         r_factors = self.r_factors.copy()
-        r_factors[:, :, -_EFFORTS] -= np.reshape(base_scale, (-1, 1)) * rigid
+        r_factors[:, :, : self.base_count] *= scale[:, None, None]
         return replace(self, r_factors=r_factors)
 
-    def squares(
-        self, theta: ArrayLike, *, unfiltered: bool = False, base_scale: ArrayLike = 1.0
-    ) -> Array:
+    def less_rigid(self, base_values: Array) -> QRFactors:
+        """Return the factors of measured minus rigid-body torque of base parameters (b,)."""
+        rigid = self.r_factors[:, :, : len(base_values)] @ base_values
+        return self.with_effort(self.effort - rigid)
+
+    def squares(self, theta: ArrayLike, *, unfiltered: bool = False) -> Array:
         """
         Return each joint's sum of squared residuals, shape (n,) [N^2 m^2].
 
@@ -192,33 +184,32 @@ class QRFactors:
             Base parameters, then friction parameters; shape (b,) predicts without friction.
         unfiltered : bool
             Whether the prediction is compared with the unfiltered torque.
-        base_scale : array_like, shape (n,)
-            Factor on each joint's rigid-body torque.
 
         """
-        n, b = len(self.r_factors), self.base_count
-        values = np.asarray(theta, dtype=float)
-        own = np.zeros((n, b + self.terms))
-        own[:, :b] = np.multiply.outer(np.broadcast_to(base_scale, n), values[:b])
-        if len(values) > b:
-            own[:, b:] = values[b:].reshape(n, -1)
         effort = self.r_factors[:, :, -1 if unfiltered else -2]
-        columns = self.r_factors[:, :, : b + self.terms]
-        residual = effort - np.einsum('jrc,jc->jr', columns, own)
+        residual = effort - self.predicted(np.asarray(theta, dtype=float))
         return np.asarray(np.sum(residual * residual, axis=1))
 
-    def squares_beside_friction(
-        self, model: TorqueModel, base: Array, base_scale: ArrayLike = 1.0
-    ) -> Array:
+    def predicted(self, theta: Array) -> Array:
+        """Return the predicted torque, (n, rows); parameters as for `squares`."""
+        n, b = len(self.r_factors), self.base_count
+        torque = self.r_factors[:, :, :b] @ theta[:b]
+        if len(theta) > b:
+            friction = theta[b:].reshape(n, -1)
+            columns = self.r_factors[:, :, b : b + self.terms]
+            torque += np.einsum('jrk,jk->jr', columns, friction)
+        return np.asarray(torque)
+
+    def squares_beside_friction(self, model: TorqueModel, base: Array) -> Array:
         """
         Return each joint's sum of squared residuals after fitting friction to these samples, (n,).
 
-        The base parameters (b,) are given, and their torques are multiplied by `base_scale` (n,).
-        The friction has no offset, because an offset would absorb errors of gravity.
+        The base parameters (b,) are given. The friction has no offset, because an offset would
+        absorb errors of gravity.
         """
         b, terms = self.base_count, model.friction.symbols
         without_offset = [b + k for k, symbol in enumerate(terms) if symbol != OFFSET]
-        columns = self.less_rigid(base, base_scale).r_factors[:, :, [*without_offset, -_EFFORTS]]
+        columns = self.less_rigid(base).r_factors[:, :, [*without_offset, -_EFFORTS]]
         return np.asarray(_r_factors(columns)[:, -1, -1] ** 2)
 
     @cached_property
@@ -254,6 +245,22 @@ class QRFactors:
 def total(factors: Iterable[QRFactors]) -> QRFactors:
     """Return the factors of all samples together, of at least one set of factors."""
     return reduce(add, factors)
+
+
+def with_load(free: QRFactors, loaded: QRFactors, loads: Array) -> QRFactors:
+    """
+    Return the factors of samples without and with a load, with k shared columns for the load.
+
+    Parameters
+    ----------
+    free, loaded : QRFactors
+        The samples without and with the load.
+    loads : ndarray, shape (b, k)
+        Change of the base parameters by each of the load's k parameters.
+
+    """
+    columns = loaded.r_factors[:, :, : len(loads)] @ loads
+    return free.with_shared(np.zeros_like(columns)) + loaded.with_shared(columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,14 +63,14 @@ class PartScore:
         cls, part: Part, model: TorqueModel, theta: Array, base_scale: Array, unit: Unit
     ) -> PartScore:
         """Return the score of parameters on a part whose efforts are torques."""
-        factors, base = part.factors, theta[: len(model.base)]
+        factors, base = part.factors.with_rigid_scaled(base_scale), theta[: len(model.base)]
         return cls(
             part.name,
             factors.samples,
-            factors.squares(theta, base_scale=base_scale),
-            factors.squares(base, base_scale=base_scale),
-            factors.squares_beside_friction(model, base, base_scale),
-            factors.squares(theta, unfiltered=True, base_scale=base_scale),
+            factors.squares(theta),
+            factors.squares(base),
+            factors.squares_beside_friction(model, base),
+            factors.squares(theta, unfiltered=True),
             unit,
         )
 

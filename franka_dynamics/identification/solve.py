@@ -9,11 +9,12 @@ remove the bias, and the standard deviations do not include it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .prior import Prior, PRIOR_PRECISION, PriorMisfit
 from .samples import QRFactors, total
@@ -128,7 +129,9 @@ def solve(equations: Sequence[Equations]) -> Estimate:
     return Estimate(np.linalg.solve(factor, triangle[:p, p]), factor)
 
 
-def estimate(equations: Equations, prior: Prior, regularization: float) -> Estimate:
+def estimate(
+    equations: Equations, prior: Prior, regularization: float, shared: ArrayLike = ()
+) -> Estimate:
     """
     Return the parameters that minimise weighted squares plus the cost of the prior.
 
@@ -141,9 +144,11 @@ def estimate(equations: Equations, prior: Prior, regularization: float) -> Estim
         about zero.
     regularization : float
         Precision s of the prior on inertias, above zero: relative standard deviation 1 / sqrt(s).
+    shared : array_like, shape (k,)
+        As for `Prior.rows`.
 
     """
-    return solve([equations, prior.rows(regularization)])
+    return solve([equations, prior.rows(regularization, shared)])
 
 
 def without_prior(equations: Equations) -> Estimate | None:
@@ -154,22 +159,24 @@ def without_prior(equations: Equations) -> Estimate | None:
     return None if singular[-1] * SINGULAR < singular[0] else solve([equations])
 
 
-def reweighted(
-    fit: Callable[[Array], tuple[Array, float]],
-    samples: int,
+def find_noise(
+    factors: QRFactors,
+    prior: Prior,
     inflation: Array,
+    regularization: float = PRIOR_PRECISION,
+    shared: ArrayLike = (),
+    *,
     least: float = _LEAST_RESIDUAL,
 ) -> Noise:
     """
-    Return the joints' noise by iteratively reweighted least squares.
+    Return the joints' noise from the residuals of a fit, by iteratively reweighted least squares.
 
     Parameters
     ----------
-    fit : callable
-        Takes the joints' weights, (n,), fits, and returns each joint's sum of squared residuals,
-        (n,), and the number of fitted parameters.
-    samples : int
-        Number of samples of each joint.
+    factors : QRFactors
+        The samples.
+    prior, regularization, shared
+        As for `estimate`. The default precision keeps the fit to a poor motion from fitting noise.
     inflation : ndarray, shape (n,)
         Number of filtered samples per independent sample of each joint.
     least : float
@@ -178,40 +185,27 @@ def reweighted(
     Raises
     ------
     IdentificationError
-        If there are fewer independent samples than parameters.
+        If there are fewer independent samples than parameters that they determine.
 
     """
     noise = Noise(np.ones(len(inflation)), inflation, least)
-    independent = float(np.sum(samples / inflation))
+    independent = float(np.sum(factors.samples / inflation))
     for _ in range(_REWEIGHTINGS):
-        squares, parameters = fit(noise.weights)
+        equations = factors.weighted(noise.weights)
+        found = estimate(equations, prior, regularization, shared)
+        parameters = found.determined(equations)
         freedom = 1.0 - parameters / independent
         if freedom <= 0.0:
             raise IdentificationError(
                 f'The recording holds {independent:.0f} independent torque samples, too few '
                 f'for {parameters:.0f} parameters; record longer.'
             )
-        variance = np.maximum(squares / samples / freedom, np.finfo(float).tiny)
-        found = replace(noise, deviation=np.sqrt(variance))
-        settled = np.allclose(found.deviation, noise.deviation, rtol=_SETTLED, atol=0.0)
-        noise = found
-        if settled:
+        variance = factors.squares(found.theta) / factors.samples / freedom
+        before = noise.deviation
+        noise = replace(noise, deviation=np.sqrt(np.maximum(variance, np.finfo(float).tiny)))
+        if np.allclose(noise.deviation, before, rtol=_SETTLED, atol=0.0):
             break
     return noise
-
-
-def find_noise(factors: QRFactors, prior: Prior, inflation: Array) -> Noise:
-    """
-    Return the joints' noise from the residuals of a fit to some samples.
-
-    The default prior keeps the fit to a poor motion from fitting the noise.
-    """
-
-    def fit(weights: Array) -> tuple[Array, float]:
-        found = estimate(factors.weighted(weights), prior, PRIOR_PRECISION)
-        return factors.squares(found.theta), len(found.theta)
-
-    return reweighted(fit, factors.samples, inflation)
 
 
 def left_out_error(
@@ -240,13 +234,7 @@ def left_out_error(
     return float(np.sqrt(squares / sum(part.samples for part in parts)))
 
 
-def friction_alone(
-    factors: QRFactors,
-    noise: Noise,
-    prior: Prior,
-    base_values: Array,
-    base_scale: Array | float = 1.0,
-) -> Array:
+def friction_alone(factors: QRFactors, noise: Noise, prior: Prior, base_values: Array) -> Array:
     """
     Return theta, (p,): a published set's base parameters, with friction fitted to the samples.
 
@@ -260,8 +248,6 @@ def friction_alone(
         The joints' noise, which gives their weights, and the prior of friction.
     base_values : ndarray, shape (b,)
         The set's base parameters.
-    base_scale : ndarray, shape (n,), optional
-        Factor on each joint's rigid-body torque.
 
     Raises
     ------
@@ -272,7 +258,7 @@ def friction_alone(
     with needing('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
     b = len(base_values)
-    triangle, effort = factors.less_rigid(base_values, base_scale).weighted(noise.weights)
+    triangle, effort = factors.less_rigid(base_values).weighted(noise.weights)
     rows, right = (one[b:] / _PUBLISHED_FREEDOM for one in prior.rows(1.0))
     values = lsq_linear(
         np.concatenate([triangle[:, b:], rows[:, b:]]),

@@ -176,7 +176,7 @@ def _excitation(arm: ArmDescription) -> TrajectoryRequest:
         raise SettingsError(f'{arm.name} has no home pose to move about.')
     drawn = [random_trajectory(problem, home, period, rng) for _ in range(DRAWS)]
     time = np.arange(100) / 100 * period
-    best = min(drawn, key=lambda one: float(problem.condition_number(*one.at(time))))
+    best = min(drawn, key=lambda one: float(problem.criterion(*one.at(time))))
     # Fifty points per second; quintics between them err by far less than an encoder's noise.
     points = np.linspace(0.0, PERIODS * period, round(PERIODS * period * 50) + 1)
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))

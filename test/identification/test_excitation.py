@@ -12,7 +12,6 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.excitation import (
-    basis,
     FourierTrajectory,
     optimise,
     random_trajectory,
@@ -22,7 +21,6 @@ from franka_dynamics.identification.excitation_problem import (
     bag_information,
     bar_ends,
     clearances,
-    ExcitationGradient,
     ExcitationLimits,
     ExcitationProblem,
     heights,
@@ -31,8 +29,6 @@ from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.samples import QRFactors
 from franka_dynamics.identification.solve import estimate
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
-
-from ..agreement import differences
 
 LIMITS = ExcitationLimits()
 START = np.array([0.1, -0.2, 0.3])
@@ -49,27 +45,6 @@ def test_a_few_steps_beat_any_random_trajectory(excitation):
     _, found = excitation
     assert found.left_open.max() < found.random_worst.min()
     assert len(found.deviations) == 64
-
-
-def test_gradients_are_the_slopes_of_criterion_and_margins():
-    arm = load('fer')
-    problem = ExcitationProblem(arm, LIMITS)
-    motion = random_trajectory(problem, arm.home, 10.0, np.random.default_rng(6))
-    shapes = np.array(basis(10.0, np.arange(100) / 10.0))
-    evaluation = ExcitationGradient(problem, motion.start, shapes)
-    x = motion.coefficients.ravel()
-    found = evaluation.at(x)
-    said = np.vstack([found.criterion_gradient, found.margins_gradient])
-    for direction in np.random.default_rng(7).standard_normal((2, len(x))):
-        direction /= np.linalg.norm(direction)
-
-        def values(step, direction=direction):
-            there = evaluation.at(x + step[0] * direction)
-            return np.append(there.criterion, there.margins)
-
-        # Of the fourth order, so that 1e-3 rad leaves 1e-9 of truncation and 1e-11 of rounding.
-        slope = differences(values, 1, 1e-3)[:, 0]
-        np.testing.assert_allclose(said @ direction, slope, rtol=0.0, atol=1e-4)
 
 
 def test_predicted_deviations_are_those_of_estimates():
@@ -143,20 +118,6 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
     said = problem.torques_left(problem.prior.deviations)[names.index('XXR_7')]
     assert part == pytest.approx(said, rel=1e-6)
     assert part < 0.1
-
-
-def test_condition_number_is_that_of_the_scaled_regressor():
-    arm = load('fer')
-    problem = ExcitationProblem(arm, LIMITS)
-    trajectory = random_trajectory(problem, arm.home, 10.0, np.random.default_rng(1))
-    states = trajectory.at(np.linspace(0.0, 10.0, 100, endpoint=False))
-    model = problem.model
-    rows = model.regressor(model.base.regressor(*states), model.friction.columns(*states[:2]))
-    rows = rows * problem.units / np.sqrt(arm.limit('effort'))[:, None]
-    # The squared matrix is used, which loses half the digits of the smallest singular value.
-    assert problem.condition_number(*states) == pytest.approx(
-        np.linalg.cond(rows.reshape(-1, rows.shape[-1])), rel=1e-4
-    )
 
 
 @pytest.mark.parametrize(
