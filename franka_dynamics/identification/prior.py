@@ -196,7 +196,7 @@ class Prior:
 
     def rows(self, regularization: float, shared: ArrayLike = ()) -> tuple[Array, Array]:
         """
-        Return the prior as least-squares equations: a square matrix and a right-hand side (p + k,).
+        Return the prior as least-squares equations: matrix and right-hand side, of p + k rows.
 
         Parameters
         ----------
