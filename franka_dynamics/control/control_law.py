@@ -92,9 +92,9 @@ class ControlLaw:
             total = total + (
                 self.terms.inertia(reference.q, reference.ddq) if desired_state else inertia
             )
-        if switches.friction and reference is not None:
+        if self.terms.friction is not None and reference is not None:
             # At the desired velocity, because the measured one is noisy.
-            total = total + self.terms.friction(reference.dq)
+            total = total + self.terms.friction.torque(reference.dq)
         return total if settings.scale == 1.0 else settings.scale * total
 
     def torque(
@@ -130,8 +130,8 @@ class ControlLaw:
             [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]
         )
         # Friction depends on displacement, so the whole motion is needed.
-        if self.settings.terms.friction:
-            efforts = efforts + self.settings.scale * self.terms.friction_along(
+        if self.terms.friction is not None:
+            efforts = efforts + self.settings.scale * self.terms.friction.torque_along(
                 trajectory.positions, trajectory.velocities
             )
         return np.clip(efforts, -self._effort, self._effort)

@@ -71,7 +71,7 @@ class MomentumObserver:
     def go_on_from(self, other: MomentumObserver) -> None:
         """Take over another observer's estimate after a change of the model."""
         self._external, self._slope = other._external, other._slope
-        self._changed = True
+        self._changed = other._last is not None
 
     def update(
         self, stamp: float, q: Array, dq: Array, torque: Array, gravity: Array | None = None

@@ -127,11 +127,10 @@ class FeedforwardController:
         self._feedback: Array | None = None  # of the last command, until OscillationWatch gets it
         # Law and reference before a change, until the next cycle ramps from their torque.
         self._before_change: tuple[ControlLaw, ReferenceSource] | None = None
-        self.guard = Guard(description, guard)
         self._first_torque = FirstTorque.NOT_YET
         self._waits_for = ''  # why no first torque is allowed yet
         self.law = self.prepare(settings or Settings())  # the torque law in use
-        self.guard.use(self.law.terms)
+        self.guard = Guard(self.law.terms, guard)
 
     @property
     def settings(self) -> Settings:
@@ -270,7 +269,8 @@ class FeedforwardController:
             return CycleResult(observation, stamp, q, dq)
         self.latest = (stamp, q, dq)
         terms = self.law.terms
-        terms.follow(stamp, q)
+        if terms.friction is not None:
+            terms.friction.follow(stamp, q)
         gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
         counted = age is not None and self.supervisor.limits.max_state_age > 0.0
         self._age = max(age, 0.0) if counted and age is not None else 0.0

@@ -21,6 +21,7 @@ from .braking import REST_SPEED
 from .external_torque import friction_in_effort, LONGEST_STEP_S, MomentumObserver
 from .terms import TermModel
 from ..arm import ArmDescription
+from ..arm.friction import FrictionModel
 from ..arm.friction_state import FrictionState
 from ..errors import distinct, SettingsError
 from ..typing import Array
@@ -86,7 +87,8 @@ class Guard:
     """
     Compares command, measured torque and motion of one arm, state by state.
 
-    Raises SettingsError if there are not one or n joint factors, or one is not positive.
+    Raises SettingsError if there are not one or n joint factors, or one is not positive, or if
+    effort_friction is `included` and the arm has no friction model.
 
     Attributes
     ----------
@@ -104,8 +106,9 @@ class Guard:
 
     """
 
-    def __init__(self, description: ArmDescription, limits: GuardLimits | None = None) -> None:
+    def __init__(self, terms: TermModel, limits: GuardLimits | None = None) -> None:
         self.limits = limits or GuardLimits()
+        description = terms.description
         self._names = description.joint_names
         self._effort = description.limit('effort')
         self._velocity = description.limit('velocity')
@@ -116,8 +119,8 @@ class Guard:
             self._per_bound = 1.0 / (np.array([[MEASURED], [COMMANDED]]) * factors * self._effort)
         self._zero = np.zeros(description.n)
         self._no_effort = self._zero.tobytes()
-        self._terms: TermModel | None = None
-        self._friction: FrictionState | None = None
+        self._terms = terms
+        self._friction = FrictionState(self._friction_in_effort())
         self._load_change: Array | None = None
         self.largest = self._zero.copy()
         self.restart()
@@ -135,26 +138,28 @@ class Guard:
         self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
         self._reference_speed = self._zero
         self._gravity_to_command = self._gravity = self._zero
-        self._observer: MomentumObserver | None = None
+        self._observer = MomentumObserver(self._terms.true)
         self.command_residual = self.external = self.shares = self._zero
 
     def use(self, terms: TermModel) -> None:
         """Use other terms; while judging, a changed payload mass begins `payload_time`."""
         before, self._terms = self._terms, terms
-        friction = friction_in_effort(
-            self.limits.effort_friction, terms.description, terms.profile
-        )
-        if self._friction is None or self._friction.model is not friction:
+        friction = self._friction_in_effort()
+        if self._friction.model is not friction:
             self._friction = FrictionState(friction)
-        if before is not None and self._began is not None:
+        if self._began is not None:
             change = terms.gravity(self._q) - before.gravity(self._q)
             loads = before.loaded.links[-1].mass, terms.loaded.links[-1].mass
             if loads[0] != loads[1] and self.limits.payload_time > 0.0:
                 self._load_change, self._load_changed_at = change, (self._stamp, self._q)
-        if self._observer is not None:
-            observer = MomentumObserver(terms.true)
-            observer.go_on_from(self._observer)
-            self._observer = observer
+        observer = MomentumObserver(terms.true)
+        observer.go_on_from(self._observer)
+        self._observer = observer
+
+    def _friction_in_effort(self) -> FrictionModel | None:
+        """Return the friction that measured torques contain, None if they contain none."""
+        terms = self._terms
+        return friction_in_effort(self.limits.effort_friction, terms.description, terms.profile)
 
     def begin(self, stamp: float, q: Array, *, moved: bool = False) -> None:
         """
@@ -165,10 +170,9 @@ class Guard:
         self._began, self._moved = (stamp, q), moved
         self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
         self._load_change = None
-        if self._observer is not None:
-            # Until now brakes or another controller may have held the arm, so the estimate is out
-            # of date.
-            self._observer.forget_torque()
+        # Until now brakes or another controller may have held the arm, so the estimate is out of
+        # date.
+        self._observer.forget_torque()
 
     def end(self) -> None:
         """Stop judging: no torque is commanded, or the arm is being braked."""
@@ -195,25 +199,20 @@ class Guard:
         shape (n,), the true g(q) of the terms in use [N m]. The state is `age` seconds old: it
         responds to a command that is older by as much.
         """
-        assert self._terms is not None, 'terms are given first'
         elapsed = stamp - self._stamp if self._first_stamp is not None else 0.0
         if self._first_stamp is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
             self._first_stamp, self._states = stamp, 0
         self._stamp, self._q, self._dq, self._gravity = stamp, q, dq, gravity
         self._states += 1
         self._elapsed = elapsed
-        if self._observer is None:
-            self._observer = MomentumObserver(self._terms.true)
         self._gravity_to_command = self._terms.gravity_to_command(q, gravity)
         believed = gravity - self._gravity_to_command + self._command(age, elapsed)
         self._note_effort(effort)
+        torque = believed
         if self.measured and effort is not None:
-            if self.takes_friction_out and self._friction is not None:
-                self._friction.follow(stamp, q)
-                effort = effort - self._friction.torque(dq)
-            found = self._observer.update(stamp, q, dq, np.array((believed, effort)), gravity)
-        else:
-            found = self._observer.update(stamp, q, dq, np.array((believed, believed)), gravity)
+            self._friction.follow(stamp, q)
+            torque = effort - self._friction.torque(dq)
+        found = self._observer.update(stamp, q, dq, np.array((believed, torque)), gravity)
         self.command_residual, self.external = found[0], found[1]
 
     def _command(self, age: float, elapsed: float) -> Array:
@@ -237,7 +236,7 @@ class Guard:
             self._frozen += 1
         self._last_effort = data
         measured = bool(data) and data != self._no_effort and self._frozen < _FROZEN
-        if measured and self._terms is not None and self._terms.adds_gravity:
+        if measured and self._terms.adds_gravity:
             latest = range(1, 1 + min(3, len(self._commands)))
             measured = not any(data == self._commands[-one].tobytes() for one in latest)
         self.measured = measured
@@ -257,7 +256,7 @@ class Guard:
     @property
     def takes_friction_out(self) -> bool:
         """Whether friction is subtracted from measured torques."""
-        return self._friction is not None and self._friction.model is not None
+        return self._friction.model is not None
 
     def load_mass(self) -> float:
         """
@@ -266,7 +265,7 @@ class Guard:
         The mass fits the external torque best; NaN where no torque is measured, too few states
         were seen, or gravity has no lever on the flange.
         """
-        if self._terms is None or not (self.measured and self.settled):
+        if not (self.measured and self.settled):
             return float('nan')
         model = self._terms.true
         lever = -model.jacobian(self._q)[:3].T @ model.model.gravity.linear
@@ -356,7 +355,7 @@ class Guard:
         name = self._names[joint]
         if by_command[joint] > by_motion[joint]:
             differ = (self.external - self.command_residual)[joint]
-            added = f'what is commanded and target {self._target} adds'
+            added = f'what is commanded and target {self._terms.profile.name} adds'
             return (
                 f'the measured torque of {name} '
                 f'{_departs(differ, self._per_bound[1, joint], added)}; check target, payload and '
@@ -368,10 +367,6 @@ class Guard:
             f'the {"measured" if self.measured else "commanded"} torque of {name} {departs}; '
             'check payload, hand, gravity_vector and target, or something touches the arm'
         )
-
-    @property
-    def _target(self) -> str:
-        return '' if self._terms is None else self._terms.profile.name
 
     @property
     def judges(self) -> bool:
@@ -399,7 +394,7 @@ class Guard:
         by its brakes, `held_until_commanded` whether a receiver that adds no gravity carries the
         arm until the first command.
         """
-        if not self.settled or self._terms is None:
+        if not self.settled:
             return FirstTorque.NOT_YET, ''  # too few states for a verdict
         ours = not self._terms.adds_gravity
         still = float(np.abs(self._dq).max()) <= REST_SPEED
@@ -427,7 +422,7 @@ class Guard:
         itself: its receiver begins at zero, and a person who moves the arm shows in the effort.
         """
         terms, moving = self._terms, float(np.abs(self._dq).max()) > REST_SPEED
-        if terms is None or terms.adds_gravity or not moving or not self._last_effort:
+        if terms.adds_gravity or not moving or not self._last_effort:
             return self._zero
         effort = np.frombuffer(self._last_effort)
         unexplained = np.abs(effort + self.command_residual) * self._per_bound[1]
@@ -464,8 +459,8 @@ class Guard:
         name = self._names[joint]
         if self._idle():
             return FirstTorque.NOT_YET, (
-                f'no joint is measured to give a torque, but target {self._target} should carry '
-                'the arm; is it braked, or is target wrong?'
+                f'no joint is measured to give a torque, but target {self._terms.profile.name} '
+                'should carry the arm; is it braked, or is target wrong?'
             )
         if shares[joint] > 1.0:
             return FirstTorque.NOT_YET, (

@@ -91,6 +91,7 @@ class TermModel:
     the receiver compensates, if any. FCI assumes gravity (0, 0, -9.81) in the base frame and the
     payload set in Desk or by setLoad.
 
+    `friction` is the friction to command, None if it is switched off.
     `description` is the arm without the settings' payload.
     """
 
@@ -107,10 +108,8 @@ class TermModel:
         same = known is loaded and tuple(settings.gravity_vector) == GRAVITY
         self.adds_gravity = self.profile.receiver_adds_gravity
         self.receiver = PinocchioModel(known, GRAVITY) if self.adds_gravity and not same else None
-        self._friction = (
-            None if description.friction is None else FrictionFeedforward(description.friction)
-        )
-        self._commands_friction = settings.terms.friction
+        friction = description.friction if settings.terms.friction else None
+        self.friction = None if friction is None else FrictionFeedforward(friction)
 
     def gravity(self, q: Array) -> Array:
         """Return the true g(q), payload included, shape (n,) [N m]."""
@@ -138,18 +137,3 @@ class TermModel:
         """Return M(q) ddq, shape (n,) [N m]."""
         weightless = self._weightless
         return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq)
-
-    def follow(self, stamp: float, q: Array) -> None:
-        """Update friction with memory by the measured position q [rad] at a stamp [s]."""
-        if self._commands_friction and self._friction is not None:
-            self._friction.follow(stamp, q)
-
-    def friction(self, dq: Array) -> Array:
-        """Return the friction to be commanded at a reference velocity, shape (n,) [N m]."""
-        assert self._friction is not None, 'settings refuse an arm without friction'
-        return self._friction.torque(dq)
-
-    def friction_along(self, q: Array, dq: Array) -> Array:
-        """Return the friction to be commanded along a reference, all of shape (N, n)."""
-        assert self._friction is not None, 'settings refuse an arm without friction'
-        return self._friction.torque_along(q, dq)

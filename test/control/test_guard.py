@@ -185,8 +185,8 @@ def test_a_fast_reference_is_followed_either_way(by):
 
 
 def observer_of(target):
-    guard, terms = Guard(FER), TermModel(FER, Settings(target=target))
-    guard.use(terms)
+    terms = TermModel(FER, Settings(target=target))
+    guard = Guard(terms)
 
     def observe(stamp, age=0.0, effort=None):
         guard.observe(stamp, FER.home, np.zeros(7), effort, terms.gravity(FER.home), age=age)
@@ -219,8 +219,8 @@ def test_one_of_the_last_three_commands_told_back_is_no_measurement(ago, measure
 
 @pytest.mark.parametrize(('share', 'stopped'), [(1.1, False), (1.2, True)])
 def test_no_reference_lets_a_joint_pass_its_limit_by_more_than_15_percent(share, stopped):
-    guard, terms = Guard(FER), TermModel(FER, Settings(target='mujoco'))
-    guard.use(terms)
+    terms = TermModel(FER, Settings(target='mujoco'))
+    guard = Guard(terms)
     guard.begin(0.0, FER.home)
     dq = share * FER.limit('velocity') * np.eye(7)[6]
     for k in range(100):

@@ -9,7 +9,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.reference import ReferencePoint
-from franka_dynamics.control.settings import Settings, StateSource
+from franka_dynamics.control.settings import Settings, StateSource, Terms
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -90,10 +90,10 @@ def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
 
 
 def test_the_arm_files_friction_is_gazs_formula():
-    terms, _ = models(target='mujoco')
+    terms, _ = models(target='mujoco', terms=Terms(friction=True))
     dq = STATES.dq[0]
     # Gaz et al. 2019, joint 1: A 0.54615, slope 5.1181, offset 0.039533.
     expected = 0.54615 / (1 + np.exp(-5.1181 * (dq[0] + 0.039533))) - 0.54615 / (
         1 + np.exp(-5.1181 * 0.039533)
     )
-    assert terms.friction(dq)[0] == pytest.approx(expected, rel=1e-13)
+    assert terms.friction.torque(dq)[0] == pytest.approx(expected, rel=1e-13)
