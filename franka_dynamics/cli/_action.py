@@ -26,7 +26,7 @@ RARE = 'rarely used'
 @dataclass(frozen=True, kw_only=True)
 class Action(ABC):
     """
-    Base class of an action: its options and what it does.
+    Base class of an action, such as `arm check`: its options, and `run`, which does its work.
 
     A subclass's docstring is its help text. Its fields declared by `options.option`, own and
     inherited, are its options.
@@ -46,13 +46,13 @@ class Action(ABC):
 
     @abstractmethod
     def run(self) -> int:
-        """Do the work; return 0 if it is done, 1 if the answer is no."""
+        """Do the action's work; return its exit status: 0 done, 1 a check failed."""
 
     def refuse(self, why: str, *names: str) -> None:
         """
         Raise a SettingsError if one of the named fields was given as an option.
 
-        `why` is the option with which they have no effect, and the reason.
+        `why` names the option with which the fields have no effect, and gives the reason.
         """
         for name in names:
             if name in self.options_given:
@@ -60,13 +60,20 @@ class Action(ABC):
                     f'{self.spelled(name)} has no meaning with {why}. Leave one of them out.'
                 )
 
+    def require_with(self, needed: str, *names: str) -> None:
+        """Raise a SettingsError if one of the named fields was given; `needed` is missing."""
+        for name in names:
+            if name in self.options_given:
+                given = self.spelled(name)
+                raise SettingsError(f'{given} needs {needed}; add it, or leave {given} out.')
+
     def spelled(self, name: str) -> str:
         """Return the command-line name of a field's option."""
         declared = dict(_declared(type(self)))[name]
         return f'{declared.metavar}' if declared.positional else _flags(name, declared)[0]
 
     def part(self, kind: type[T]) -> T:
-        """Return a dataclass of the library, filled from the options of the same names."""
+        """Return an instance of a library dataclass, filled from this action's equal fields."""
         names = {one.name for one in fields(self)} & {one.name for one in _fields(kind)}
         return kind(**{name: getattr(self, name) for name in names})
 
@@ -133,7 +140,7 @@ def _place(kind: type[Action], name: str, declared: Option) -> tuple[int, str]:
 
 
 def filled(kind: type[Action], arguments: argparse.Namespace) -> Action:
-    """Return the action with the given options; several values become a tuple."""
+    """Return the action with the parsed options as fields; lists become tuples."""
     values = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in vars(arguments).items()

@@ -31,14 +31,15 @@ MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
 
 @dataclass(frozen=True, kw_only=True)
 class NamedArm(Action):
-    """An arm by its name or file, and its payload."""
+    """The options for an arm's name or file, and its payload."""
 
     heading: ClassVar[str] = 'the arm'
     arm: str = option(
         'a shipped arm, or the path of an arm file, a URDF or a xacro file', 'ARM', default='fer'
     )
     payload: str | None = option(
-        'what else the flange carries, in the flange frame: mass,x,y,z or ten numbers separated '
+        'load on the flange besides the hand, in the flange frame: mass,x,y,z or ten numbers '
+        'separated '
         'by commas (with the inertia about the centre of mass), a .yaml file of '
         "`payload-from-mesh` or `identify payload`, or Desk's end-effector file (.json)",
         'NUMBERS|FILE',
@@ -54,7 +55,7 @@ class NamedArm(Action):
         return arm if self.payload is None else arm.with_payload(read_payload(self.payload))
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
-        """Return the arm of each set with each hand, once."""
+        """Return the arm once for each combination of a set and a hand."""
         every = [self.load_arm(one, hand) for one in sets for hand in dict.fromkeys(hands)]
         return list({(arm.inertial_set, arm.hand): arm for arm in every}.values())
 
@@ -64,7 +65,7 @@ class NamedArm(Action):
         return what if self.payload is None else f'{what}, payload {self.payload}'
 
     def payload_parameter(self) -> dict[str, list[float]]:
-        """Return the ROS parameter for --payload, for nodes that have it; none if not given."""
+        """Return the ROS parameter `payload`; an empty dict if --payload is not given."""
         if self.payload is None:
             return {}
         return {'payload': list(payload_array(read_payload(self.payload)))}
@@ -72,7 +73,7 @@ class NamedArm(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ArmOptions(NamedArm):
-    """One arm with an inertial set and a hand, repaired or as published."""
+    """The options for an arm with an inertial set and a hand, repaired or as published."""
 
     heading: ClassVar[str] = 'the arm'
     hand: str = option(
@@ -88,8 +89,8 @@ class ArmOptions(NamedArm):
         default=None,
     )
     repair: str | None = option(
-        'replace links that no real body could be by the nearest physical ones within the '
-        "set's rounding",
+        'replace each inertia that no real body has by the nearest physical one within the '
+        "rounding of the set's digits",
         choices=REPAIRS,
         rare=True,
         default=None,
@@ -99,9 +100,9 @@ class ArmOptions(NamedArm):
         self, inertial_set: str | None = None, hand: str = '', repair: str | None = None
     ) -> ArmDescription:
         """
-        Load the arm of the options, or with another set or hand.
+        Load the arm of the options, or of another set or hand.
 
-        A set given here is repaired as `repair` says, not as --repair.
+        With `inertial_set`, `repair` replaces --repair.
         """
         if inertial_set is None:
             inertial_set, repair = self.inertial_set, self.repair
@@ -124,7 +125,7 @@ class ArmOptions(NamedArm):
         return {name: f'{value}' for name, value in given.items() if value}
 
     def arm_as_given(self, *without: str) -> str:
-        """Return the arm's options as shell words, without the named ones."""
+        """Return the options that choose the arm as shell words, except those in `without`."""
         words = ['--arm', self.arm]
         for name in MASS_OPTIONS:
             if name in self.options_given and name not in without:

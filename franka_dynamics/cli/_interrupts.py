@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Ctrl-C as a flag that loops check, instead of a KeyboardInterrupt anywhere.
+Turns Ctrl-C into a flag that loops check, instead of a KeyboardInterrupt at any line.
 
 The flag is needed because an extension module that calls Python, as rclpy does to create a
 message, turns a KeyboardInterrupt raised there into another error.

@@ -33,8 +33,8 @@ def monitor_view(
     """
     Return the picture of all nodes heard so far.
 
-    In a terminal of few columns headings and joint names are shortened; of few lines, statuses
-    that are OK share one line.
+    In a narrow terminal headings and joint names are shortened; in a low terminal statuses that
+    are OK share one line.
     """
     if not nodes:
         return Text('waiting for diagnostics of a feedforward node ...', style='dim')

@@ -23,7 +23,7 @@ _PICTURES = ('.png', '.svg', '.pdf')
 
 
 def gravity_option(note: str = '', **more: Any) -> Any:
-    """Return --gravity: in the axes of {S}, in which an arm file may mount its base."""
+    """Return the option --gravity, in the axes of {S}, in which an arm file may tilt its base."""
     text = f'gravity in the space frame [m/s^2]{note}'
     return option(text, ('X', 'Y', 'Z'), default=GRAVITY, **more)
 
@@ -39,7 +39,7 @@ def folder_option(what: str, **more: Any) -> Any:
 
 
 def picture_option(what: str) -> Any:
-    """Return --plot FILE."""
+    """Return the option --plot FILE."""
     return file_option(f'{what} ({", ".join(_PICTURES)})', kind=_picture_file)
 
 
@@ -54,23 +54,23 @@ def _picture_file(text: str) -> Path:
 
 
 def json_option(what: str = 'write all figures to this file', **more: Any) -> Any:
-    """Return --json FILE: the printed results, for programs."""
+    """Return the option --json FILE, which writes the printed results for programs."""
     return file_option(what, **more)
 
 
 def printed_json_option(what: str) -> Any:
-    """Return --json [FILE], of an action whose only output may be JSON: it is printed."""
+    """Return the option --json [FILE]; without FILE the action prints JSON instead of text."""
     what = f'{what} as JSON: to this file, or printed instead of the text'
     return json_option(what, const=PRINTED)
 
 
 def arm_prefix_option(**more: Any) -> Any:
-    """Return --arm-prefix."""
+    """Return the option --arm-prefix."""
     return option('prefix of every joint name, such as left_', 'PREFIX', default='', **more)
 
 
 def lead_option() -> Any:
-    """Return --lead."""
+    """Return the option --lead."""
     text = 'time in which the arm first moves to the beginning of the motion [s]'
     return option(text, 'S', default=0.0, least=0.0, most=60.0)
 
@@ -92,7 +92,7 @@ class NewFile(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class PayloadFiles(Action):
-    """The output files of a payload."""
+    """Options for the files into which a payload is written."""
 
     output: Path | None = file_option('write a ROS parameter file for the feedforward node')
     desk: Path | None = file_option(
@@ -101,7 +101,11 @@ class PayloadFiles(Action):
     )
 
     def hand_over(self, arm: ArmDescription, payload: Array, comment: str, name: str) -> None:
-        """Print a payload (10,) and write it; `comment` goes into the file, `name` into Desk's."""
+        """
+        Print a payload, shape (10,), and write the files of --output and --desk.
+
+        `comment` goes into the parameter file, `name` into Desk's file.
+        """
         if arm.rated_load is not None and payload[0] > arm.rated_load:
             above = f'above the {arm.rated_load:g} kg that {arm.name} is rated for'
             say(f'{payload[0]:.4g} kg is {above}', 'warning')

@@ -44,7 +44,7 @@ class BagNames(NamedArm):
         return names
 
     def read(self, bag: str, arm: ArmDescription, bar: ProgressBar) -> Recording:
-        """Return a bag's recording of an arm."""
+        """Read an arm's joint states from a bag."""
         return read_recording(
             bag,
             self.names_in_bag(arm),
@@ -64,13 +64,13 @@ class RecordingOptions(SignalOptions, BagNames):
 
     @property
     def signal(self) -> SignalOptions:
-        """The signal processing alone."""
+        """The options of resampling and filtering."""
         return self.part(SignalOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredTorques(RecordingOptions):
-    """A recording of an arm, whose efforts are compared with a model's."""
+    """Options for a bag whose measured efforts are compared with a model's torques."""
 
     bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
     gravity: tuple[float, float, float] = gravity_option()

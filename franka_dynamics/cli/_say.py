@@ -43,7 +43,7 @@ def say(text: object, label: str = '', style: str = '') -> None:
     """
     Print one sentence, not wrapped, so that paths and commands in it can be copied.
 
-    `label` is its kind (note, warning, error, pass or MISMATCH), coloured but for note; `style` is
+    `label` is the sentence's kind: note, or in colour warning, error, pass or MISMATCH. `style` is
     rich's style of the whole sentence.
     """
     console = terminal()
@@ -60,7 +60,7 @@ def say_each(sentences: Iterable[object], label: str = '') -> None:
 
 def write_json(path: Path, data: Any) -> None:
     """
-    Write data to a JSON file and print its name; if the path is PRINTED, print the data.
+    Write data to a JSON file and print the file's name; if the path is PRINTED, print the data.
 
     Arrays become lists, NaN and infinities null; `report.table.plain` lists the other types.
     """
@@ -89,7 +89,7 @@ class ProgressBar(Progress):
         self._told = time.monotonic()
 
     def follow(self, what: str, total: float | None = None) -> Callable[..., None]:
-        """Return a function that shows the progress: the amount done, and the total."""
+        """Return a function that shows progress; it takes the amount done and the total."""
         task_id = self.add_task(what, total=total)
 
         def show(done: float, total: float | None = total, **changes: Any) -> None:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from ..report.table import Table
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
-# Singular values of real arms are 0.05 and more, rounding errors 1e-15. A value between these
-# bounds comes from an angle or a length that is nearly zero.
+# Singular values of a regressor with columns of unit length are 0.05 and more for real arms, and
+# 1e-15 by rounding. A value between these bounds comes from an angle or a length that is nearly
+# zero.
 _DOUBTFUL = (1e-12, 1e-5)
 # Tolerance for rounding errors of regrouping, for a regressor with columns of unit length.
 _SAME_TORQUE = 1e-9
@@ -49,7 +50,7 @@ class BaseParameterTable(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the table or relations; exit 1 if rank or torques at other states differ."""
+        """Print the table or the relations; return 1 if other states contradict the table."""
         import numpy as np
 
         from ..dynamics.model import GRAVITY
@@ -70,8 +71,8 @@ class BaseParameterTable(ArmOptions):
             arm = in_modified_convention(description)
             if arm is not description:
                 print(
-                    f'{description.name} has standard rows: parameters are in the frames of its '
-                    'modified ones, whose z is the joint.',
+                    f'{description.name} has standard DH rows; the parameters are in the frames '
+                    "of the equivalent modified rows, whose z axes are the joints' axes.",
                     file=sys.stderr,
                 )
             letters = base_parameters_in_letters(arm, gravity)

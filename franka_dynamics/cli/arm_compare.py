@@ -57,7 +57,7 @@ class Compare(ArmOptions):
             'pass' if found.passed else 'MISMATCH',
         )
         say(
-            'Compared are the base, joints, rows, flange, rotors, links, limits, friction and '
+            'Compared are the base, joints, DH rows, flange, rotors, links, limits, friction and '
             'gravity; not home poses, rated loads, shapes, names and notes.'
         )
         for one in found.differences[:_SHOWN]:
@@ -77,7 +77,7 @@ class Compare(ArmOptions):
 
 
 def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialChain]:
-    """Return both arms; hand and payload apply to a second arm file as well, the set does not."""
+    """Return both arms; --hand and --payload also apply to a second arm file, --set does not."""
     from ..arm.arm_file import is_urdf
     from ..validation.source import read_pair
 
@@ -85,13 +85,13 @@ def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialCh
         arguments.refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)
     if is_urdf(arguments.other):
         if 'arm' not in arguments.options_given:
-            arguments.refuse('no --arm', 'repair', 'payload')
+            arguments.require_with('--arm', 'repair', 'payload')
             hand = arguments.hand if 'hand' in arguments.options_given else None
             chosen = {'inertial_set': arguments.inertial_set, 'hand': hand}
             return read_pair(None, arguments.other, prefix=arguments.prefix, **chosen)
         first = arguments.arm if is_urdf(arguments.arm) else arguments.load_arm()
         return read_pair(first, arguments.other, prefix=arguments.prefix)
-    arguments.refuse('an arm file: it says how a URDF is read', 'prefix')
+    arguments.refuse('an arm file: it is the prefix of joint names in a URDF', 'prefix')
     second = load(arguments.other, hand=arguments.hand)
     if arguments.payload is not None:
         second = second.with_payload(read_payload(arguments.payload))

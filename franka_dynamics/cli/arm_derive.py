@@ -40,7 +40,7 @@ class Derive(ArmOptions):
     output: Path | None = file_option('write there instead of to the terminal')
 
     def run(self) -> int:
-        """Derive, render and write."""
+        """Derive the formulas and print or write them."""
         from ..symbolic import derivations
         from ..symbolic.rendering import as_html, as_latex, as_text
 
@@ -49,9 +49,9 @@ class Derive(ArmOptions):
                 '--steps, which has all of the derivation', 'kinematics', 'reference_frame'
             )
         if self.kinematics:
-            self.refuse('--kinematics, which knows no masses', *MASS_OPTIONS)
+            self.refuse('--kinematics, which has no masses', *MASS_OPTIONS)
         else:
-            self.refuse('anything but --kinematics: it is of its Jacobians', 'reference_frame')
+            self.require_with('--kinematics', 'reference_frame')
         arm = self.load_arm()
         report = self.steps and _is_rpr(arm)
         if report:

@@ -32,7 +32,7 @@ class Explain(ArmOptions):
 
     torques: Path = option(
         "a NumPy .npz file with q, dq, ddq and the other program's tau, each of shape "
-        '(count, n), without friction',
+        '(count, n); tau without friction torque',
         'FILE',
         positional=True,
     )

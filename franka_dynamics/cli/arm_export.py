@@ -21,7 +21,7 @@ class Export(NewFile, ArmOptions):
     arm_prefix: str = arm_prefix_option()
     format: str = option('format of the output', choices=FORMATS, default=FORMATS[0])
     friction: bool = option(
-        "give MJCF joints the arm file's viscous and Coulomb friction, or its simulated one",
+        "give MJCF joints the arm file's viscous and Coulomb friction or its simulated friction",
         default=False,
     )
     all: Path | None = folder_option(
@@ -37,7 +37,7 @@ class Export(NewFile, ArmOptions):
             return 0
         self.require_new()
         if self.format != 'mjcf':
-            self.refuse('URDF, which simulators read without it', 'friction')
+            self.require_with('--format mjcf', 'friction')
         text = robot_text(
             self.arm,
             self.format,

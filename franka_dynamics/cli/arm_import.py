@@ -13,9 +13,9 @@ from ._say import say, say_each
 from ..arm.denavit_hartenberg import Convention
 from ..options import option
 
-# Tolerance for poses (m, 1) and torques (N m). Angles with 11 digits, which the rows round to
-# multiples of pi/2, change torques of 1000 N m by 3e-9. A larger difference comes from nearly
-# parallel axes or an error.
+# Tolerance for the entries of poses [m, 1] and for torques [N m]. Rounding angles of 11 digits to
+# multiples of pi/2 in the DH rows changes torques of 1000 N m by 3e-9. A larger difference comes
+# from nearly parallel axes or an error.
 TOLERANCE = 1e-6
 
 
@@ -46,7 +46,11 @@ class ImportUrdf(NewFile):
     )
 
     def run(self) -> int:
-        """Write the file, print notes; if readings differ, exit 1 and write only with --force."""
+        """
+        Write the arm file and print notes.
+
+        If Pinocchio reads the URDF differently, return 1, and write the file only with --force.
+        """
         from ..arm import load
         from ..arm.arm_file_writer import arm_file_text
         from ..files import write_text

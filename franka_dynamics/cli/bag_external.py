@@ -30,7 +30,11 @@ def _output(text: str) -> Path:
 
 
 def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, str]) -> None:
-    """Write arrays (N,) or (N, k): as datasets, or as columns name or name1, name2, ..."""
+    """
+    Write arrays (N,) or (N, k) into an HDF5 file or a CSV file.
+
+    A CSV file's columns are called by the array's name, or name1, name2, ... for k > 1.
+    """
     import numpy as np
 
     from ..recordings.log_file import library
@@ -65,7 +69,7 @@ class External(MeasuredTorques, ArmOptions):
         default='flange',
     )
     tool_center: tuple[float, float, float] = option(
-        'point in that frame at which it acts [m]', ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
+        'point in --frame at which the wrench acts [m]', ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
     )
 
     def run(self) -> int:
@@ -105,8 +109,8 @@ class External(MeasuredTorques, ArmOptions):
         say(
             f'{output}: {len(motion)} samples of {arm.name} ({arm.inertial_set}, hand {arm.hand}, '
             f'payload {self.payload or "none"}); external torque, root mean square '
-            f'{", ".join(f"{value:.2f}" for value in size)} N m; where nobody touches such an arm '
-            f'{", ".join(f"{value:.2f}" for value in estimator.deviation)} N m are expected'
+            f'{", ".join(f"{value:.2f}" for value in size)} N m; an arm that nobody touches shows '
+            f'about {", ".join(f"{value:.2f}" for value in estimator.deviation)} N m'
         )
         return 0
 
@@ -122,12 +126,12 @@ class External(MeasuredTorques, ArmOptions):
             'gravity': ' '.join(f'{value:g}' for value in self.gravity),
             'joints': ' '.join(recording.joint_names),
             'signal': f'{self.rate:g} Hz, zero-phase low-pass at {self.cutoff:g} Hz',
-            'torque': 'measured - model [N m]: what the arm exerts on its surroundings, J^T '
-            'wrench',
-            'wrench': f'force [N] and moment [N m] that the arm exerts, axes of the base, at '
+            'torque': 'measured minus model torque [N m], J^T times the wrench',
+            'wrench': f'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
+            'of the base, at '
             f'{self.frame} + ({", ".join(f"{value:g}" for value in self.tool_center)}) m',
-            'deviation': 'standard deviations. Torque: those of two real FER that nobody touched, '
-            'scaled by torque limits. Wrench: propagated from the torques',
+            'deviation': 'standard deviations. Torque: measured on two real FER that nobody '
+            "touched, scaled by this arm's torque limits. Wrench: propagated from the torques",
         }
 
 

@@ -45,7 +45,7 @@ class Import(ColumnMap, BagNames):
         default=False,
     )
     layout: str | None = option(
-        "columns and stamps of a known kind of file: droid is DROID's trajectory.h5",
+        "columns and stamps of a known file format: droid is DROID's trajectory.h5",
         choices=LAYOUTS,
         default=None,
     )

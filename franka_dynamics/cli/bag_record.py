@@ -34,7 +34,7 @@ _SLOWER = 20.0  # simulated time may be slower than the clock by this factor
 _STILL = 0.02  # noise and drift of a held arm's positions are smaller [rad]
 _PER_S = 4.0  # updates of the progress line per second
 _DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
-_OTHER_ARM_S = 2.0  # after this time of messages without the arm's joints recording ends
+_OTHER_ARM_S = 2.0  # recording ends after joint states of another arm for this time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +53,8 @@ class Record(Topics, ArmOptions):
         most=86400.0,
     )
     motion: Path | None = option(
-        'send this motion to the node and end with it: a file of `identify plan`, or a shipped '
-        'motion (fer, fr3, fr3v2, fr3v2_1)',
+        'send this motion to the node and end when it ends: a file of `identify plan`, or a '
+        'shipped motion (fer, fr3, fr3v2, fr3v2_1)',
         'MOTION',
         flags=('--with',),
         default=None,
@@ -63,11 +63,11 @@ class Record(Topics, ArmOptions):
     node: str = option('the feedforward node, if one runs', 'NAME', default='feedforward')
 
     def run(self) -> int:
-        """Record to the end asked for or Ctrl-C; exit 1 if it is unusable or the motion failed."""
+        """Record and check the bag; return 1 if it is unusable or the motion failed."""
         if self.motion is not None:
             self.refuse('--with MOTION: it ends with the motion', 'duration')
         elif self.lead:
-            raise SettingsError('--lead leads the arm to the motion of --with; give --with too.')
+            raise SettingsError('--lead needs --with; add it, or leave --lead out.')
         from ..ros.recording_session import record
         from ..ros.trajectories import read_trajectory_file
 
@@ -102,7 +102,7 @@ class Record(Topics, ArmOptions):
                 )
             finally:
                 if player is not None:
-                    player.send_signal(signal.SIGINT)  # a motion that goes on comes to rest
+                    player.send_signal(signal.SIGINT)  # the arm comes to rest if it still moves
                     output = player.communicate()[0].splitlines()[1:]
         if player is not None and not player.returncode:
             say(f'{self.motion}: {output[-1]}')
@@ -119,7 +119,7 @@ class Record(Topics, ArmOptions):
         return status
 
     def _long_enough(self, progress: Progress) -> bool:
-        """Return whether --duration is over by the arm's stamps, or took too long by the clock."""
+        """Return whether --duration is over by the states' stamps, or long over by the clock."""
         if self.duration is None:
             return False
         patience = _SLOWER * self.duration if progress.states else max(_DISCOVERY_S, self.duration)

@@ -52,14 +52,14 @@ class Replay(MeasuredTorques):
         ' touched the arm in this recording'
     )
     require: float | None = option(
-        'exit with 1 unless the best E is at most this [N m; percent of the limits if a joint is '
-        'prismatic]',
+        'exit with 1 unless the error E of the best set is at most this [N m; percent of the '
+        'limits if a joint is prismatic]',
         'E',
         default=None,
     )
 
     def run(self) -> int:
-        """Print the table and the verdicts; exit 1 only if a required E is missed."""
+        """Print the table and the verdicts; return 1 only if the error E is above --require."""
         from ..recordings.mounted import judge_mounted
         from ..recordings.replay import fit_all
         from ..report.replay import (
@@ -149,12 +149,12 @@ class Replay(MeasuredTorques):
         ordered = (*named, *(one for one in fits if one not in named))
         likely = [one for one in ordered if mounted.allows(one.arm.hand)]
         shown = fits if self.all else likely[:_SHOWN]
-        odd = (
+        suspicious = (
             f'{one.arm.inertial_set}: {sentence}'
             for one in shown
             for sentence in one.arm.inconsistencies()
         )
-        say_each(dict.fromkeys(odd), 'warning')
+        say_each(dict.fromkeys(suspicious), 'warning')
         say(
             f'{recording.source}, {recording.topic}: {len(recording)} messages in '
             f'{recording.duration:.1f} s; compared are {len(motion)} samples at {options.rate:g} '

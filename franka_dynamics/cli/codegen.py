@@ -120,7 +120,7 @@ def _counts(arm: ArmDescription, listed: list[Equations]) -> Table:
     from ..codegen.emit import operation_count
 
     return Table(
-        f'{arm.name}: operations per evaluation, in the code (sin and cos aside)',
+        f'{arm.name}: operations per evaluation of the code, without sines and cosines',
         ('equations', 'multiplications', 'additions'),
         [(each.quantity.value, *operation_count(each.program)) for each in listed],
     )

@@ -159,7 +159,7 @@ class Doctor(ArmOptions, Topics):
     def run(self) -> int:
         """Print one line per check; exit 1 if something must be done."""
         if self.robot is None:
-            self.refuse('a robot that is not looked at (--robot)', 'arm', *MASS_OPTIONS)
+            self.require_with('--robot', 'arm', *MASS_OPTIONS)
         found = []
         for check in self._checks():
             found.append(check)

@@ -49,8 +49,8 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'best published set'
     )
     write_anyway: bool = option(
-        'write the file even if the arm is not better than the best published set; a fault of the '
-        'recordings needs --anyway',
+        'write the file even if the arm is not better than the best published set; for faulty '
+        'recordings add --anyway',
         default=False,
         rare=True,
     )
@@ -71,8 +71,8 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     report: Path | None = file_option('write an HTML page with plots')
     json: Path | None = json_option()
     require: float | None = option(
-        'exit with 1, and write no arm file, unless E on the left-out parts is at most this [N m; '
-        'percent of the limits if a joint is prismatic]',
+        'exit with 1, and write no arm file, unless the error E on the left-out parts is at most '
+        'this [N m; percent of the limits if a joint is prismatic]',
         'E',
         default=None,
     )

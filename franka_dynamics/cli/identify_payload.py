@@ -35,7 +35,7 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
         flags=('--with',),
     )
     static: bool = option(
-        'use only poses in which the arm stands still; shows mass and centre of mass',
+        'use only poses in which the arm stands still; finds mass and centre of mass only',
         default=False,
     )
     gravity: tuple[float, float, float] = gravity_option()
@@ -103,8 +103,8 @@ def _print(found: PayloadEstimate) -> None:
     )
     if not found.inertia_shown:
         say(
-            'The motion does not show the inertia; the payload is given as a point '
-            'mass. Move the wrist faster to see it.'
+            'The inertia cannot be identified from this motion, so the payload is a point mass. '
+            'Move the wrist faster to identify it.'
         )
     elif abs(found.payload - found.values).max() > 1e-9:
         say('The estimate belongs to no real body; the payload has the nearest inertia that does.')

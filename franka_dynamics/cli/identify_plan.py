@@ -46,7 +46,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
     output: Path = file_option(
         'trajectory_msgs/JointTrajectory as YAML', default=Path('excitation.yaml')
     )
-    period: float = option('duration of the motion', 'S', default=10.0)
+    period: float = option('duration of the motion [s]', 'S', default=10.0)
     repetitions: int | None = option(
         'how often the motion will be recorded (default: until every base parameter that '
         f'matters is identifiable, {_FEWEST} to {_MOST} times)',
@@ -174,7 +174,11 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         return not open_ones.any()
 
     def _rehearse(self, arm: ArmDescription, found: Excitation, folder: Path) -> int:
-        """Play, record and identify; return 1 unless the result predicts the simulated arm."""
+        """
+        Play the motion in simulation, record it and identify the arm from the bag.
+
+        Return 1 unless the identified arm predicts the simulated arm's torques.
+        """
         from .identify_arm import published_sets, show_identification
         from ..files import write_text
         from ..identification.bags import Bag
@@ -189,8 +193,8 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         bound = _NOISE_FACTOR * noise
         say(
             f'the rehearsal passes if E on the left-out parts is at most {bound:.3f} N m: '
-            f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, "
-            "which is room for the shape of friction and the filter's ends"
+            f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, because "
+            "the friction model and the filter's ends add errors"
         )
         start = simulated.load_arm()
         bag = Bag(str(folder / 'bag'), start.joint_names)

@@ -31,7 +31,7 @@ class _Question(Action):
 
     @abstractmethod
     def ask(self, client: Any) -> object:
-        """Return the answer."""
+        """Send the request and return the node's answer."""
 
     def run(self) -> int:
         """Print the answer; raise NodeClientError if the node gives none or fails."""

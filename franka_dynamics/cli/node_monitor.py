@@ -42,9 +42,9 @@ class Monitor(Action):
     )
 
     def run(self) -> int:
-        """Show the nodes; with --once return 1 if one is unheard, silent or reports an error."""
+        """Show the nodes; with --once return 1 if a node is not heard, silent or at fault."""
         if not self.once:
-            self.refuse('anything but --once', 'json', 'timeout')
+            self.require_with('--once', 'json', 'timeout')
         from ..ros.monitor_feed import MonitorFeed
 
         namespaces = [namespace.strip('/') for namespace in self.namespace]

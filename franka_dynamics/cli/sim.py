@@ -27,7 +27,7 @@ _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
 _HELD = 'the brakes are open'  # the simulator's log line
 _GIVEN_UP = 'fault: '  # prefix of the node's log line
-_WEAK_RATE = 300.0  # of the PD [1/s]; in lockstep torques are a millisecond late
+_WEAK_RATE = 300.0  # largest damping rate of the PD [1/s]; torques are a millisecond late
 _STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if no factor is given
 
 
@@ -42,8 +42,8 @@ class Sim(ArmOptions):
     """Run a simulated arm with the node that holds it and a view in the browser."""
 
     target: str = option(
-        'who compensates gravity: the node (mujoco), or the simulated arm itself, as a real one '
-        'does (fci)',
+        'who compensates gravity: the node (mujoco), or the simulated arm itself, as a real '
+        'Franka arm does (fci)',
         choices=('mujoco', 'fci'),
         default='mujoco',
     )
@@ -111,11 +111,11 @@ class Sim(ArmOptions):
                 **common,
                 'target': self.target,
                 'max_state_age': 0.0,
-                # On a busy machine the simulated arm pauses, as no real one does.
+                # On a busy machine the simulated arm pauses.
                 'state_timeout': 10.0,
                 'min_input_rate': 10.0,
                 **gains,
-                # Wrong gravity lets a weak PD stray without anything being in its way.
+                # With a wrong gravity torque a weak PD has large tracking errors in free motion.
                 **({'max_tracking_error': [0.5]} if self.realistic else {}),
             },
             {'feedforward/command': 'effort_controller/commands'},
@@ -125,12 +125,12 @@ class Sim(ArmOptions):
     def _hold(self, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> None:
         """Watch the nodes until Ctrl-C, --duration or the end of a node."""
         end = None if self.duration is None else time.monotonic() + self.duration
-        told = False
+        fault_said = False
 
         def go_on() -> bool:
-            nonlocal told
-            if not told and nodes.has_said('feedforward_node', _GIVEN_UP):
-                told = True
+            nonlocal fault_said
+            if not fault_said and nodes.has_said('feedforward_node', _GIVEN_UP):
+                fault_said = True
                 why = '`node monitor --once` says why'
                 say(f'the node has a fault and commands no torque: {why}', style='red')
             if not unasked():

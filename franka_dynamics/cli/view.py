@@ -59,8 +59,7 @@ class View(RecordingOptions, ArmOptions):
             self.refuse('a bag: no node runs', 'node')
         else:
             of_bags = ('joint_names', 'stamps', 'rate', 'cutoff', 'trim', 'gravity')
-            why = 'a running arm, which is shown as it comes: it is for a bag'
-            self.refuse(why, *of_bags)
+            self.require_with('a BAG', *of_bags)
         description = self.load_arm()
         meshes = self._meshes(description)
         work = self._playback(self.bag, description) if self.bag else self._watch(description)

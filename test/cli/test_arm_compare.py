@@ -66,8 +66,8 @@ def test_two_urdfs_and_a_urdf_before_an_arm_file_are_compared(urdf, tmp_path, an
 @pytest.mark.parametrize(
     ('words', 'said'),
     [
-        ('robot.urdf --repair nearest_within_rounding', 'Leave one of them out.'),
-        ('robot.urdf --payload 1,0,0,0', 'Leave one of them out.'),
+        ('robot.urdf --repair nearest_within_rounding', '--repair needs --arm; add it'),
+        ('robot.urdf --payload 1,0,0,0', '--payload needs --arm; add it'),
         ('fr3 --arm-prefix left_', 'Leave one of them out.'),
         ('none.urdf', 'No such file or directory. Correct its path'),
         ('{urdf} --set gaz2019', 'fr3 has no published set gaz2019'),
