@@ -1,10 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The inertia of a solid that a closed triangle mesh bounds (Kwon, section 4)."""
+"""Computes the inertia of a solid that a closed triangle mesh bounds (Kwon, section 4)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,17 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..arm.inertia import LinkInertia, tensor_from_six
 from ..arrays import freeze
 from ..errors import MeshError
+from ..spatial import cross, hat
 from ..typing import Array
-
-# Faces handled at once. Their arrays stay in the cache and below the 128 KB from which on the C
-# library asks the kernel for fresh pages at every allocation: twice as fast as 4096 and more.
-CHUNK = 1536
 
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
     """
-    A triangle mesh, its faces wound so that their normals point out of the solid.
+    A triangle mesh whose face normals point out of the solid.
 
     Parameters
     ----------
@@ -70,23 +66,22 @@ class TriangleMesh:
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
     def moved(self, transform: ArrayLike) -> TriangleMesh:
-        """Return the mesh seen from the frame in which its own frame has this (4, 4) pose."""
+        """Return the mesh in another frame, in which its own has the pose `transform`, (4, 4)."""
         matrix = np.asarray(transform, dtype=float)
         return TriangleMesh(self.vertices @ matrix[:3, :3].T + matrix[:3, 3], self.faces)
 
 
 def mesh_volume(mesh: TriangleMesh) -> float:
-    """Return the enclosed volume [m^3] by (17); negative if the normals point inwards."""
+    """Return the enclosed volume [m^3] (Kwon, (17)); negative if the normals point inwards."""
     return float(_unit_density_parameters(mesh, mesh.center)[0])
 
 
 def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     """
-    Return mass, first moment and inertia of a homogeneous solid from its surface.
+    Return mass, first moment and inertia of a homogeneous solid that a mesh bounds.
 
-    Kwon, (17), (20), (22) and (25); all ten parameters are proportional to the
-    density. The sums run about the middle of the bounding box, so that a mesh far from its frame's
-    origin loses no digits, and are then moved to the origin.
+    Kwon, (17), (20), (22) and (25). The sums are about the middle of the bounding box, so that a
+    mesh far from its frame's origin loses no digits, and are then moved to the origin.
 
     Parameters
     ----------
@@ -126,58 +121,44 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
 
 
 def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
-    """Return (m, h, I_diag, I_off) about a point for a density of one, shape (10,)."""
-    total = np.zeros(10)
-    for v in _face_corners(mesh, about):
-        s = v.sum(axis=0)
-        squares = (v * v).sum(axis=0)
-        g = 0.5 * (s * s + squares)  # (19): both orders of every pair, halved
-        # (15). v1 . n is det [v1 v2 v3]: the other two terms of n are perpendicular to v1.
-        normal = cross_columns(v[1] - v[0], v[2] - v[0])
-        determinant = np.einsum('ck,ck->k', v[0], normal)
-        total[0] += np.vdot(s, normal) / 18.0
-        total[1:4] += np.einsum('ck,ck->c', g, normal) / 24.0
-        moments = (g @ determinant) / 60.0
-        total[4:7] += moments.sum() - moments
-        # r(v_i) v_j of (25) summed over i <= j, rows xy, xz, yz.
-        a, b = [0, 0, 1], [1, 2, 2]
-        products = s[a] * s[b] + (v[:, a] * v[:, b]).sum(axis=0)
-        total[7:] -= (products @ determinant) / 120.0
-    return total
-
-
-def _face_corners(mesh: TriangleMesh, about: Array) -> Iterator[Array]:
-    """Yield the corners of a chunk of faces, shape (corner, coordinate, face)."""
-    coordinates = np.ascontiguousarray((mesh.vertices - about).T)
-    for start in range(0, len(mesh.faces), CHUNK):
-        faces = mesh.faces[start : start + CHUNK]
-        yield np.stack([coordinates[:, faces[:, corner]] for corner in range(3)])
-
-
-def cross_columns(a: Array, b: Array) -> Array:
-    """Return a x b for columns, shape (3, k): several times faster than numpy.cross on rows."""
-    return np.stack(
-        (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    """Return (m, h, I_diag, I_off) about a point for a density of 1 kg/m^3, shape (10,)."""
+    corners = (mesh.vertices - about)[mesh.faces]  # (face, corner, coordinate)
+    first, second, third = corners.swapaxes(0, 1)
+    s = corners.sum(axis=1)
+    g = 0.5 * (s * s + (corners * corners).sum(axis=1))  # (19): both orders of every pair, halved
+    # (15). v1 . n is det [v1 v2 v3]: the other two terms of n are perpendicular to v1.
+    normal = cross(second - first, third - first)
+    determinant = np.einsum('fc,fc->f', first, normal)
+    moments = determinant @ g / 60.0
+    # r(v_i) v_j of (25) summed over i <= j, columns xy, xz, yz.
+    a, b = [0, 0, 1], [1, 2, 2]
+    products = s[:, a] * s[:, b] + (corners[..., a] * corners[..., b]).sum(axis=1)
+    return np.concatenate(
+        (
+            [np.vdot(s, normal) / 18.0],
+            np.einsum('fc,fc->c', g, normal) / 24.0,
+            moments.sum() - moments,
+            -(determinant @ products) / 120.0,
+        )
     )
 
 
-# How Kwon orders the ten parameters, (m, h, xx, yy, zz, xy, xz, yz), as rows of
-# LinkInertia.parameters(): phi = parameters[DIAGONAL_FIRST].
+# Kwon's order of the ten parameters, (m, h, xx, yy, zz, xy, xz, yz), as indices into
+# LinkInertia.parameters().
 DIAGONAL_FIRST = (9, 6, 7, 8, 0, 3, 5, 1, 2, 4)
-_PARAMETER_ORDER = tuple(int(row) for row in np.argsort(DIAGONAL_FIRST))
 
 
 def in_parameter_order(derivative: Array) -> Array:
-    """Return rows (m, h, I_diag, I_off) in the order of `LinkInertia.parameters()`."""
-    return np.asarray(derivative)[list(_PARAMETER_ORDER)]
+    """Return rows in Kwon's order (m, h, I_diag, I_off) in that of `LinkInertia.parameters()`."""
+    return np.asarray(derivative)[np.argsort(DIAGONAL_FIRST)]
 
 
 def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
     """
     Return the derivative of the ten inertial parameters by every vertex.
 
-    Kwon, (18), (21), (23)-(24) and (27)-(28), read per vertex: a vertex collects the terms
-    of the faces that share it. Reference is the origin of the mesh's frame.
+    Kwon, (18), (21), (23)-(24) and (27)-(28), summed for every vertex over the faces that share
+    it. The parameters are about the origin of the mesh's frame.
 
     Parameters
     ----------
@@ -194,67 +175,56 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
         Units: kg/m, kg, kg m.
 
     """
-    by_vertex = np.zeros((10, 3, len(mesh.vertices)))
-    corners = np.ascontiguousarray(mesh.vertices.T)[:, mesh.faces.T].swapaxes(0, 1)
+    by_vertex = np.zeros((len(mesh.vertices), 10, 3))
+    corners = mesh.vertices[mesh.faces].swapaxes(0, 1)
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         by_corner = _corner_derivatives(corners[i], corners[j], corners[k])
-        for row, column in np.ndindex(10, 3):
-            by_vertex[row, column] += np.bincount(
-                mesh.faces[:, i], by_corner[row, column], minlength=len(mesh.vertices)
-            )
-    return density * np.swapaxes(by_vertex, 1, 2)
+        np.add.at(by_vertex, mesh.faces[:, i], by_corner)
+    return density * by_vertex.swapaxes(0, 1)
 
 
 def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
-    """Return every face's terms by its corner i for a density of one, shape (10, 3, F)."""
+    """
+    Return the derivative of each face's terms by its corner i for a density of 1 kg/m^3.
+
+    Corners have shape (F, 3), the result (F, 10, 3).
+    """
     s = vi + vj + vk
-    normal = cross_columns(vj - vi, vk - vi)
-    d_normal = _skew_columns(vk - vj)  # (16)
-    d_determinant = cross_columns(vj, vk)  # (16): v_j^T [v_k]
-    determinant = np.einsum('ck,ck->k', vi, d_determinant)
+    normal = cross(vj - vi, vk - vi)
+    d_normal = hat(vk - vj)  # (16)
+    d_determinant = cross(vj, vk)  # (16): v_j^T [v_k]
+    determinant = np.einsum('fc,fc->f', vi, d_determinant)
     g = 0.5 * (s * s + vi * vi + vj * vj + vk * vk)  # (19)
     d_g = s + vi  # the diagonal of dg/dv_i
-    terms = np.empty((10, 3, vi.shape[1]))
-    terms[0] = (normal + cross_columns(s, vk - vj)) / 18.0  # (18)
-    terms[1:4] = g[:, None] * d_normal / 24.0  # (21)
-    moments = g[:, None] * d_determinant / 60.0  # (24)
+    terms = np.empty((len(vi), 10, 3))
+    terms[:, 0] = (normal + cross(s, vk - vj)) / 18.0  # (18)
+    terms[:, 1:4] = g[:, :, None] * d_normal / 24.0  # (21)
+    moments = g[:, :, None] * d_determinant[:, None] / 60.0  # (24)
     for axis in range(3):
-        terms[1 + axis, axis] += normal[axis] * d_g[axis] / 24.0
-        moments[axis, axis] += determinant * d_g[axis] / 60.0
-    terms[4:7] = moments.sum(axis=0) - moments  # (23): (1 1^T - I) from the left
+        terms[:, 1 + axis, axis] += normal[:, axis] * d_g[:, axis] / 24.0
+        moments[:, axis, axis] += determinant * d_g[:, axis] / 60.0
+    terms[:, 4:7] = moments.sum(axis=1, keepdims=True) - moments  # (23): (1 1^T - I) from the left
     for row, (a, b) in enumerate(((0, 1), (0, 2), (1, 2)), start=7):  # (28)
-        product = s[a] * s[b] + vi[a] * vi[b] + vj[a] * vj[b] + vk[a] * vk[b]
-        terms[row] = product * d_determinant
-        terms[row, a] += determinant * d_g[b]
-        terms[row, b] += determinant * d_g[a]
-    terms[7:] /= -120.0
+        product = s[:, a] * s[:, b] + sum(v[:, a] * v[:, b] for v in (vi, vj, vk))
+        terms[:, row] = product[:, None] * d_determinant
+        terms[:, row, a] += determinant * d_g[:, b]
+        terms[:, row, b] += determinant * d_g[:, a]
+    terms[:, 7:] /= -120.0
     return terms
-
-
-def _skew_columns(a: Array) -> Array:
-    """Return [a] for columns, shape (3, 3, k)."""
-    zero = np.zeros_like(a[0])
-    return np.stack(
-        (
-            np.stack((zero, -a[2], a[1])),
-            np.stack((a[2], zero, -a[0])),
-            np.stack((-a[1], a[0], zero)),
-        )
-    )
 
 
 def motion_derivative(inertia: LinkInertia) -> Array:
     """
-    Return d phi/d eta of an inertia that a small rigid motion eta carries along.
+    Return the derivative d phi/d eta of a body's parameters by a small rigid motion eta.
 
-    With G = Ad_T^{-T} G_0 Ad_T^{-1} (29) and [d eta] = dT T^{-1}, that is with the body moved by
-    exp([d eta]) as seen from the frame it is described in: (33), (34) and the two blocks printed
-    without a number after (34).
+    The body moves by exp([d eta]), [d eta] = dT T^{-1}, in the frame in which its inertia G =
+    Ad_T^{-T} G_0 Ad_T^{-1} (29) is described. Kwon, (33), (34) and the two blocks printed without
+    a number after (34).
 
     Parameters
     ----------
     inertia : LinkInertia
-        The body where it is now, about the origin of its frame.
+        The body at its present place, about the origin of its frame.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads STL, OBJ and PLY files as meshes in metres; notes say what was changed on the way."""
+"""Reads STL, OBJ and PLY files as meshes in metres, with notes on what was changed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..errors import MeshError, MissingDependencyError
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
 SUFFIXES = ('.stl', '.obj', '.ply')
-# A tool on an arm's flange measures between 2 mm and 1.5 m. Numbers up to 1.5 cannot be
-# millimetres of such a tool, and numbers from 10 on cannot be metres.
+# Largest extent of a mesh in the file's unit. A tool on a flange measures between 2 mm and 1.5 m,
+# so an extent up to 1.5 is in metres, and one from 10 on in millimetres.
 _LARGEST_IN_METRES, _SMALLEST_IN_MILLIMETRES = 1.5, 10.0
 
 
 @dataclass(frozen=True)
 class MeshFile:
-    """A mesh as read, in metres; the `unit` of its file; `notes` on what was changed."""
+    """A mesh in metres, the `unit` of its file, and `notes` on the unit and what was changed."""
 
     mesh: TriangleMesh
     unit: str
@@ -34,9 +34,9 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     """
     Read a mesh file.
 
-    Vertices that coincide become one (STL knows no shared vertices), and faces that vanish by
-    it are dropped; neither changes the solid, and the notes say how many. Nothing else is
-    changed unless `repair` asks for it.
+    Coinciding vertices are merged (STL has no shared vertices), and faces of which two corners
+    then coincide are left out. Neither changes the solid. Nothing else is changed without
+    `repair`. The notes say what was changed.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     unit : {'m', 'cm', 'mm', 'in'}, optional
         Unit of the file's numbers; by default found from the size of the mesh.
     repair : bool
-        Remove repeated faces, wind all consistently, close holes by fans around one of their
-        corners (right for flat convex holes), turn parts whose normals point the wrong way.
+        Remove repeated faces, wind all faces consistently, close holes by fans of triangles from
+        one corner (right for flat convex holes), and flip parts whose normals point the wrong way.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
 
 
 def _read(path: Path) -> tuple[Any, list[str]]:
-    """Return trimesh's mesh in the file's unit, coinciding vertices merged, and notes on that."""
+    """Return trimesh's mesh in the file's unit with coinciding vertices merged, and notes."""
     try:
         import trimesh
     except ImportError as error:
@@ -85,7 +85,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
     try:
         raw = trimesh.load_mesh(path, process=False, skip_materials=True)
         faces = len(raw.faces)
-    except Exception as error:  # the readers raise whatever their parsing meets
+    except Exception as error:  # trimesh's readers raise errors of many types
         raise MeshError(f'{path} cannot be read as a triangle mesh: {error}') from error
     if not faces or not np.isfinite(raw.vertices).all():
         raise MeshError(
@@ -107,7 +107,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
 
 
 def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
-    """Return the unit and the sentence that says where it comes from."""
+    """Return the unit of a mesh of some largest extent, and a sentence on its origin."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:
             raise MeshError(
@@ -125,7 +125,7 @@ def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
 
 
 def _repaired(raw: Any) -> list[str]:
-    """Remove repeated faces, wind all consistently, close holes, in place; return notes on it."""
+    """Remove repeated faces, wind all consistently and close holes, in place; return notes."""
     from trimesh import repair
 
     notes = []
@@ -151,7 +151,7 @@ def _repaired(raw: Any) -> list[str]:
 
 
 def _turned_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
-    """Return the mesh with parts that point the wrong way turned, and notes on it."""
+    """Return the mesh with flipped parts where their normals pointed the wrong way, and notes."""
     inverted = find_defects(mesh, self_intersection=False).inverted_parts
     if not inverted:
         return mesh, []

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a triangle mesh bounds a solid, and sentences on its defects."""
+"""Checks whether a triangle mesh bounds a solid, and says what is wrong with it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .mesh import cross_columns, mesh_volume, TriangleMesh
+from .mesh import mesh_volume, TriangleMesh
 from ..errors import MeshError, MissingDependencyError
+from ..spatial import cross
 from ..typing import Array
 
-# Below this share of area times extent an enclosed volume is rounding or a flat sheet.
+# Relative to area times extent: a smaller enclosed volume is a rounding error or a flat sheet's.
 _THIN = 1e-9
-# The winding number is evaluated this far from a face, relative to the part's extent.
-_PROBE = 1e-6
+_PROBE = 1e-6  # distance of the winding number's point from a face, relative to the extent
 
 
 @dataclass(frozen=True)
 class MeshDefects:
     """
-    What keeps a mesh from being a solid; every figure is zero or empty for a good one.
+    The defects for which a mesh bounds no solid; all are zero, False or empty for a solid.
 
-    `flat` says that it encloses no volume. `open_edges` are the undirected edges that bound an odd
-    number of faces, `flipped_edges` those whose faces run along them in the same direction.
-    `inverted_parts` are connected parts whose normals point the wrong way: inwards for an
-    outermost part. `doubled_parts` lie inside another part, or repeat it, and are not wound as
-    cavities, so that their volume counts twice. `intersecting_faces` counts pairs of faces that
-    cross or touch (libigl, exact predicates).
+    `open_edges` is the number of edges with an odd number of faces, `flipped_edges` that of edges
+    whose faces are wound in opposite senses. `flat` says that the mesh encloses no volume.
+    `inverted_parts` are the connected parts whose normals point the wrong way (inwards, for an
+    outermost part). `doubled_parts` lie inside another part, or repeat it, and are not wound as
+    cavities, so that their volume counts twice. `intersecting_faces` is the number of pairs of
+    faces that cross or touch.
     """
 
     open_edges: int
@@ -73,10 +73,9 @@ def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshD
     """
     Return the defects for which a mesh bounds no solid.
 
-    Vertices that coincide must be one vertex. Parts and crossings are examined only if edges and
-    volume have no defect. With `self_intersection` faces that cross are looked for as well, with
-    libigl's exact predicates; they find faces that lie on each other, too, as where two parts
-    touch.
+    Coinciding vertices must have been merged. Parts and crossing faces are examined only if edges
+    and volume have no defect, and crossing faces only with `self_intersection`, by libigl's exact
+    predicates, which also find faces that lie on each other where two parts touch.
 
     Raises
     ------
@@ -95,14 +94,14 @@ def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshD
 
 def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = True) -> None:
     """
-    Refuse a mesh that bounds no solid; `name` is what the sentence calls it.
+    Raise an error for a mesh that bounds no solid.
 
-    With `self_intersection` faces that cross or touch are looked for as well.
+    `name` is the mesh's in the message; `self_intersection` is that of `find_defects`.
 
     Raises
     ------
     MeshError
-        Naming the mesh, each defect and the fix.
+        If the mesh has a defect; the message names each of them and the fix.
     MissingDependencyError
         If libigl is not installed.
 
@@ -118,9 +117,8 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
 
 
 def is_flat(mesh: TriangleMesh) -> bool:
-    """Return whether the enclosed volume is no more than the rounding of a folded sheet."""
-    a, b, c = (mesh.vertices[mesh.faces[:, corner]].T for corner in range(3))
-    area = 0.5 * np.sqrt((cross_columns(b - a, c - a) ** 2).sum(axis=0)).sum()
+    """Return whether the enclosed volume is a rounding error, as that of a folded sheet."""
+    area = 0.5 * np.linalg.norm(_normals(mesh), axis=1).sum()
     return bool(abs(mesh_volume(mesh)) <= _THIN * area * mesh.extent)
 
 
@@ -143,10 +141,10 @@ def _edge_defects(faces: NDArray[np.int64]) -> tuple[int, int]:
 
 def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """
-    Return the parts wound the wrong way, and those that count a volume twice.
+    Return the numbers of the inverted and of the doubled parts.
 
-    On both sides of every part's largest face the winding number of the whole mesh must be 0 or
-    1, which holds for cavities and parts that touch as well.
+    On both sides of each part's largest face the winding number of the whole mesh must be 0 or 1,
+    with cavities and parts that touch, too.
     """
     labels, igl = connected_parts(mesh), _libigl('igl')
     parts = [_part(mesh, labels == label) for label in range(labels.max() + 1)]
@@ -173,12 +171,18 @@ def _part(mesh: TriangleMesh, chosen: NDArray[np.bool_]) -> TriangleMesh:
 
 def _points_beside(part: TriangleMesh) -> Array:
     """Return points just in front of and just behind the largest face of a part, (2, 3)."""
-    a, b, c = (part.vertices[part.faces[:, corner]].T for corner in range(3))
-    normals = cross_columns(b - a, c - a)
-    largest = int(np.argmax((normals * normals).sum(axis=0)))
-    step = _PROBE * part.extent * normals[:, largest] / np.linalg.norm(normals[:, largest])
+    normals = _normals(part)
+    lengths = np.linalg.norm(normals, axis=1)
+    largest = int(np.argmax(lengths))
+    step = _PROBE * part.extent * normals[largest] / lengths[largest]
     middle = part.vertices[part.faces[largest]].mean(axis=0)
     return np.stack((middle + step, middle - step))
+
+
+def _normals(mesh: TriangleMesh) -> Array:
+    """Return the faces' normals, twice as long as their areas, shape (F, 3)."""
+    a, b, c = mesh.vertices[mesh.faces].swapaxes(0, 1)
+    return cross(b - a, c - a)
 
 
 def _crossing_pairs(mesh: TriangleMesh) -> int:
