@@ -5,13 +5,13 @@ Reads the serial arm in a URDF with Pinocchio.
 
 The inertia of every body fixed to a moving link is added to that link. Other moving joints that
 the arm carries (a finger, a camera's pan) are held at zero, or at their limit nearest to zero, and
-their bodies are added too; other branches are left out. Notes say both.
+their bodies are added, too. Other branches of the URDF are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
@@ -36,8 +36,8 @@ class ChainJoint:
     A joint of the arm and the link that it moves.
 
     `frame` is the joint's frame in the base frame with all joints at zero, shape (4, 4); `axis`
-    is a unit vector in that frame; `inertia` is that of all bodies which `bodies` names, in that
-    frame and about its origin. `limits` is None where the URDF states none.
+    is a unit vector in the joint's frame. `inertia` is that of all bodies named in `bodies`, in
+    the joint's frame and about its origin. `limits` is None where the URDF states none.
     """
 
     name: str
@@ -60,13 +60,13 @@ class SerialChain:
     """
     A serial arm as a URDF describes it.
 
-    The base frame is that of the link `base`, the parent link of joint 1; `mount` is its pose in
-    the URDF's root link. `tool_frames` holds the poses, in the base frame with all joints at zero,
-    of the links fixed to the last moving link; `massless` the moving links without any inertia;
-    `held_joints` the other joints that the arm carries, held at zero or the limit nearest to
-    it. `base_inertia` is the inertia of all bodies that do not move, in the base frame. `name` is
-    the robot's, `source` the name of the text in error messages, `notes` are sentences about
-    tolerated deviations from the format.
+    The base frame is that of the link `base`, the parent link of joint 1. `mount` is its pose in
+    the URDF's root link, shape (4, 4); `base_inertia` the inertia of all bodies that do not move,
+    in the base frame, None without such bodies. `tool_frames` holds the poses, in the base frame
+    with all joints at zero, of the links fixed to the last moving link. `held_joints` are the
+    other joints that the arm carries. `name` is the robot's, `source` the URDF's in error
+    messages; `notes` are sentences about joints that are held or left out, and about tolerated
+    deviations from the format.
     """
 
     name: str
@@ -75,14 +75,13 @@ class SerialChain:
     mount: Array
     base_inertia: LinkInertia | None
     joints: tuple[ChainJoint, ...]
-    tool_frames: dict[str, Array] = field(default_factory=dict)
-    massless: tuple[str, ...] = ()
-    held_joints: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    tool_frames: dict[str, Array]
+    held_joints: tuple[str, ...]
+    notes: tuple[str, ...]
 
     @property
     def flange(self) -> str | None:
-        """The link after the last joint whose name is that of a flange; None if there is none."""
+        """The link after the last joint with the name of a flange; None if there is none."""
         endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
         named = (name for one in endings for name in self.tool_frames if name.endswith(one))
         return next(named, None)
@@ -92,6 +91,11 @@ class SerialChain:
         """Names of the joints, from base to tip."""
         return tuple(joint.name for joint in self.joints)
 
+    @property
+    def massless(self) -> tuple[str, ...]:
+        """Names of the moving links without any body."""
+        return tuple(joint.link for joint in self.joints if not joint.bodies)
+
 
 def read_chain(
     urdf: str | UrdfDocument, joint_names: Sequence[str], source: str = 'the URDF'
@@ -99,8 +103,7 @@ def read_chain(
     """
     Read the arm with these joints, in order from base to tip, from a URDF.
 
-    `urdf` is the text or the document that `parse_urdf` returned; `source` is its name in error
-    messages.
+    `urdf` is the text, whose name in error messages is `source`, or the result of `parse_urdf`.
 
     Raises
     ------
@@ -116,36 +119,32 @@ def read_chain(
     base = arm[0].parent
     mount = whole.frames[whole.getFrameId(base, pin.BODY)].placement.homogeneous
     standing = _inertia(whole.inertias[0]).expressed_in(inverse_transform(mount))
-    frames = _frames_at_zero(model, mount)
-    axes = _axes(model)
-    carrying = _bodies(model, document)
-    last = whole.getJointId(arm[-1].name)
-    held, others = _not_the_arms(whole, document, arm)
+    joints, pose = [], inverse_transform(mount)
+    for k, joint in enumerate(arm, start=1):
+        pose = pose @ model.jointPlacements[k].homogeneous
+        bodies = tuple(name for name in _fixed_to(model, k) if document.links[name])
+        joints.append(
+            ChainJoint(
+                joint.name,
+                _KINDS[joint.kind],
+                joint.child,
+                pose,
+                _axis(model.joints[k]),
+                _inertia(model.inertias[k]),
+                bodies,
+                joint.limits,
+            )
+        )
+    tools = _fixed_to(whole, whole.getJointId(arm[-1].name))
+    held, others = _joints_beside(whole, document, arm)
     return SerialChain(
         document.name,
         document.source,
         base,
         mount,
         standing if standing.parameters().any() else None,
-        tuple(
-            ChainJoint(
-                joint.name,
-                _KINDS[joint.kind],
-                joint.child,
-                frames[k],
-                axes[k],
-                _inertia(model.inertias[k + 1]),
-                carrying[k],
-                joint.limits,
-            )
-            for k, joint in enumerate(arm)
-        ),
-        {
-            frame.name: frames[-1] @ frame.placement.homogeneous
-            for frame in whole.frames
-            if frame.type == pin.BODY and frame.parentJoint == last and frame.name != arm[-1].child
-        },
-        tuple(joint.child for joint, bodies in zip(arm, carrying) if not bodies),
+        tuple(joints),
+        {name: pose @ at for name, at in tools.items() if name != arm[-1].child},
         held,
         (*document.notes, *_notes(held, others)),
     )
@@ -160,7 +159,7 @@ def pinocchio_model(text: str, source: str) -> pin.Model:
 
 
 def with_joints_alone(model: pin.Model, names: Sequence[str]) -> pin.Model:
-    """Return a model whose other joints are held at zero, or at the limit next to it."""
+    """Return a model in which all other joints are held at zero, or at their nearest limit."""
     low, high = model.lowerPositionLimit, model.upperPositionLimit
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
@@ -173,45 +172,28 @@ def _inertia(body: pin.Inertia) -> LinkInertia:
     return LinkInertia.from_center_of_mass(body.mass, body.lever, body.inertia)
 
 
-def _frames_at_zero(model: pin.Model, mount: Array) -> list[Array]:
-    """Return the joints' frames in the base frame with all joints at zero, each (4, 4)."""
-    pose, frames = inverse_transform(mount), []
-    for placement in list(model.jointPlacements)[1:]:
-        pose = pose @ placement.homogeneous
-        frames.append(pose)
-    return frames
+def _fixed_to(model: pin.Model, joint: int) -> dict[str, Array]:
+    """Return the poses in a joint's frame, shape (4, 4), of all links fixed behind the joint."""
+    return {
+        frame.name: frame.placement.homogeneous
+        for frame in model.frames
+        if frame.type == pin.BODY and frame.parentJoint == joint
+    }
 
 
-def _axes(model: pin.Model) -> list[Array]:
-    """Return each joint's axis, a unit vector in its frame."""
-    data = model.createData()
-    pin.computeJointJacobians(model, data, pin.neutral(model))
-    axes = []
-    for joint in list(model.joints)[1:]:
-        jacobian = pin.getJointJacobian(model, data, joint.id, pin.LOCAL)
-        # The bindings return the Jacobian of a model with one joint as a vector.
-        twist = np.reshape(jacobian, (6, -1))[:, joint.idx_v]
-        axis = twist[3:] if twist[3:].any() else twist[:3]
-        axes.append(axis / np.linalg.norm(axis))
-    return axes
+def _axis(joint: pin.JointModel) -> Array:
+    """Return the axis of a revolute or prismatic joint, a unit vector in its frame."""
+    data = joint.createData()
+    joint.calc(data, np.zeros(joint.idx_q + joint.nq))
+    subspace = np.ravel(data.S)
+    axis = subspace[3:] if subspace[3:].any() else subspace[:3]
+    return np.asarray(axis / np.linalg.norm(axis))
 
 
-def _bodies(model: pin.Model, document: UrdfDocument) -> list[tuple[str, ...]]:
-    """Return the links with mass or inertia that each joint moves."""
-    return [
-        tuple(
-            frame.name
-            for frame in model.frames
-            if frame.type == pin.BODY and frame.parentJoint == k and document.links[frame.name]
-        )
-        for k in range(1, model.njoints)
-    ]
-
-
-def _not_the_arms(
+def _joints_beside(
     model: pin.Model, document: UrdfDocument, arm: Sequence[UrdfJoint]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the moving joints that are not the arm's: those after it, and those elsewhere."""
+    """Return the names of the other moving joints: those that the arm carries, and the rest."""
     first, own = model.getJointId(arm[0].name), {joint.name for joint in arm}
     below = {name for name, support in zip(model.names, model.supports) if first in support}
     held = tuple(name for name in document.joints if name in below - own)
@@ -235,26 +217,26 @@ def _notes(held: Sequence[str], others: Sequence[str]) -> list[str]:
 
 def find_chains(document: UrdfDocument) -> list[tuple[str, ...]]:
     """
-    Return the joint names of every unbranched run of moving joints that starts at the base.
+    Return the joint names of every unbranched chain of moving joints that starts at the root.
 
-    A run ends where moving joints branch (a gripper's fingers) and at mimic joints. A URDF of two
-    arms has two runs; a lone finger joint behind an arm lengthens its run by one.
+    A chain ends where moving joints branch (a gripper's fingers) and at mimic joints. A URDF of
+    two arms has two chains; a single finger joint behind an arm is part of the arm's chain.
     """
     chains = []
     for first in _next_moving(document, document.root):
-        run, joint = [first.name], first
+        chain, joint = [first.name], first
         while True:
             following = _next_moving(document, joint.child)
             if len(following) != 1:
                 break
             joint = following[0]
-            run.append(joint.name)
-        chains.append(tuple(run))
+            chain.append(joint.name)
+        chains.append(tuple(chain))
     return chains
 
 
 def _next_moving(document: UrdfDocument, link: str) -> list[UrdfJoint]:
-    """Return the next moving joints after a link, through fixed joints, without mimic joints."""
+    """Return the first moving joints after a link, without mimic joints."""
     found, frontier = [], [link]
     while frontier:
         for joint in document.joints_from(frontier.pop(0)):
@@ -266,7 +248,7 @@ def _next_moving(document: UrdfDocument, link: str) -> list[UrdfJoint]:
 
 
 def _require_chain(document: UrdfDocument, names: tuple[str, ...]) -> list[UrdfJoint]:
-    """Return the joints of these names, which are one chain in this order on a base at rest."""
+    """Return the joints with these names; raise UrdfError unless they are an arm's chain."""
 
     def error(problem: str) -> UrdfError:
         return UrdfError(f'{document.source}: {problem}')
