@@ -3,11 +3,10 @@
 """
 Computes Denavit-Hartenberg rows from joint axes.
 
-Between two joint axes lies their common normal, with a length a and a twist alpha; on each axis
-the normals before and after it are a distance d and an angle theta apart. This alternating
-sequence is the same in both conventions, which only divide it into rows differently: modified
-(alpha, a, theta, d), standard (theta, d, a, alpha) (Gautier and Khalil 1990, figure 1; Busellato
-2023, section 1.1).
+Between two joint axes lies their common normal, with a length a and a twist alpha; along an axis,
+its normals to the previous and the next axis are a distance d and an angle theta apart. Both
+conventions divide this sequence into rows: modified rows are (alpha, a, theta, d), standard rows
+(theta, d, a, alpha) (Gautier and Khalil 1990, figure 1; Busellato 2023, section 1.1).
 """
 
 from __future__ import annotations
@@ -26,19 +25,20 @@ from ..errors import UrdfError
 from ..spatial import inverse_transform, JointKind, snapped
 from ..typing import Array
 
-# Axes closer to parallel than this [rad] are taken as parallel. Their common normal would lie
-# kilometres away; URDFs write pi as 3.1416, which is 7e-6 off.
+# [rad] Axes with a smaller angle between them are taken as parallel, because their common normal
+# would lie kilometres away. URDFs write pi as 3.1416, which is 7e-6 off.
 PARALLEL = 1e-4
-# Parallel axes closer than this [m] count as one line, whose normal has no defined direction.
+# [m] Parallel axes with a smaller distance count as one line, which has no common normal.
 COINCIDENT = 1e-7
-# Axes that should be parallel and are tilted by less than this [rad] keep their normal.
+# [rad] Axes that are parallel in the hint and tilted by less than this keep the hint's normal.
 _MOST_TILT = 0.2
-# Tolerance for a multiple of 45 degrees [rad], and for the decimals of a length [m].
+# Angles [rad] this close to a multiple of 45 degrees are rounded to it, lengths [m] to so many
+# decimals.
 _ANGLE_NOISE, _LENGTH_DIGITS = 1e-10, 14
 
 
 class Line(NamedTuple):
-    """A joint axis at position zero: unit direction, a point [m], whether the point is free."""
+    """A joint axis at position zero: unit direction, a point on it [m], whether it may shift."""
 
     direction: Array
     point: Array
@@ -54,7 +54,7 @@ def lines_of(chain: SerialChain) -> list[Line]:
 
 
 def sequence_of(description: ArmDescription) -> list[DHRow]:
-    """Return an arm's n + 1 rows as `follow_axes` returns them, from the base's z on."""
+    """Return an arm's n + 1 standard rows from the base's z axis on, as `follow_axes` does."""
     rows = [joint.row for joint in description.joints]
     if description.convention is Convention.STANDARD:
         # Line 0 is the axis of joint 1, and after the last joint there is no normal.
@@ -69,11 +69,12 @@ def follow_axes(
     start: Array, lines: Sequence[Line], hint: Sequence[DHRow] | None = None
 ) -> tuple[list[DHRow], Array]:
     """
-    Return the DH rows from a frame along joint axes, and the pose after the last normal.
+    Return the DH rows from a frame along joint axes, and the frame on the last axis.
 
-    Rows are in the standard convention: row k has theta and d on line k, a and alpha from line k
-    to the next; line 0 is the frame's z. No normal follows the last line, so its theta and d are
-    those of the hint.
+    Rows are in the standard convention: row k has theta and d along line k, a and alpha of the
+    normal from line k to the next; line 0 is the frame's z. No normal follows the last line, so
+    the last row's theta and d are those of the hint. The frame on the last axis, shape (4, 4), is
+    the one before the last row.
 
     Parameters
     ----------
@@ -105,10 +106,10 @@ def _common_normal(
     guess: Array, line: Line, expected: tuple[float, float] | None
 ) -> tuple[Array, Array, float, float]:
     """
-    Return the normal from the guess's z to a line: direction, foot on z, a and alpha.
+    Return the common normal from the guess's z to a line: direction, foot on z, a and alpha.
 
-    If a and alpha are expected to be zero, the normal has no defined direction and keeps that of
-    the guess; a and alpha are then the distance and the angle by which the axes differ.
+    `expected` are a and alpha of the hint. If both are zero, the normal has the direction of the
+    guess's x, and a and alpha are the distance and the angle between the two axes.
     """
     x, y, z, origin = guess[:3, 0], guess[:3, 1], guess[:3, 2], guess[:3, 3]
     cross, between = np.cross(z, line.direction), line.point - origin
@@ -129,7 +130,7 @@ def _common_normal(
 
 
 def _points_back(normal: Array, x: Array, y: Array) -> bool:
-    """Return whether the opposite direction is nearer to x (to y, where both are square to x)."""
+    """Return whether -normal is nearer to x than normal, or to y if x is perpendicular to both."""
     along = float(normal @ x)
     return along < 0.0 if abs(along) > _ANGLE_NOISE else float(normal @ y) < 0.0
 
@@ -138,12 +139,12 @@ def recover_rows(
     chain: SerialChain, convention: Convention, tip: str | None = None
 ) -> ArmDescription:
     """
-    Return a chain as an arm in DH rows.
+    Return the arm of a chain in DH rows.
 
     The link `tip` is the flange, by default the last joint's link. The origin of frame {0} is the
-    point of axis 1 nearest to the base frame's origin; its x axis is as close to the base frame's
-    as possible. Of the two directions of a normal the one is taken for which theta lies within 90
-    degrees of zero, which reproduces Franka's own table.
+    point of axis 1 nearest to the base frame's origin; the x axis of frame {0} is as close to the
+    base frame's x as possible. Of the two directions of a normal the one is taken for which theta
+    lies within 90 degrees of zero, as in Franka's own table.
 
     Raises
     ------
@@ -181,6 +182,7 @@ def recover_rows(
 
 
 def _tip_pose(chain: SerialChain, tip: str | None) -> Array:
+    """Return the pose of the flange in the base frame with all joints at zero, shape (4, 4)."""
     last = chain.joints[-1]
     if tip is None or tip == last.link:
         return last.frame
@@ -193,7 +195,7 @@ def _tip_pose(chain: SerialChain, tip: str | None) -> Array:
 
 
 def _frame_on(line: Line) -> Array:
-    """Return the frame on a line that is nearest to the base frame."""
+    """Return the frame with its z on a line and its x and origin nearest to the base frame's."""
     z = line.direction
     # Make the base frame's x, or its z if x is nearly along the line, perpendicular to the line.
     candidate = np.eye(3)[0] if abs(z[0]) < math.cos(PARALLEL) else -np.eye(3)[2]
@@ -206,7 +208,7 @@ def _frame_on(line: Line) -> Array:
 
 
 def _tidy(row: DHRow) -> DHRow:
-    """Return a row rounded to multiples of 45 degrees and short decimals within tolerance."""
+    """Return a row without rounding errors in angles of multiples of 45 degrees and in lengths."""
     alpha, theta = (
         snapped(angle, math.pi / 4.0, _ANGLE_NOISE) for angle in (row.alpha, row.theta)
     )

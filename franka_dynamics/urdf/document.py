@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads the links, joints and limits of a URDF, and checks them before Pinocchio reads it.
+Reads the links, joints and limits of a URDF, and checks the text before Pinocchio reads it.
 
-Pinocchio reads poses, axes and inertias (`serial_chain`). Its reader ignores some errors, or only
-prints them, so they are refused here: duplicate names, links that form no tree, words instead of
-numbers, a zero axis, an inertia without mass element, missing limits.
+Pinocchio's URDF reader, which reads poses, axes and inertias (`serial_chain`), ignores some errors
+and only prints the reason of others. They are refused here: duplicate names, links that form no
+tree, words instead of numbers, a zero axis, an inertial without mass, missing limits.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ..typing import Array
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-# A limit of this size or more means no limit, which URDF cannot express otherwise.
+# URDF requires numbers as limits; a limit of this size or more means that there is none.
 UNLIMITED = 1e9
-# URDF requires a unit axis; for a larger deviation from unit length a note is added.
+# Largest deviation of a joint axis from unit length, which URDF requires, without a note.
 _AXIS_LENGTH_TOLERANCE = 1e-6
 
 _Named = TypeVar('_Named')
@@ -39,10 +39,11 @@ _Named = TypeVar('_Named')
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
     """
-    A joint as written in the file.
+    A joint of a URDF.
 
-    `limits` is None where the URDF states none. If only a lower or upper bound is missing, it is
-    zero, as the URDF format says, except for a continuous joint.
+    `limits` is None where the URDF states none. A missing lower or upper bound is zero, as the
+    URDF format says, but infinite for a continuous joint. `mimics` is the name of the joint that
+    this joint follows, or None.
     """
 
     name: str
@@ -61,10 +62,10 @@ class UrdfJoint:
 @dataclass(frozen=True, eq=False)
 class UrdfDocument:
     """
-    The tree of links and joints of a URDF, in the order written.
+    The tree of links and joints of a URDF, in the order of its text.
 
     `name` is the robot's, `source` the name of the `text` in error messages, `root` the link
-    without a parent. `links` maps each link to whether it has mass or inertia. `notes` are
+    without a parent. `links` says for each link's name whether it has mass or inertia. `notes` are
     sentences about tolerated deviations from the format.
     """
 
@@ -92,7 +93,7 @@ class UrdfDocument:
 
 def read_urdf(path: Path) -> str:
     """
-    Return the text of a URDF file; a xacro file (.xacro) is expanded with its default arguments.
+    Return the text of a URDF file, or of a xacro file expanded with its default arguments.
 
     Raises
     ------
@@ -113,7 +114,7 @@ def read_urdf(path: Path) -> str:
 
 
 def _expanded(path: Path) -> str:
-    """Return a file expanded by xacro, whose errors become a UrdfError."""
+    """Return the text of a file expanded by xacro; raise UrdfError for any error of xacro."""
     try:
         import xacro
     except ImportError as error:
@@ -135,21 +136,20 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     """
     Read a URDF's text, with xacro already expanded.
 
-    `source`, a path or a topic, is its name in error messages.
+    `source`, a path or a topic, is the text's name in error messages.
 
     Raises
     ------
     UrdfError
-        If the text is no XML, no URDF, has a value that cannot be used, or its links and joints
-        form no tree; the sentence names
-        the source, the element, the value and the fix.
+        If the text is no URDF, a value cannot be used, or its links and joints form no tree; the
+        message names the source, the element, the value and the fix.
 
     """
     return _Parser(source).document(text)
 
 
 class _Parser:
-    """Reads one URDF; keeps its name for error messages and collects notes on harmless faults."""
+    """Reads one URDF, and collects notes on tolerated deviations from the format."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -230,7 +230,7 @@ class _Parser:
         tag: str,
         read: Callable[[ElementTree.Element, str], _Named],
     ) -> dict[str, _Named]:
-        """Return the elements of one kind by name; two of one name are an error."""
+        """Return what `read` makes of each element with a tag, by the element's name."""
         found: dict[str, _Named] = {}
         for element in robot.findall(tag):
             name = element.get('name', '')
@@ -338,7 +338,11 @@ class _Parser:
     def _numbers(
         self, element: ElementTree.Element, key: str, where: str, absent: str | None = None
     ) -> Array:
-        """Return an attribute's finite numbers, as many as its default has, else one."""
+        """
+        Return the finite numbers of an attribute: as many as its default `absent` has.
+
+        Without a default the attribute is required and must be one number.
+        """
         text = element.get(key, absent)
         if text is None:
             raise self._error(f'{where} has no attribute {key!r}.')

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Imports a serial arm from a URDF, or finds a shipped arm in it by the joints' names."""
+"""Imports the serial arm in a URDF, or finds a known arm in it by the joints' names."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
 @dataclass(frozen=True, eq=False)
 class ImportedArm:
     """
-    The description, its joints' names in the URDF, and `notes` on what the description lacks.
+    An arm imported from a URDF.
 
-    `mount` is the pose of the description's space frame (the parent link of joint 1) in the URDF's
-    root link; `tip` the link whose frame is the flange.
+    `urdf_joint_names` are the names of the description's joints in the URDF. `mount`, shape
+    (4, 4), is the pose of the description's space frame (the parent link of joint 1) in the URDF's
+    root link; `tip` is the link whose frame is the flange. `notes` are sentences on joints that
+    are left out, missing limits and masses, and deviations from the format.
     """
 
     description: ArmDescription
@@ -56,15 +58,16 @@ def import_urdf(
     text : str
         The URDF's text.
     source : str
-        Its name in error messages.
+        Name of the URDF in error messages.
     name : str, optional
         Name of the arm; default: the URDF's robot name.
     joint_names : sequence of str, optional
         The arm's joints from base to tip; default: the URDF's only chain, without gripper joints.
     tip : str, optional
-        The link that is the flange; found by name (link8, flange, tool0), else the last link.
+        The link that is the flange; default: a link after the last joint with the name of a flange
+        (link8, flange, tool0), or else the last moving link.
     prefix : str
-        Only joints with this prefix are used; the description's names lack it.
+        Only joints with this prefix are used; it is removed from the description's joint names.
     convention : Convention
         Convention of the DH rows.
 
@@ -85,13 +88,14 @@ def import_urdf(
         arm, name=name or arm.name, joints=joints, home=home, inertial_set=IMPORTED
     )
     return ImportedArm(
-        description, names, chain.mount, tip, (*notes, *_misfits(chain, description), *chain.notes)
+        description, names, chain.mount, tip, (*notes, *_missing(chain, description), *chain.notes)
     )
 
 
 def _choose_joints(
     document: UrdfDocument, joint_names: Sequence[str] | None, prefix: str
 ) -> tuple[tuple[str, ...], list[str]]:
+    """Return the arm's joints, from base to tip, and a note on joints taken for a gripper's."""
     if joint_names:
         for name in joint_names:
             if not name.startswith(prefix):
@@ -124,10 +128,11 @@ def _choose_joints(
 
 def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[str, ...]:
     """
-    Return the joints before the first one whose name, or whose link's name, is that of a gripper.
+    Return the joints of a chain before the first joint of a gripper.
 
-    The word gripper in a link's name counts only for prismatic joints: a revolute joint before it
-    is the wrist.
+    That joint has a word such as 'finger' in its name or its link's name. The word 'gripper' in
+    a link's name counts only for prismatic joints: a revolute joint that moves a gripper is the
+    wrist.
     """
     for i, name in enumerate(chain):
         joint = document.joints[name]
@@ -139,7 +144,8 @@ def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[st
     return chain
 
 
-def _misfits(chain: SerialChain, description: ArmDescription) -> list[str]:
+def _missing(chain: SerialChain, description: ArmDescription) -> list[str]:
+    """Return notes on missing limits and masses, and on links that are not physical."""
     notes = [
         f'joint {joint.name} has no limits; none are assumed.'
         for joint in chain.joints
@@ -157,15 +163,16 @@ def detect_arm(
     document: UrdfDocument, *, arm: ArmDescription | None = None, prefix: str | None = None
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """
-    Return the described arm to compare a URDF with, and its joints' names in the URDF.
+    Return the arm that a URDF describes, and the names of its joints in the URDF.
 
-    An arm or a prefix of the joints' names that is not given is found by the names. A given arm
-    whose names are not there gets the first joints of the only chain that is long enough.
+    Without `arm` the shipped arms are tried, without `prefix` every prefix of their joint names. A
+    given arm whose joint names the URDF lacks gets the first joints of the only chain that is long
+    enough.
 
     Raises
     ------
     UrdfError
-        If no arm or more than one fits; the sentence lists the joints or the choices.
+        If no arm or more than one fits; the message lists the joints or the choices.
 
     """
     found = _by_name(document, arm, prefix)
@@ -180,7 +187,7 @@ def detect_arm(
     if arm is not None:
         if prefix is None:
             return _by_chain(document, arm)
-        # `read_chain` names the missing joints.
+        # The URDF lacks these joints, which `read_chain` then says.
         return arm, tuple(prefix + name for name in arm.joint_names)
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise UrdfError(
@@ -194,7 +201,7 @@ def detect_arm(
 def _by_name(
     document: UrdfDocument, arm: ArmDescription | None, prefix: str | None
 ) -> list[tuple[ArmDescription, tuple[str, ...]]]:
-    """Return the given arm, or each shipped one, once for every prefix with all of its joints."""
+    """Return each arm, of a given or all shipped ones, and prefix whose joints the URDF has."""
     found = []
     shipped = (load(name) for name in (*available_arms(), *ALIASES))
     for description in shipped if arm is None else (arm,):
@@ -211,7 +218,7 @@ def _by_name(
 def _by_chain(
     document: UrdfDocument, description: ArmDescription
 ) -> tuple[ArmDescription, tuple[str, ...]]:
-    """Return the first joints of the only chain that is long enough, whatever their names."""
+    """Return an arm and the first joints, of any names, of the only chain that is long enough."""
     long_enough = [chain for chain in find_chains(document) if len(chain) >= description.n]
     if len(long_enough) != 1:
         chains = '; '.join(', '.join(chain) for chain in find_chains(document)) or 'none'

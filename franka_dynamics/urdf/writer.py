@@ -3,13 +3,13 @@
 """
 Writes an arm description as URDF or MJCF.
 
-In the modified convention a link's frame is its DH frame, as in Franka's own URDFs. A standard DH
-frame is at the far end of its link, where a URDF has no frame: there the link's frame is the
-previous DH frame, moved by the joint. Kinematics and dynamics are the same.
+The frame of a URDF's link lies on its joint's axis. In the modified convention it is the DH frame,
+as in Franka's own URDFs. A standard DH frame lies at the far end of its link: then the link's
+frame is the previous DH frame, moved by the joint. Kinematics and dynamics are the same.
 
-Numbers have up to 15 decimals; MuJoCo's own writer keeps six digits. In MJCF bodies are the DH
-frames and the actuators torque motors. Joints have no damping, no friction unless asked for, and
-geoms do not collide, so that MuJoCo computes rigid-body dynamics only.
+Numbers have up to 15 decimals; MuJoCo's own writer keeps six digits. In MJCF the body frames are
+the DH frames and the actuators are torque motors. Geoms do not collide, and joints have no damping
+or friction unless asked for, so that MuJoCo computes rigid-body dynamics only.
 """
 
 from __future__ import annotations
@@ -51,7 +51,12 @@ class LinkNames:
 
 
 def link_names(joint_names: Sequence[str]) -> LinkNames:
-    """Return Franka's names (link0, link1, ..., link8) for joint1, ...; others for other names."""
+    """
+    Return the names of the links for given joint names.
+
+    For joint1, joint2, ... they are Franka's: link0, link1, ...; other joint names get '_link'
+    appended, and base and flange are 'base_link' and 'flange'.
+    """
     matches = [_NUMBERED.match(name) for name in joint_names]
     numbers = [int(match.group(2)) for match in matches if match]
     stems = {match.group(1) for match in matches if match}
@@ -77,20 +82,20 @@ def write_urdf(
     Parameters
     ----------
     description : ArmDescription
-        The arm; whatever its last link carries stays in that link.
+        The arm; a hand or payload in its last link stays in that link.
     root : str
-        The name of the root link, which has no mass (KDL ignores a root's mass, with a warning).
+        Name of the root link, which has no mass, because KDL ignores a root's mass with a warning.
     tool : (str, LinkInertia), optional
         A link after the flange and its inertia about the flange's origin, in the flange frame.
     shapes : mapping of int to Shapes, optional
-        Visual and collision shapes, by DH frame (0 is the base) and in that frame.
+        Visual and collision shapes in each DH frame, by its number (0 is the base).
     tool_shapes : sequence of Shape
-        The same for the tool, in the flange frame.
+        Visual and collision shapes of the tool, in the flange frame.
 
     Raises
     ------
     InertiaError
-        If a link is not physical: Gazebo and MuJoCo would refuse it.
+        If a link is not physical, which Gazebo and MuJoCo would refuse.
 
     """
     description.require_physical('a URDF')
@@ -235,7 +240,7 @@ def write_mjcf(
     description : ArmDescription
         The arm with hand and payload.
     shapes : mapping of int to Shapes, optional
-        Visual shapes, by DH frame (0 is the base) and in that frame.
+        Visual shapes in each DH frame, by its number (0 is the base).
     tool_shapes : sequence of Shape
         Visual shapes of the tool, in the flange frame.
     friction : bool
@@ -245,16 +250,16 @@ def write_mjcf(
     Raises
     ------
     InertiaError
-        If a link is not physical: MuJoCo would refuse it.
+        If a link is not physical, which MuJoCo would refuse.
     DescriptionError
-        If the arm has no friction, or none that MJCF can express.
+        If `friction` is asked for and the arm has none that MJCF can express.
 
     """
     description.require_physical('an MJCF')
-    rubbing = _mjcf_friction(description) if friction else [{}] * description.n
+    resistance = _mjcf_friction(description) if friction else [{}] * description.n
     shapes, names = shapes or {}, link_names(description.joint_names)
     root = Element('mujoco', model=description.name)
-    # Capital letters mean rotations about fixed axes, as URDF's rpy.
+    # Capital letters mean rotations about fixed axes, like those of URDF's rpy.
     ElementTree.SubElement(root, 'compiler', angle='radian', eulerseq='XYZ')
     ElementTree.SubElement(root, 'option', timestep=number_text(_TIMESTEP), gravity='0 0 -9.81')
     parent = ElementTree.SubElement(root, 'worldbody')
@@ -266,7 +271,7 @@ def write_mjcf(
     ):
         pose = pose @ before @ behind
         parent = ElementTree.SubElement(parent, 'body', {'name': name, **_placement(pose)})
-        _add_mjcf_joint(parent, joint, behind, rubbing[i - 1])
+        _add_mjcf_joint(parent, joint, behind, resistance[i - 1])
         _add_inertial(parent, link)
         _add_geoms(parent, shapes.get(i, ()))
         pose = np.eye(4)
@@ -339,7 +344,7 @@ def _add_inertial(body: Element, link: LinkInertia) -> None:
 
 def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
     for shape in shapes:
-        # MuJoCo takes half lengths, but whole radii.
+        # MJCF has half lengths, but whole radii.
         halves = [0.5 * value for value in shape.size]
         size = halves if shape.kind is ShapeKind.BOX else [shape.size[0], *halves[1:]]
         ElementTree.SubElement(

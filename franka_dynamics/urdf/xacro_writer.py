@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of the generated files in `urdf/`: URDF, MJCF, and macros for `franka.urdf.xacro`."""
+"""Generates the files in `urdf/`: URDF, MJCF, and the macros that `franka.urdf.xacro` uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ElementTree.register_namespace('xacro', _NAMESPACE)
 
 
 def physical_sets(arm: str) -> tuple[str, ...]:
-    """Return the sets that are physical without their hand, the default first."""
+    """Return the names of an arm's sets that are physical without a hand, the default first."""
     return tuple(
         name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
     )
@@ -28,10 +28,10 @@ def physical_sets(arm: str) -> tuple[str, ...]:
 
 def arm_macro(arm: str) -> str:
     """
-    Return the xacro file of an arm: joints, and links with an inertial for each physical set.
+    Return the text of an arm's xacro file, whose links have an inertial for each physical set.
 
-    The macro `arm` takes prefix, inertial_set ('' for the default) and meshes: '' for the simple
-    shapes, or the address of a folder with visual/ and collision/ as franka_description has it.
+    Its macro `arm` takes `prefix`, `inertial_set` ('' for the default) and `meshes`: '' for simple
+    shapes, or the address of a folder with visual/ and collision/ like franka_description's.
     """
     sets = physical_sets(arm)
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
@@ -57,7 +57,7 @@ def arm_macro(arm: str) -> str:
 
 
 def hands_macro() -> str:
-    """Return the xacro file of a link, fixed to a parent, with the inertial of a chosen hand."""
+    """Return the text of the xacro file whose macro `hand` fixes a hand's link to a parent."""
     macro = _macro('hand', 'hand prefix parent stem')
     names = available_hands()
     _refuse_unless(macro, 'hand', names, 'hand')
@@ -72,7 +72,11 @@ def hands_macro() -> str:
 
 
 def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
-    """Return a link with meshes as a choice and its inertial once, or once for each set."""
+    """
+    Return a link whose shapes may be replaced by meshes.
+
+    Its inertial is written once if all sets agree, else once for each set, as a choice.
+    """
     new = Element('link', link.attrib)
     simple = [element for element in link if element.tag in ('visual', 'collision')]
     if simple:
@@ -110,7 +114,7 @@ def _macro(name: str, parameters: str) -> Element:
 
 
 def _property(parent: Element, name: str, value: str) -> None:
-    # Evaluated at once, because a refusal must not depend on the property being used.
+    # Evaluated at once: a refusal must come even if nothing uses the property.
     ElementTree.SubElement(
         parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false'
     )
@@ -157,8 +161,9 @@ def robot_text(
     Return the URDF or MJCF (`kind`, one of FORMATS) of an arm.
 
     In URDF the hand is a link of its own. `inertial_set`, `hand`, `prefix` and `repair` are those
-    of `load`; a comment lists the repairs. A `payload`, in the flange frame, becomes part of the
-    last link. `friction` says whether MJCF's joints have friction.
+    of `load`; a comment in the text lists the repaired links. A `payload`, about the flange's
+    origin in the flange frame, becomes part of the last link. `friction` says whether MJCF's
+    joints have friction.
 
     Raises
     ------
