@@ -15,7 +15,7 @@ from .default_gains import home_pose
 from .oscillation import damping_rate
 from .reference import ReferencePoint, Trajectory
 from .settings import Settings, StateSource
-from .terms import TermModel
+from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import distinct
@@ -65,20 +65,8 @@ class ControlLaw:
             else self._zero
         )
 
-    def feedforward(
-        self,
-        q: Array,
-        dq: Array,
-        reference: ReferencePoint | None,
-        coriolis: Array,
-        inertia: Array,
-    ) -> Array:
-        """
-        Return `scale` times Coriolis, inertia and friction torque, shape (n,) [N m].
-
-        `q` and `dq`, shape (n,), are the measured state. `coriolis` and `inertia`, shape (n,), are
-        C(q, dq) dq and M(q) ddq of the reference, both at that state.
-        """
+    def feedforward(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
+        """Return `scale` times Coriolis, inertia and friction torque, shape (n,) [N m]."""
         settings, switches = self.settings, self.settings.terms
         desired_state = settings.state_source is StateSource.REFERENCE and reference is not None
         total = self._zero
@@ -86,11 +74,11 @@ class ControlLaw:
             total = (
                 self.terms.coriolis(reference.q, reference.dq)
                 if desired_state and reference is not None
-                else coriolis
+                else state.coriolis
             )
         if switches.inertia and reference is not None:
             total = total + (
-                self.terms.inertia(reference.q, reference.ddq) if desired_state else inertia
+                self.terms.inertia(reference.q, reference.ddq) if desired_state else state.inertia
             )
         if self.terms.friction is not None and reference is not None:
             # At the desired velocity, because the measured one is noisy.
@@ -98,29 +86,22 @@ class ControlLaw:
         return total if settings.scale == 1.0 else settings.scale * total
 
     def torque(
-        self,
-        q: Array,
-        dq: Array,
-        reference: ReferencePoint | None,
-        gravity: Array,
-        coriolis: Array,
-        inertia: Array,
+        self, state: StateTerms, reference: ReferencePoint | None
     ) -> tuple[Array, Array, Array | None]:
         """
         Return gravity torque, total desired torque and feedback torque, shape (n,) each [N m].
 
-        The total is gravity plus feedforward plus feedback. The feedback torque is None if all
-        gains are zero; without a reference it only damps. Parameters are those of `gravity` and
-        `feedforward`.
+        The total is gravity plus feedforward plus feedback at a measured state. The feedback
+        torque is None if all gains are zero; without a reference it only damps.
         """
-        ours = self.gravity(q, gravity)
-        desired = ours + self.feedforward(q, dq, reference, coriolis, inertia)
+        ours = self.gravity(state.q, state.gravity)
+        desired = ours + self.feedforward(state, reference)
         if not self.has_gains:
             return ours, desired, None
         if reference is None:
-            feedback = -self.kd * dq
+            feedback = -self.kd * state.dq
         else:
-            feedback = self.kp * (reference.q - q) + self.kd * (reference.dq - dq)
+            feedback = self.kp * (reference.q - state.q) + self.kd * (reference.dq - state.dq)
         return ours, desired + feedback, feedback
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:

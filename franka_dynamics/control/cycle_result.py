@@ -12,6 +12,7 @@ import numpy as np
 
 from .limits import LimitedTorque
 from .supervision import Observation
+from .terms import StateTerms
 from ..typing import Array
 
 
@@ -50,18 +51,14 @@ class ControllerStatus(NamedTuple):
 
 class CycleResult(NamedTuple):
     """
-    The result of one joint state; arrays of shape (n,) in joint order, torques in N m.
+    The result of one joint state.
 
-    `limited` is the torque after the limits, None if no torque may be published from this state.
+    `state` has the terms, None if the state is not valid. `limited` is the torque after the
+    limits, None if no torque may be published from this state.
     """
 
     observation: Observation
-    stamp: float
-    q: Array
-    dq: Array
-    gravity: Array | None = None
-    coriolis: Array | None = None
-    inertia: Array | None = None
+    state: StateTerms | None = None
     limited: LimitedTorque | None = None
 
     @property

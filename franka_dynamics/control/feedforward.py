@@ -33,7 +33,7 @@ from .reference import (
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings
 from .supervision import Observation, StateSupervisor, SupervisionLimits
-from .terms import TermModel
+from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
@@ -262,30 +262,30 @@ class FeedforwardController:
         if effort is not None and not (
             all_finite(effort) and (np.abs(effort) <= _MOST_EFFORT * self._effort).all()
         ):
-            return CycleResult(self.reject(*self._wrong_effort(effort)), stamp, q, dq)
+            return CycleResult(self.reject(*self._wrong_effort(effort)))
         observation = self.supervisor.observe(stamp, q, dq, arrival, age)
         if not observation.valid:
             self._follow_up(observation)
-            return CycleResult(observation, stamp, q, dq)
+            return CycleResult(observation)
         self.latest = (stamp, q, dq)
         terms = self.law.terms
         if terms.friction is not None:
             terms.friction.follow(stamp, q)
-        gravity, coriolis = terms.gravity(q), terms.coriolis(q, dq)
         counted = age is not None and self.supervisor.limits.max_state_age > 0.0
         self._age = max(age, 0.0) if counted and age is not None else 0.0
         self._forget_if_moved(q)
         reference = self.reference.sample(stamp) if observation.trusted else None
-        inertia = terms.inertia(q, reference.ddq) if reference is not None else self._zero
+        state = terms.at(stamp, q, dq, None if reference is None else reference.ddq)
         limited = None
         if self._follow_up(observation):
             if reference is not None and self.mode is Mode.RUNNING:
                 deviation = self.law.astray(q, reference.q)
                 if deviation:
                     self.latch_fault(deviation, ClearedBy.ACKNOWLEDGEMENT)
-            limited = self._command(stamp, q, dq, reference, gravity, coriolis, inertia)
-        self._guard_input = effort, gravity, limited, None if reference is None else reference.dq
-        return CycleResult(observation, stamp, q, dq, gravity, coriolis, inertia, limited)
+            limited = self._command(state, reference)
+        desired = None if reference is None else reference.dq
+        self._guard_input = effort, state.gravity, limited, desired
+        return CycleResult(observation, state, limited)
 
     def _wrong_effort(self, effort: Array) -> tuple[Condition, str]:
         """Return condition and sentence of efforts that are not finite or far over their limit."""
@@ -322,19 +322,19 @@ class FeedforwardController:
         which gets the state. The guard and the oscillation latch faults.
         """
         self._run_guard()
-        if cycle.gravity is None or cycle.coriolis is None:
+        if cycle.state is None:
             return
         if cycle.limited is not None:
             self.counters.count(cycle.limited, self._effort)
             feedback, self._feedback = self._feedback, None
-            joint = None if feedback is None else self._swings.add(cycle.stamp, feedback)
+            joint = None if feedback is None else self._swings.add(cycle.state.stamp, feedback)
             if joint is not None:
                 self.latch_fault(
                     f'{self.description.joint_names[joint]} oscillates under kp and kd; '
                     'reduce them, or the delay of the torques',
                     ClearedBy.ACKNOWLEDGEMENT,
                 )
-        self.crosscheck.offer(cycle, self.terms)
+        self.crosscheck.offer(cycle.state, self.terms)
 
     def check_models(self, lock: AbstractContextManager[Any]) -> None:
         """
@@ -381,18 +381,15 @@ class FeedforwardController:
         if self.mode is Mode.RUNNING and self._before_change is None:
             self._before_change = self.law, copy(self.reference)
 
-    def _torque_before(self, stamp: float, q: Array, dq: Array) -> Array | None:
+    def _torque_before(self, state: StateTerms) -> Array | None:
         """Return the torque of law and reference before a change, and forget both; else None."""
         if self._before_change is None:
             return None
         law, references = self._before_change
         self._before_change = None
-        reference, terms = references.at(stamp), law.terms
-        inertia = self._zero if reference is None else terms.inertia(q, reference.ddq)
-        _, desired, _ = law.torque(
-            q, dq, reference, terms.gravity(q), terms.coriolis(q, dq), inertia
-        )
-        return desired
+        reference = references.at(state.stamp)
+        ddq = None if reference is None else reference.ddq
+        return law.torque(law.terms.at(state.stamp, state.q, state.dq, ddq), reference)[1]
 
     # Whether torques are commanded, and how they are taken back ----------------------------
 
@@ -643,19 +640,12 @@ class FeedforwardController:
             self.guard.restart()
 
     def _command(
-        self,
-        stamp: float,
-        q: Array,
-        dq: Array,
-        reference: ReferencePoint | None,
-        gravity: Array,
-        coriolis: Array,
-        inertia: Array,
+        self, state: StateTerms, reference: ReferencePoint | None
     ) -> LimitedTorque | None:
-        law = self.law
+        law, stamp, q = self.law, state.stamp, state.q
         if self.mode is Mode.BRAKING:
-            braking = self._braking
-            brake = braking.torque(stamp, q, dq, law.terms, self.guard.command_residual, self._age)
+            braking, residual = self._braking, self.guard.command_residual
+            brake = braking.torque(stamp, q, state.dq, law.terms, residual, self._age)
             if brake is None:
                 if braking.failure:
                     self.stop_reason += f'; not braked to rest: {braking.failure}'
@@ -663,15 +653,13 @@ class FeedforwardController:
                 self._begin_stop_sequence()
                 return None
             # Also where gravity is switched off: an arm that is being braked must not fall.
-            ours = law.terms.gravity_to_command(q, gravity)
-            desired = ours + coriolis + brake
+            ours = law.terms.gravity_to_command(q, state.gravity)
+            desired = ours + state.coriolis + brake
         else:
             if law.has_gains and reference is None:
                 # Hold the arm where it was when gains were first needed.
                 self.reference.hold(q)
-            ours, desired, self._feedback = law.torque(
-                q, dq, reference, gravity, coriolis, inertia
-            )
+            ours, desired, self._feedback = law.torque(state, reference)
         if not all_finite(desired):
             self.stop('the computed torque is not finite', brake=False)
             return None
@@ -682,9 +670,8 @@ class FeedforwardController:
             begin = ours if at_once else self.guard.held_torque()
             self.output.take(self.output.clipped(begin), stamp)
         if self.mode is Mode.RUNNING:
-            desired = self.output.glide(
-                stamp, desired, law.settings.ramp_time, self._torque_before(stamp, q, dq)
-            )
+            before = self._torque_before(state)
+            desired = self.output.glide(stamp, desired, law.settings.ramp_time, before)
         limited = self.output.limited(stamp, desired)
         if not all_finite(limited.torque):
             self.stop('the limited torque is not finite', brake=False)

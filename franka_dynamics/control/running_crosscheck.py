@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cycle_result import CycleResult
-from .terms import TermModel
+from .terms import StateTerms, TermModel
 from ..dynamics.newton_euler import NewtonEulerModel
 
 
@@ -27,30 +26,29 @@ class RunningCrosscheck:
         self._tolerance = tolerance
         self._period = period
         self._offered_at = -np.inf
-        self._offered: tuple[CycleResult, TermModel] | None = None
+        self._offered: tuple[StateTerms, TermModel] | None = None
         self._checked_terms: TermModel | None = None
         self.at_configure = at_configure
         self.largest = 0.0
         self.checks = 0
 
-    def offer(self, cycle: CycleResult, terms: TermModel) -> None:
-        """Store a cycle's state and terms for `run`, if a check is due."""
-        if self._period > 0.0 and abs(cycle.stamp - self._offered_at) >= self._period:
-            self._offered_at = cycle.stamp
-            self._offered = cycle, terms
+    def offer(self, state: StateTerms, terms: TermModel) -> None:
+        """Store a state and its terms for `run`, if a check is due."""
+        if self._period > 0.0 and abs(state.stamp - self._offered_at) >= self._period:
+            self._offered_at = state.stamp
+            self._offered = state, terms
 
     def run(self) -> str:
         """Compare at the stored state, if any; return a sentence if the models differ, else ''."""
         offered, self._offered = self._offered, None
         if offered is None:
             return ''
-        cycle, terms = offered
-        assert cycle.gravity is not None and cycle.coriolis is not None, 'only offered with terms'
-        nonlinear = cycle.gravity + cycle.coriolis
+        state, terms = offered
+        nonlinear = state.gravity + state.coriolis
         if terms is not self._checked_terms:
             self._checked_terms = terms
             self._independent = NewtonEulerModel(terms.loaded, terms.gravity_vector)
-        independent = self._independent.nonlinear_effects(cycle.q, cycle.dq)
+        independent = self._independent.nonlinear_effects(state.q, state.dq)
         difference = float(
             (np.abs(nonlinear - independent) / np.maximum(1.0, np.abs(independent))).max()
         )
@@ -60,5 +58,5 @@ class RunningCrosscheck:
             return ''
         return (
             f'cross-check: the running model and the independent one differ by {difference:.3g} '
-            f'(N m, relative above 1 N m) at q = {np.round(cycle.q, 4).tolist()}'
+            f'(N m, relative above 1 N m) at q = {np.round(state.q, 4).tolist()}'
         )

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 import pinocchio as pin
@@ -83,6 +85,21 @@ class FrictionFeedforward:
         return np.asarray(along * speed * np.maximum(least, 0.0))
 
 
+class StateTerms(NamedTuple):
+    """
+    One joint state, stamped [s], and the torque terms there; arrays of shape (n,), SI units.
+
+    `gravity` is g(q), `coriolis` C(q, dq) dq, `inertia` M(q) ddq of the reference.
+    """
+
+    stamp: float
+    q: Array
+    dq: Array
+    gravity: Array
+    coriolis: Array
+    inertia: Array
+
+
 class TermModel:
     """
     The torque terms of a described arm under given settings.
@@ -110,6 +127,11 @@ class TermModel:
         self.receiver = PinocchioModel(known, GRAVITY) if self.adds_gravity and not same else None
         friction = description.friction if settings.terms.friction else None
         self.friction = None if friction is None else FrictionFeedforward(friction)
+
+    def at(self, stamp: float, q: Array, dq: Array, ddq: Array | None) -> StateTerms:
+        """Return the terms at a state, with the reference's ddq, shape (n,), if there is one."""
+        inertia = self._zero if ddq is None else self.inertia(q, ddq)
+        return StateTerms(stamp, q, dq, self.gravity(q), self.coriolis(q, dq), inertia)
 
     def gravity(self, q: Array) -> Array:
         """Return the true g(q), payload included, shape (n,) [N m]."""

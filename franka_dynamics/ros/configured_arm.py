@@ -190,8 +190,8 @@ class ConfiguredArm:
             self._feedforward_publisher.publish(
                 effort_message(reading.stamp_message, self._names, command, self._terms.base_frame)
             )
-        if cycle.gravity is not None and self._terms.has_listeners:
-            self._terms.publish(cycle, reading.stamp_message)
+        if cycle.state is not None and self._terms.has_listeners:
+            self._terms.publish(cycle.state, reading.stamp_message)
         self.note_state()
 
     def _stop_for_another(self, reason: str, topic: str) -> None:
@@ -262,8 +262,6 @@ class ConfiguredArm:
     def _check_silence(self) -> None:
         now = time.monotonic()
         since = now - self._silence_checked
-        if since < 0.5 * self._silence_period:
-            return  # skip ticks that queued up while this process was stalled
         self._silence_checked = now
         # A stall of this process is not silence of the arm, because messages may be waiting. Two
         # stalls in a row mean that the process cannot keep up.

@@ -17,8 +17,8 @@ from sensor_msgs.msg import JointState
 from .external_watch import ExternalWatch
 from .messages import effort_message
 from .qos import PUBLISHER_QOS
-from ..control.cycle_result import CycleResult
 from ..control.feedforward import FeedforwardController
+from ..control.terms import StateTerms
 from ..dynamics.model import frame_index
 from ..errors import shortened
 
@@ -53,10 +53,10 @@ class TermPublishers:
         self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         self._wrench_names = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
         torque = self._torque
-        terms: dict[str, tuple[type, Callable[[CycleResult, Time], Any]]] = {
-            'gravity': (JointState, torque(lambda cycle: cycle.gravity)),
-            'coriolis': (JointState, torque(lambda cycle: cycle.coriolis)),
-            'inertia_torque': (JointState, torque(lambda cycle: cycle.inertia)),
+        terms: dict[str, tuple[type, Callable[[StateTerms, Time], Any]]] = {
+            'gravity': (JointState, torque(lambda state: state.gravity)),
+            'coriolis': (JointState, torque(lambda state: state.coriolis)),
+            'inertia_torque': (JointState, torque(lambda state: state.inertia)),
             'external_torque': (JointState, torque(lambda _: external.torque())),
             'external_wrench': (WrenchStamped, self._wrench),
             'external_wrench_covariance': (JointState, self._wrench_covariance),
@@ -70,7 +70,7 @@ class TermPublishers:
             for name, (kind, make) in terms.items()
         ]
         self._node = node
-        self._subscribed: list[tuple[Any, Callable[[CycleResult, Time], Any]]] = []
+        self._subscribed: list[tuple[Any, Callable[[StateTerms, Time], Any]]] = []
         self._given_up: set[str] = set()  # topics whose terms raised an error
 
     def refresh(self) -> None:
@@ -86,7 +86,7 @@ class TermPublishers:
         """Whether any topic has a subscriber."""
         return bool(self._subscribed)
 
-    def publish(self, cycle: CycleResult, stamp: Time) -> None:
+    def publish(self, state: StateTerms, stamp: Time) -> None:
         """
         Publish the subscribed terms with the stamp of their joint state.
 
@@ -95,7 +95,7 @@ class TermPublishers:
         """
         for publisher, make in self._subscribed:
             try:
-                term = make(cycle, stamp)
+                term = make(state, stamp)
             except Exception as error:
                 self._given_up.add(publisher.topic_name)
                 self._node.get_logger().error(
@@ -114,20 +114,20 @@ class TermPublishers:
         self._publishers, self._subscribed = [], []
 
     def _torque(
-        self, of: Callable[[CycleResult], NDArray[np.float64] | None]
-    ) -> Callable[[CycleResult, Time], JointState | None]:
-        """Return the function that makes the message of a cycle's torque, None without one."""
+        self, of: Callable[[StateTerms], NDArray[np.float64] | None]
+    ) -> Callable[[StateTerms, Time], JointState | None]:
+        """Return the function that makes the message of a torque, None without one."""
 
-        def make(cycle: CycleResult, stamp: Time) -> JointState | None:
-            torque = of(cycle)
+        def make(state: StateTerms, stamp: Time) -> JointState | None:
+            torque = of(state)
             if torque is None:
                 return None
             return effort_message(stamp, self._names, torque, self.base_frame)
 
         return make
 
-    def _wrench(self, cycle: CycleResult, stamp: Time) -> WrenchStamped | None:
-        estimate = self._external.wrench(cycle.q)
+    def _wrench(self, state: StateTerms, stamp: Time) -> WrenchStamped | None:
+        estimate = self._external.wrench(state.q)
         if estimate is None:
             return None
         message = WrenchStamped()
@@ -137,31 +137,31 @@ class TermPublishers:
         torque.x, torque.y, torque.z = estimate.wrench[3:].tolist()
         return message
 
-    def _wrench_covariance(self, cycle: CycleResult, stamp: Time) -> JointState | None:
-        estimate = self._external.wrench(cycle.q)
+    def _wrench_covariance(self, state: StateTerms, stamp: Time) -> JointState | None:
+        estimate = self._external.wrench(state.q)
         if estimate is None:
             return None
         return effort_message(stamp, self._wrench_names, estimate.covariance, self.base_frame)
 
-    def _mass_matrix(self, cycle: CycleResult, stamp: Time) -> JointState:
+    def _mass_matrix(self, state: StateTerms, stamp: Time) -> JointState:
         return effort_message(
-            stamp, self._square, self._controller.terms.true.mass_matrix(cycle.q)
+            stamp, self._square, self._controller.terms.true.mass_matrix(state.q)
         )
 
-    def _coriolis_matrix(self, cycle: CycleResult, stamp: Time) -> JointState:
+    def _coriolis_matrix(self, state: StateTerms, stamp: Time) -> JointState:
         return effort_message(
-            stamp, self._square, self._controller.terms.true.coriolis_matrix(cycle.q, cycle.dq)
+            stamp, self._square, self._controller.terms.true.coriolis_matrix(state.q, state.dq)
         )
 
-    def _jacobian(self, cycle: CycleResult, stamp: Time) -> JointState:
+    def _jacobian(self, state: StateTerms, stamp: Time) -> JointState:
         return effort_message(
             stamp,
             self._twist,
-            self._controller.terms.true.jacobian(cycle.q, self._frame, self._reference_frame),
+            self._controller.terms.true.jacobian(state.q, self._frame, self._reference_frame),
         )
 
-    def _pose(self, cycle: CycleResult, stamp: Time) -> PoseStamped:
-        pose = self._controller.terms.true.frames(cycle.q)[self._frame_index]
+    def _pose(self, state: StateTerms, stamp: Time) -> PoseStamped:
+        pose = self._controller.terms.true.frames(state.q)[self._frame_index]
         values = pin.SE3ToXYZQUAT(pin.SE3(pose))
         message = PoseStamped()
         message.header.stamp, message.header.frame_id = stamp, self.base_frame

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.cycle_result import CycleResult
 from franka_dynamics.control.running_crosscheck import RunningCrosscheck
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
@@ -28,10 +27,8 @@ def terms():
 def check_at(check, terms, k, error=0.0):
     rng = np.random.default_rng(k)
     dq = rng.uniform(-1, 1, 7)
-    gravity = terms.gravity(FER.home) + error
-    coriolis = terms.coriolis(FER.home, dq)
-    cycle = CycleResult(None, 10.0 + 1e-3 * k, FER.home, dq, gravity, coriolis)
-    check.offer(cycle, terms)
+    state = terms.at(10.0 + 1e-3 * k, FER.home, dq, None)
+    check.offer(state._replace(gravity=state.gravity + error), terms)
     return check.run()
 
 

@@ -58,14 +58,7 @@ def test_scale_leaves_gravity_whole_and_the_other_terms_are_at_the_chosen_state(
     weightless = NewtonEulerModel(independent.description, (0.0, 0.0, 0.0))
     (q, other), (dq, other_dq), (_, ddq) = (rows[:2] for rows in STATES)
     reference = ReferencePoint(other, other_dq, ddq)
-    ours, desired, feedback = law.torque(
-        q,
-        dq,
-        reference,
-        law.terms.gravity(q),
-        law.terms.coriolis(q, dq),
-        law.terms.inertia(q, ddq),
-    )
+    ours, desired, feedback = law.torque(law.terms.at(0.0, q, dq, ddq), reference)
     at, along = (other, other_dq) if source is StateSource.REFERENCE else (q, dq)
     rest = weightless.coriolis(at, along) + weightless.inverse_dynamics(at, 0.0 * at, ddq)
     assert feedback is None
