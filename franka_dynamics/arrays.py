@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of input arrays: fields of frozen dataclasses, and joint vectors."""
+"""Checks arrays: fields of frozen dataclasses, and joint vectors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) ->
     owner : dataclass
         The object, from within its `__post_init__`.
     error : type
-        What to raise.
+        Class of the error to raise.
     what : str
         Name of the object in error messages, such as 'a link'.
     shapes : tuple of int or None
@@ -58,7 +58,7 @@ def checked(given: object, shape: Shape, words: str, error: type[Exception]) -> 
     words : str
         Name of the array in the error message.
     error : type
-        What to raise.
+        Class of the error to raise.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def checked(given: object, shape: Shape, words: str, error: type[Exception]) -> 
 
 
 def shown(values: object) -> str:
-    """Return an array as a line of bounded length."""
+    """Return an array as one line of text of at most 203 characters."""
     text = np.array2string(np.asarray(values), threshold=16, precision=6).replace('\n', '')
     return text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The errors of the package and their base class, and helpers for their sentences."""
+"""The errors of the package, and functions that their messages are made with."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ _SHOWN, _MOST_SHOWN = 60, 12
 
 
 def shortened(text: str, most: int = _SHOWN) -> str:
-    """Return a string to quote in a sentence: all of it, or its beginning and its length."""
+    """Return a string of at most `most` characters, or else its beginning and its length."""
     return text if len(text) <= most else f'{text[:most]}... ({len(text)} characters)'
 
 
 def distinct(value: float, bound: float) -> tuple[str, str]:
-    """Return two numbers with two decimals, or with more (at most six) if they then differ."""
+    """Return two numbers as texts of two to six decimals, the fewest with which they differ."""
     for digits in range(2, 7):
         written = f'{value:.{digits}f}', f'{bound:.{digits}f}'
         if written[0] != written[1]:
@@ -44,7 +44,7 @@ def listed(names: Sequence[object]) -> str:
 
 
 def unreadable(path: object, error: OSError) -> str:
-    """Return a sentence on a file that cannot be opened, and what to do."""
+    """Return the error message for a file that cannot be opened."""
     return f'{path} cannot be read: {error.strerror}. Correct its path or its permissions.'
 
 
@@ -121,10 +121,10 @@ class BaseParameterError(FrankaDynamicsError, ValueError):
 
 class UrdfMismatchError(CrosscheckError):
     """
-    A URDF does not describe the given arm; `verdict` holds all findings (a `UrdfVerdict`).
+    A URDF does not describe the given arm.
 
-    The message is the first finding: of the numbers that differ, the one with the largest effect
-    on torques.
+    `verdict` is a `UrdfVerdict`, whose `findings` are all differences; the message has the one
+    with the largest effect on torques.
     """
 
     def __init__(self, message: str, verdict: Any) -> None:
@@ -150,7 +150,7 @@ class MeshError(FrankaDynamicsError, ValueError):
 
 
 class SettingsError(FrankaDynamicsError, ValueError):
-    """A parameter has a value that cannot be used."""
+    """A node's parameter or a setting has a value that cannot be used."""
 
 
 class JointStateError(FrankaDynamicsError, ValueError):
@@ -158,7 +158,7 @@ class JointStateError(FrankaDynamicsError, ValueError):
 
 
 class ReferenceRefusedError(FrankaDynamicsError, ValueError):
-    """A reference trajectory was refused."""
+    """A reference trajectory is refused: the arm cannot or must not follow it."""
 
 
 class TreeError(FrankaDynamicsError, ValueError):

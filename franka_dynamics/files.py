@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Output files that appear complete or not at all."""
+"""Writes output files so that each appears complete or not at all."""
 
 from __future__ import annotations
 

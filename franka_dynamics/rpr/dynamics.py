@@ -3,8 +3,9 @@
 """
 Closed-form dynamics of the RPR manipulator (Busellato 2023, sections 2 and 3, corrected).
 
-With D = d2bar + d2, rho = D + a3 C3 + k3 S3 (horizontal distance of link 3's centre of mass),
-sigma = a3 S3 - k3 C3 (its height) and kappa = a3 C3 + k3 S3 = d sigma / d theta3:
+D = d2bar + d2 is the extension of the slide. Link 3's centre of mass is at the height sigma =
+a3 S3 - k3 C3 above the shoulder and at the distance rho = D + kappa along the slide, with kappa =
+a3 C3 + k3 S3 = d sigma / d theta3. Then
 
     B11 = m1 (a1 + k1)^2 + I1z + m2 (D^2 + (a1 - k2)^2) + I2x
           + m3 (rho^2 + a1^2) + I3x S3^2 + I3y C3^2
@@ -13,8 +14,9 @@ sigma = a3 S3 - k3 C3 (its height) and kappa = a3 C3 + k3 S3 = d sigma / d theta
     U = g ((m1 + m2 + m3) d0 + m3 sigma)
 
 `mass_rows` and `coriolis_rows` evaluate these formulas with numbers, arrays or symbols. The
-report's k1 = h1/2 along x1, k2 = a2/2 along z2 and k3 = h3/2 along -y3 place the centres of
-mass; its moments of inertia are about those centres, so Steiner's terms enter only once, in B.
+centres of mass are at k1 along x1, k2 along z2 and k3 along -y3; in Busellato 2023 k1 = h1/2,
+k2 = a2/2 and k3 = h3/2. The moments of inertia are about the centres of mass, so Steiner's terms
+appear in B only.
 """
 
 from __future__ import annotations
@@ -34,19 +36,19 @@ from ..errors import DescriptionError
 from ..typing import Array
 
 _G = -GRAVITY[2]  # along -z of {S} [m/s^2]
-# Largest rounding error of a centre of mass or a product of inertia that should be zero, relative
-# to the link's largest entry.
+# A component of a first moment or a product of inertia up to this, relative to the largest of the
+# link's ten parameters, is zero up to rounding.
 _OFF_AXIS_EPS = 1e-12
 
 
 @dataclass(frozen=True)
 class RprMasses:
     """
-    The parameters of the three links that the closed form needs.
+    The inertial parameters of the three links in the closed form.
 
-    `m1`, `m2`, `m3` are masses [kg]; `k1`, `k2`, `k3` place the centres of mass at (k1, 0, 0),
-    (0, 0, k2) and (0, -k3, 0) in the links' frames [m]; the moments are about the centres of mass
-    [kg m^2], `i1z` about z1, `i2x` about x2, `i3x`, `i3y`, `i3z` about the axes of {3}.
+    `m1`, `m2`, `m3` are masses [kg]. The centres of mass are at (k1, 0, 0), (0, 0, k2) and
+    (0, -k3, 0) in the frames {1}, {2} and {3} [m]. The moments of inertia [kg m^2] are about the
+    centres of mass: `i1z` about z1, `i2x` about x2, `i3x`, `i3y`, `i3z` about the axes of {3}.
     """
 
     m1: float
@@ -64,7 +66,7 @@ class RprMasses:
     @classmethod
     def from_links(cls, first: LinkInertia, second: LinkInertia, third: LinkInertia) -> RprMasses:
         """
-        Return the parameters for the closed form from three links in the frames of Busellato 2023.
+        Return the parameters of three links in the frames of Busellato 2023.
 
         Raises
         ------
@@ -93,10 +95,10 @@ class RprMasses:
 @dataclass(frozen=True)
 class RprDynamics:
     """
-    The equations of motion B ddq + C dq + F + g = tau - J^T h of an RPR manipulator.
+    The equations of motion B ddq + C dq + F + g = tau - J_G^T h of an RPR manipulator.
 
-    All methods take stacks of shape (..., 3); torque is (N m, N, N m). `friction` is F(dq),
-    viscous and Coulomb; none by default.
+    Methods take stacks of joint vectors (theta1, d2, theta3), shape (..., 3); torques tau are in
+    (N m, N, N m). `friction` is the model of F(dq), None without friction.
     """
 
     kinematics: RprKinematics
@@ -111,8 +113,8 @@ class RprDynamics:
         Raises
         ------
         DescriptionError
-            If it is no RPR arm in Busellato 2023's frames, or has rotor inertias, which the closed
-            form lacks.
+            If the arm is no RPR arm in the frames of Busellato 2023, or has rotor inertias, which
+            the closed form lacks.
 
         """
         for joint in description.joints:
@@ -135,18 +137,19 @@ class RprDynamics:
         """
         Return C(q, dq) of Christoffel symbols, shape (..., 3, 3) (Busellato 2023, section 3).
 
-        c12 and c21 contain the m3 terms that the report omits; c21 = -c12, so C is not symmetric.
+        c12 and c21 contain terms of m3 that Busellato 2023 omits; c21 = -c12, so C is not
+        symmetric.
         """
         rates = tuple(np.moveaxis(joint_values(dq, 'dq', JOINTS), -1, 0))
         return stacked(coriolis_rows(self.kinematics, self.masses, self._place(q), rates))
 
     def gravity(self, q: ArrayLike) -> Array:
-        """Return g(q) = (0, 0, m3 g (a3 C3 + k3 S3)), shape (..., 3), as the report prints it."""
+        """Return g(q) = (0, 0, m3 g (a3 C3 + k3 S3)), (..., 3) (Busellato 2023, section 3)."""
         torque = self.masses.m3 * _G * self._place(q).kappa
         return np.stack((np.zeros_like(torque), np.zeros_like(torque), torque), axis=-1)
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return 1/2 dq^T B dq, shape (...) [J]; the report's expansion of it is wrong."""
+        """Return 1/2 dq^T B dq, shape (...) [J]; its expansion in Busellato 2023 is wrong."""
         velocity = joint_values(dq, 'dq', JOINTS)
         return 0.5 * np.einsum('...i,...ij,...j->...', velocity, self.mass_matrix(q), velocity)
 
@@ -168,8 +171,8 @@ class RprDynamics:
             State and acceleration (rad, m, rad and per second).
         h : array_like, shape (..., 6), optional
             Force and moment that the end effector exerts on its surroundings, at the origin of
-            {3} in the axes of {S} [N, N m]: the report's h_e. The `wrench` of the general
-            formulations is its opposite.
+            {3} in the axes of {S} [N, N m]: h_e of Busellato 2023. The `wrench` that other models
+            of this package take has the opposite sign.
 
         """
         return np.einsum(
@@ -207,7 +210,7 @@ class RprDynamics:
 
 @dataclass(frozen=True)
 class Place:
-    """The module's abbreviations at q, as numbers, arrays or symbols; `extension` is D."""
+    """D (`extension`), S3, C3, rho, sigma and kappa at one q, as numbers, arrays or symbols."""
 
     extension: Any
     s3: Any
@@ -220,14 +223,14 @@ class Place:
     def of(
         cls, lengths: RprKinematics, masses: RprMasses, extension: Any, s3: Any, c3: Any
     ) -> Place:
-        """Return the abbreviations for D, S3 and C3."""
+        """Return the abbreviations, of which D, S3 and C3 are given."""
         kappa = lengths.a3 * c3 + masses.k3 * s3
         sigma = lengths.a3 * s3 - masses.k3 * c3
         return cls(extension, s3, c3, extension + kappa, sigma, kappa)
 
 
 def mass_rows(lengths: RprKinematics, m: RprMasses, at: Place) -> list[list[Any]]:
-    """Return B by rows."""
+    """Return the mass matrix B by rows."""
     a1 = lengths.a1
     b11 = (
         m.m1 * (a1 + m.k1) ** 2
@@ -246,7 +249,7 @@ def mass_rows(lengths: RprKinematics, m: RprMasses, at: Place) -> list[list[Any]
 def coriolis_rows(
     lengths: RprKinematics, m: RprMasses, at: Place, rates: Sequence[Any]
 ) -> list[list[Any]]:
-    """Return C of Christoffel symbols by rows."""
+    """Return the Coriolis matrix C of Christoffel symbols by rows; `rates` is dq."""
     v1, v2, v3 = rates
     by_d2 = (m.m2 + m.m3) * at.extension + m.m3 * at.kappa  # half dB11/dd2, "E"
     # Half dB11/dtheta3.

@@ -8,9 +8,8 @@ horizontal axis. With D = d2bar + d2 the end effector stands at
 
     p = (w S1 + a1 C1, -w C1 + a1 S1, d0 + a3 S3),    w = D + a3 C3.
 
-The general formulations compute the same from `config/arms/rpr.yaml`, and tests compare them with
-these independent formulas. Inverse kinematics exists only here, and takes one position; all other
-methods take stacks of shape (..., 3).
+The other models of the package compute the same from `config/arms/rpr.yaml`; tests compare both.
+Methods take stacks of joint vectors, shape (..., 3); inverse kinematics takes one position.
 """
 
 from __future__ import annotations
@@ -29,7 +28,8 @@ from ..typing import Array
 
 JOINTS = ('theta1', 'd2', 'theta3')
 _KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
-# Tolerance, relative to the arm's size, for positions on the edge of the reach.
+# Positions out of reach, and joints beyond their limits, by less than this are allowed, relative
+# to a3, a1^2 or the joint's range.
 _EDGE_EPS = 1e-12
 
 
@@ -39,7 +39,7 @@ class RprKinematics:
     The four lengths of an RPR manipulator [m], and its kinematics.
 
     `d0` is the height of the shoulder, `a1` the offset of the slide from the vertical axis,
-    `d2bar` the reach of the slide at d2 = 0, `a3` the length of the last link.
+    `d2bar` the extension of the slide at d2 = 0, `a3` the length of the last link.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class RprKinematics:
         Raises
         ------
         DescriptionError
-            If it is no RPR manipulator in Busellato 2023's frames.
+            If the arm is no RPR manipulator in the frames of Busellato 2023.
 
         """
         rows = [joint.row for joint in description.joints]
@@ -124,10 +124,10 @@ class RprKinematics:
         Returns
         -------
         ndarray, shape (4, 3)
-            (theta1, d2, theta3) for (w, C3) of signs (+, +), (+, -), (-, +), (-, -); theta1 and
-            theta3 in (-pi, pi]. On the edge of the reach rows coincide. Joint limits are not
-            checked. Busellato 2023, section 1.3, with theta1 = atan2(w px + a1 py, a1 px - w py):
-            one for each of the four; the report's formula, theta1 with both signs, is wrong.
+            A row (theta1, d2, theta3) for each pair of signs of (w, C3): (+, +), (+, -), (-, +),
+            (-, -); theta1 and theta3 in (-pi, pi]. On the edge of the workspace rows coincide.
+            Joint limits are not checked. Busellato 2023, section 1.3, but with theta1 =
+            atan2(w px + a1 py, a1 px - w py); the printed theta1, with both signs, is wrong.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class RprKinematics:
 
     def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
         """
-        Return the branches of `inverse` that keep the joints' limits.
+        Return the rows of `inverse` within joint limits.
 
         Parameters
         ----------
@@ -178,14 +178,15 @@ class RprKinematics:
         Returns
         -------
         ndarray, shape (k, 3)
-            One to four branches, with whole turns added to angles to bring them within the limits.
-            The branch furthest from its limits, relative to the joints' ranges, comes first.
+            One to four rows (theta1, d2, theta3), angles changed by multiples of 2 pi to be within
+            the limits. The row furthest from the limits, relative to the joints' ranges, comes
+            first.
 
         Raises
         ------
         UnreachableError
-            If the position is out of reach, or no branch keeps the limits; the message names the
-            branch that exceeds them least.
+            If the position is out of reach, or no row is within the limits; the message names a
+            joint beyond its limits in the row nearest to them.
         JointVectorError
             If a vector is not three finite numbers.
 

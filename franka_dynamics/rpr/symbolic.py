@@ -1,9 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Symbolic closed forms of the RPR manipulator of Busellato 2023, corrected.
+Symbolic kinematics and dynamics of the RPR manipulator of Busellato 2023, corrected.
 
-`closed_forms` returns B, C, g, T and U. D is d2bar + d2; S_i and C_i are sine, cosine of theta_i.
+S_i and C_i are sine and cosine of theta_i, D is d2bar + d2. `closed_forms` returns the mass matrix
+B, the Coriolis matrix C, gravity g, kinetic energy T and potential energy U.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
 LENGTHS: Any = RprKinematics(D0, A1, 0.0, A3)
 M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
 H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
-# Moment of the box about x2, which depends on its convention.
+# Moment of inertia of link 2, a box, about x2: one of the two expressions below.
 I2X = sp.Symbol('I2x', positive=True)
 G = sp.Symbol('g', positive=True)
 RATES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
@@ -77,10 +78,10 @@ def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 
 def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """
-    Return the tensors about the centres of mass in the links' axes, (3, 3).
+    Return the links' inertia tensors about their centres of mass in the links' axes, (3, 3).
 
-    Cylinders have m (3 r^2 + h^2)/12 across; the third one's axis is y3, where its centre of mass
-    is, not x3 as printed. Of the box only I2x acts.
+    Cylinders have m (3 r^2 + h^2)/12 about their diameters. Link 3's axis is y3, on which its
+    centre of mass lies, not x3 as printed. Of the box's moments only I2x appears in B.
     """
     first = sp.diag(M1 * R1**2 / 2, *(M1 * (3 * R1**2 + H1**2) / 12,) * 2)
     across = M3 * (3 * R3**2 + H3**2) / 12
@@ -89,7 +90,7 @@ def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 
 
 def closed_forms() -> EquationsOfMotion:
-    """Return the corrected forms of sections 2 and 3: those of `rpr.dynamics` with symbols."""
+    """Return the formulas of `rpr.dynamics` in symbols (Busellato 2023, sections 2 and 3)."""
     first, _, third = central_tensors()
     masses: Any = RprMasses(
         *(M1, M2, M3, H1 / 2, A2 / 2, H3 / 2, first[2, 2], I2X), *(third[i, i] for i in range(3))
