@@ -272,7 +272,7 @@ class BatchModel:
             try:
                 array = np.asarray(values)
             except ValueError as error:  # rows of different lengths
-                raise JointVectorError(f'{name} is no array of numbers: {error}') from error
+                raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
             if array.dtype.kind not in 'iuf':
                 raise JointVectorError(
                     f'{name} has the type {array.dtype}; it must hold real numbers.'

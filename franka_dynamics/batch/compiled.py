@@ -4,8 +4,8 @@
 Equations as functions over arrays of states: machine code by LLVM, or NumPy without it.
 
 Machine code stays in the user's cache folder, in files named by a digest of the processor, LLVM's
-version and the text it was made from; each begins with a digest of the rest, because a damaged one
-would crash the process that runs it.
+version and the LLVM assembly. Each file begins with a digest of its machine code, because damaged
+code would crash the process that runs it.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def exchange(
         if _library(array) is not library:
             raise JointVectorError(
                 f'{name} is an array of {_library(array).__name__} and {first} one of '
-                f'{library.__name__}; give all of one kind.'
+                f'{library.__name__}; give arrays of one library.'
             )
     views = [
         _view(name, array) if name in foreign else array for name, array in zip(names, arrays)
@@ -72,8 +72,7 @@ def _library(array: Any) -> Any:
         library = sys.modules[type(array).__module__.partition('.')[0]]
     if not hasattr(library, 'from_dlpack'):
         raise JointVectorError(
-            f'{library.__name__} has no from_dlpack, by which results would be given back; give '
-            'NumPy arrays.'
+            f'{library.__name__} has no from_dlpack, which converts results; give NumPy arrays.'
         )
     return library
 

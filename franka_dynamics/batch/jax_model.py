@@ -14,15 +14,11 @@ from .batch_model import BatchModel
 from .traced_model import KernelModel
 from ..arrays import require_states
 from ..codegen.equations import form, Quantity
-from ..errors import JointVectorError, MissingDependencyError
+from ..errors import JointVectorError, needing
 
-try:
+with needing('JAX arrays need JAX', 'jax'):
     import jax
     import jax.numpy as jnp
-except ImportError as error:
-    raise MissingDependencyError(
-        "JAX arrays need JAX: pip install 'franka_dynamics[jax]'"
-    ) from error
 
 
 class JaxModel(KernelModel):
@@ -42,7 +38,7 @@ class JaxModel(KernelModel):
     MissingDependencyError
         If JAX is not installed (on import of this module).
     JointVectorError
-        By the methods, if an argument is no array of real numbers of shape (..., n).
+        By the methods, if an argument is not an array of real numbers of shape (..., n).
 
     """
 
@@ -87,7 +83,7 @@ def _called_back(model: BatchModel, quantity: Quantity) -> Callable[..., Any]:
             try:
                 found.append(jnp.asarray(array))
             except (TypeError, ValueError) as error:
-                raise JointVectorError(f'{name} is no array of numbers: {error}') from error
+                raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
         for name, array in zip(names, found):
             if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer)):
                 raise JointVectorError(

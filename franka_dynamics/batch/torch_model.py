@@ -13,14 +13,10 @@ import numpy as np
 from .batch_model import BatchModel
 from .traced_model import KernelModel
 from ..codegen.equations import form, Quantity
-from ..errors import JointVectorError, MissingDependencyError
+from ..errors import JointVectorError, needing
 
-try:
+with needing('Tensors need PyTorch', 'torch'):
     import torch
-except ImportError as error:
-    raise MissingDependencyError(
-        "Tensors need PyTorch: pip install 'franka_dynamics[torch]'"
-    ) from error
 
 
 class TorchModel(KernelModel):

@@ -63,12 +63,12 @@ class TracedModel(LibraryModel):
 
     The generated equations are run on columns: sines, cosines, products and sums that the library
     can trace, compile and differentiate (jax.jit, vmap, grad; torch.compile, autograd), on the
-    device where its arrays are and in their precision. With NumPy they are a slow reference for
-    `BatchModel`; on a processor `TorchModel` and `JaxModel` are the fast ways.
+    device where its arrays are and in their precision. With NumPy the results are a slow reference
+    for `BatchModel`; on a processor `TorchModel` and `JaxModel` are faster.
 
     Stacks have shape (..., n), equal for all arguments of a call, of a floating-point type. A
     state with a value that is not finite gives NaN in its own result and in no other. With
-    `columns` they have shape (n, ...), and results (n, ...), (n, n, ...) or (3, n, n, ...): a
+    `columns` stacks have shape (n, ...), and results (n, ...), (n, n, ...) or (3, n, n, ...): a
     joint's values lie one after the other, as compiled code (torch.compile) reads them fastest.
     Call a method once before you pass it to torch.compile: its first call generates code, which
     cannot be traced.

@@ -186,10 +186,10 @@ def build_chain(
     description : ArmDescription or BodyTree
         The arm, in either convention, with revolute and prismatic joints; or a tree.
     gravity : array_like, shape (3,), or None
-        Gravity in the space frame [m/s^2]; None, with a graph, makes symbols of it.
+        Gravity in the space frame [m/s^2]; None, with a graph, makes its components symbols.
     graph : Graph, optional
-        Graph in which the inertial parameters become symbols, about the description's own frames.
-        Without it they are the description's numbers.
+        Graph in which the inertial parameters become symbols, about the origins of the
+        description's own frames. Without a graph they are the description's numbers.
 
     """
     own = as_tree(description)

@@ -22,7 +22,7 @@ class OperationCount(NamedTuple):
     additions: int
 
 
-# The sign of a number literal is no operation.
+# The sign of a number literal is not an operation.
 _ADDITION = re.compile(r' [-+] |-(?=[A-Za-z_(])')
 
 
@@ -43,8 +43,8 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     Return a program as a C99 function of arrays of n numbers.
 
     With parameters at run time, a struct of prepared values and a function that fills it come
-    before this function.
-    `prefix`, an identifier, and an underscore begin the names of the functions and the struct.
+    before this function. The names of functions and struct begin with `prefix`, an identifier,
+    and an underscore.
     """
     name = f'{prefix}_{program.name}'
     output = f'double {program.results[0].array}'
@@ -76,7 +76,7 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
 
 
 def _body(program: Program, opening: str, prepared: str, end: str) -> list[str]:
-    """Return the lines that read inputs and prepared values, and those of the statements."""
+    """Return the lines that read inputs and prepared values, then the statements' lines."""
     read = [
         f'{array}{i} = {array}[{i - 1}]'
         for array, elements in program.inputs.items()

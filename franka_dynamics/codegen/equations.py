@@ -176,8 +176,9 @@ def customised_equations(
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2]; not used if parameters are set at run time.
     parameters : Parameters
-        BAKED writes numbers. RUN_TIME leaves the ten parameters of each link, its rotor inertia
-        and gravity as arguments of a function that is called once and prepares constants.
+        BAKED writes the inertial parameters and gravity as numbers into the code. RUN_TIME makes
+        the ten parameters of each link, its rotor inertia and gravity the arguments of a function
+        that is called once and prepares constants.
     terminal_wrench : bool
         Whether the surroundings exert a force and a moment on the last link, given as inputs
         f1..f3 and m1..m3 [N, N m] about the origin and in the axes of the last joint's frame
@@ -191,7 +192,7 @@ def customised_equations(
         Which of the 10 n columns a regressor has, in this order; all if not given.
     slopes : bool
         Whether to return the derivatives of the quantity by all inputs (but f and m) instead of
-        the quantity. They are along one more axis, the derivatives by q first.
+        the quantity. The output then has one more axis, with the derivatives by q first.
 
     Raises
     ------

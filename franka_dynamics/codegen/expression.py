@@ -167,7 +167,7 @@ class Graph:
             and b.node.kind == MULTIPLY
             and b.node.operands[0].constant
         ):
-            inner, rest = b.node.operands  # c (k x) = (c k) x, and c k costs nothing
+            inner, rest = b.node.operands  # c (k x) = (c k) x; c k is computed once
             factor = Expression(self, sign, a.node) * Expression(self, 1, inner)
             return factor * Expression(self, 1, rest)
         ordered = (a.node, b.node)

@@ -304,7 +304,7 @@ class _Inward:
         twice = 2.0 * rate
         straight = joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
         if joint.cos_alpha == 0.0 and straight and last.spread.squares is not None:
-            # Two squares are the previous link's; only the one about z is new.
+            # Two squared rates are the previous link's; only the square about z is new.
             fast = (z + rate) * (z + rate)
             new_xx, new_yy = -(last.spread.squares[1] + fast), -(last.spread.squares[0] + fast)
         else:

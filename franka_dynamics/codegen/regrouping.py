@@ -51,7 +51,7 @@ def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> Gene
 
 
 def regroup(chain: GeneratorChain) -> GeneratorChain:
-    """Return the chain with regrouped parameters; those that were moved on are zero."""
+    """Return the chain with regrouped parameters; parameters moved to the parent become zero."""
     chain = _with_merged_rotor(chain)
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):

@@ -65,12 +65,12 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     """
     Return a module whose function `run` computes a quantity of any number of states.
 
-    Its arguments are a pointer to each input array and to the output, then for each of them the
-    bytes from one state to the next, then the number of states, at least 1. A state's values are
-    contiguous; the output must not overlap an input. A state with a value that is not finite gives
-    NaN in its own result and in no other. Nothing may be a parameter that is set at run
-    time. A vector holds `lanes` states, a power of two; with `single` arrays and arithmetic are
-    float32.
+    The arguments of `run` are a pointer to each input array and to the output, then for each array
+    the bytes from one state to the next, then the number of states, at least 1. A state's values
+    are contiguous; the output must not overlap an input. A state with a value that is not finite
+    gives NaN in its own result and in no other. The equations have no parameters that are set at
+    run time. A vector holds `lanes` states, a power of two; with `single` arrays and arithmetic
+    are float32.
     """
     # Without these attributes LLVM takes 256 bits on x86 with 512; other processors ignore them.
     bits = lanes * (32 if single else 64)
@@ -185,7 +185,8 @@ class _Writer:
         cosine = self._operation('fmul', square, self._polynomial(cosines, square))
         cosine = self._operation('fadd', self._constant(1.0), cosine)
         # The last bits of `rounded` are the number of quarter turns. An odd number exchanges sine
-        # and cosine. Its second bit is the sign of the sine, that of the next number the cosine's.
+        # and cosine. The number's second bit is the sign of the sine; the second bit of the next
+        # number is the sign of the cosine.
         whole = f'<{self.lanes} x i{self.bits}>'
         quarter = self._let(f'bitcast {self.vector} {rounded} to {whole}')
         after = self._let(f'add {whole} {quarter}, {self._splat(f"i{self.bits} 1")}')

@@ -87,7 +87,7 @@ def arm_to(graph: Graph, joint: GeneratorJoint, position: Expression) -> Vector:
 
 def turned_moments(graph: Graph, turned: Turn, moments: Moments) -> Moments:
     """
-    Return a body's moments in axes turned back about z.
+    Return a body's moments, given in a joint's rotated axes, in the axes before that rotation.
 
     The block of x and y takes four products: with k = s (Sxx - Syy) + 2 c Sxy it becomes
     Sxx - s k, c k - Sxy and Syy + s k.

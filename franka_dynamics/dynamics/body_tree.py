@@ -131,7 +131,7 @@ class BodyTree:
 
     def with_twist_corrections(self, eta: ArrayLike) -> BodyTree:
         """
-        Return the tree with corrected joint twists and tool, (6).
+        Return the tree with corrected joint twists and tool (Kwon, (6)).
 
         Parameters
         ----------

@@ -26,8 +26,8 @@ from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3
 from ..typing import Array
 
-# Usual `directions` of a loop: the components of the relative twist (v, omega) in the space frame
-# that it makes zero.
+# Values for `Loop.directions`: the components of the relative twist (v, omega) in the space frame
+# that a loop makes zero.
 SPATIAL = np.eye(6)
 SPHERICAL = np.eye(6)[3:]
 PLANAR_XY = np.eye(6)[[0, 1, 5]]
@@ -159,7 +159,7 @@ class ClosedChain:
 
     def closure_error(self, q: ArrayLike) -> Array:
         """
-        Return the closure error of the loops, (11), shape (..., k).
+        Return the closure error of the loops in their k directions (Kwon, (11)), shape (..., k).
 
         Translation [m] and rotation vector [rad] of T_1 T_2^-1, with T_1 and T_2 the poses of the
         two bodies' loop frames in the space frame, in each loop's directions.
@@ -189,7 +189,9 @@ class ClosedChain:
 
     def passive_jacobian(self, q: ArrayLike) -> Array:
         """
-        Return J_p = -g_p^{-1} g_a with dq_p = J_p dq_a, (12), shape (..., passive, active).
+        Return J_p with dq_p = J_p dq_a (Kwon, (12)), shape (..., passive, active).
+
+        J_p = -g_p^{-1} g_a, with the columns of `loop_jacobian` for passive and active joints.
 
         Raises
         ------
@@ -274,7 +276,8 @@ class ClosedChain:
         dq_a = self._active_vector(dq_active, 'dq_active')
         ddq_a = self._active_vector(ddq_active, 'ddq_active')
         dq = self._join(dq_a, apply(J_p, dq_a))
-        # The spatial accelerations of both bodies differ by g ddq + dg/dt dq; gravity drops out.
+        # The spatial accelerations of a loop's two bodies differ by g ddq + dg/dt dq; gravity
+        # cancels.
         without = self._join(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
         start = tree_motion(self.tree, q, dq, without)
         spatial = adjoint(self.tree.poses(q)) @ start.accelerations[..., None]
@@ -283,10 +286,10 @@ class ClosedChain:
 
     def inverse_dynamics(self, motion: ChainMotion) -> Array:
         """
-        Return the motors' torques tau_a + J_p^T tau_p, (13), shape (..., active) [N m].
+        Return the motors' torques tau_a + J_p^T tau_p (Kwon, (13)), shape (..., active) [N m].
 
-        `tree_dynamics` gives the torques of the cut tree, in which those of the passive joints,
-        tau_p, need not be zero.
+        tau_a and tau_p are the torques of active and passive joints in the cut tree
+        (`tree_dynamics`), where tau_p need not be zero.
         """
         reduction = np.swapaxes(self.reduction(motion.q), -1, -2)
         return apply(reduction, self.tree_dynamics(motion).tau)
@@ -310,10 +313,10 @@ class ClosedChain:
 
     def relative_columns(self, spatial: Array) -> Array:
         """
-        Return differences of each loop's two bodies in the loops' k directions, (..., k, K).
+        Return how much six-vectors of each loop's two bodies differ, shape (..., k, K).
 
-        `spatial`, shape (..., n, 6, K), holds K six-vectors of each body in the space frame; those
-        of a loop's second body are subtracted from those of its first.
+        `spatial`, shape (..., n, 6, K), holds K six-vectors of each body in the space frame. The
+        differences, first body minus second body, are in the k directions of all loops.
         """
         return np.concatenate(
             [
@@ -345,7 +348,7 @@ class ClosedChain:
         return g_p, g_a
 
     def reduction(self, q: ArrayLike) -> Array:
-        """Return [1; J_p] in the order of the joints, shape (..., n, active)."""
+        """Return dq / dq_a = [1; J_p] in the order of all joints, shape (..., n, active)."""
         J_p = self.passive_jacobian(q)
         reduction = np.zeros((*J_p.shape[:-2], self.tree.n, len(self.active)))
         reduction[..., self.active, np.arange(len(self.active))] = 1.0

@@ -23,9 +23,9 @@ class ParameterDerivatives:
     """
     Derivatives by the ten parameters of every body, in `LinkInertia.parameters()` order.
 
-    `wrench` (..., n, 6, n, 10) are those of F_i, in body i's frame, by body j's parameters; `tau`
-    (..., n, n, 10) those of the torques. Both are linear in the parameters: wrench and torque are
-    these derivatives times all parameters, plus contributions of rotors and tool wrench.
+    `wrench` (..., n, 6, n, 10) holds dF_i/dphi_j, with F_i in body i's frame and phi_j the
+    parameters of body j; `tau` (..., n, n, 10) holds dtau_i/dphi_j. F and tau are linear in phi:
+    they are the derivatives times phi, plus the contributions of rotors and of a tool wrench.
     """
 
     wrench: Array
@@ -38,8 +38,8 @@ def differentiate_by_parameters(
     """
     Return dF/dphi and dtau/dphi at states of shape (..., n).
 
-    By (4), dF_i = dG_i dV_i - ad_V^T dG_i V_i for body i itself; the wrench is then transformed to
-    its ancestors.
+    By Kwon's (4), dF_i = dG_i dV_i - ad_V^T dG_i V_i for body i itself; the wrench is then
+    transformed to the ancestors of body i.
 
     Raises
     ------
@@ -96,10 +96,10 @@ def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivativ
     """
     Return the derivatives of the motors' torques by motion, joint axes and inertial parameters.
 
-    `motion` comes from `ClosedChain.motion`, at closed positions. (14) is completed by the chain
-    rule: positions, velocities and accelerations of the passive joints change so that poses,
-    twists and accelerations at the loops stay equal. Algorithm 1 gives the derivatives of these
-    three.
+    `motion` comes from `ClosedChain.motion`, at closed positions. Kwon's (14) is completed by the
+    chain rule: positions, velocities and accelerations of the passive joints change so that a
+    loop's two bodies keep equal poses, twists and accelerations. Kwon's Algorithm 1 gives the
+    derivatives of poses, twists and accelerations.
     """
     tree = _differentiate(chain, motion)
     partial = _reduced(chain, motion, tree)

@@ -37,12 +37,12 @@ class DynamicsModel(Protocol):
     """
     The rigid-body dynamics tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w of a serial arm.
 
-    All quantities are in SI units and joint order; where a unit has N m or rad, a prismatic joint
-    has N or m. Frames are numbered 1..n (the DH frame of each joint) and n + 1 (the flange); poses
-    are in the space frame {S}. Twists are (v, omega), wrenches (force, moment). `wrench` is what
-    the surroundings exert on the flange, about the flange's origin and in the axes of {S}; the h_e
-    of Busellato 2023, section 3, is what the arm exerts on them, so w = -h_e. Energies and the
-    centre of mass leave out the fixed base.
+    All quantities are in SI units and joint order; for a prismatic joint read N for N m and m for
+    rad. Frames are numbered 1..n (the DH frame of each joint) and n + 1 (the flange); poses are in
+    the space frame {S}. Twists are (v, omega), wrenches (force, moment). `wrench` w is the force
+    and moment that the surroundings exert on the flange, about the flange's origin, in the axes of
+    {S}. Busellato 2023, section 3, has h_e = -w, the wrench that the arm exerts on its
+    surroundings. Energies and the centre of mass leave out the fixed base.
 
     Every method takes vectors of shape (n,) or stacks of shape (..., n), returns a new array with
     the same leading axes, which the caller owns, and raises JointVectorError if a vector has
@@ -58,7 +58,7 @@ class DynamicsModel(Protocol):
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return the (6, n) Jacobian of a frame's twist (v, omega), in Pinocchio's terms."""
+        """Return the Jacobian of a frame, (6, n), rows (v, omega), as Pinocchio defines it."""
         ...
 
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -191,7 +191,7 @@ def broadcast_states(description: Jointed, **values: ArrayLike | None) -> list[A
     """
     Return arrays such as q=..., dq=..., wrench=... with common leading axes, shape (..., n).
 
-    An argument that is None has no array in the list.
+    Arguments that are None are left out of the list.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def broadcast_states(description: Jointed, **values: ArrayLike | None) -> list[A
 
 def require_centers_of_mass(description: ArmDescription) -> None:
     """
-    Check that every link with a first moment has mass (false for regrouped base parameters).
+    Check that every link with a first moment has mass, which regrouped parameters may violate.
 
     Raises
     ------

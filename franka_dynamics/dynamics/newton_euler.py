@@ -227,9 +227,9 @@ class NewtonEulerModel:
         """
         Return the Christoffel-symbol C(q, dq), shape (..., n, n).
 
-        C dq is a quadratic form in dq whose symmetric bilinear form has the Christoffel symbols
-        of the first kind as coefficients, so column j is that form at (dq, e_j):
-        h(dq + e_j) - h(dq) - h(e_j), halved.
+        h(dq) = C dq is a quadratic form in dq, whose symmetric bilinear form has the Christoffel
+        symbols of the first kind as coefficients. Column j is the bilinear form at (dq, e_j):
+        half of h(dq + e_j) - h(dq) - h(e_j).
         """
         position, velocity = broadcast_states(self.description, q=q, dq=dq)
         units = np.eye(self.description.n)

@@ -6,7 +6,7 @@ The torque regressor H: joint torques are linear in the inertial parameters, tau
 Gautier and Khalil 1990, eq. 12, computed by a recursion: each body's wrench is linear in its ten
 parameters, and a joint's torque is that wrench times the joint's unit twist, both in the body's
 frame. An arm is a tree without branches. `torque_regressor` takes stacks of states, arrays of
-shape (..., n), and processes long ones in blocks.
+shape (..., n), and processes long stacks in blocks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def parameter_names(
     Return the names of the standard parameters, in the order of `parameter_vector`.
 
     XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and with
-    `rotor_inertia` Ia_1, ..., Ia_n. `robot` may be its number of links.
+    `rotor_inertia` Ia_1, ..., Ia_n. `robot` may be a number of links.
     """
     n = robot.n if isinstance(robot, (ArmDescription, BodyTree)) else int(robot)
     names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in PARAMETER_SYMBOLS]
@@ -72,8 +72,8 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     description : ArmDescription
         The arm whose geometry, names and limits are kept.
     vector : array_like, shape (10 n,) or (11 n,)
-        Standard parameters; with 10 n of them the rotor inertias are kept as well. They need not
-        be physical: regrouped parameters are not.
+        Standard parameters, which need not be physical: regrouped parameters are not. A vector of
+        10 n leaves the rotor inertias as they are.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Centres of mass and inertia of the links mapped to the space frame (Exp[licit], corrected)."""
+"""Centres of mass and inertia of links in the space frame (Exp[licit] derivation, corrected)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class SpaceInertia:
         Centre of mass in {S} [m]: S_c of the Exp[licit] derivation, with c = (m c) / m because its
         table lists m c.
     about_frame_origin : ndarray, shape (3, 3)
-        R I R^T, S_I of the Exp[licit] derivation [kg m^2]. Only the axes are rotated: the tensor
-        stays about the origin of {i}, as the numbers of the table.
+        R I R^T, S_I of the Exp[licit] derivation [kg m^2]. Only the axes are rotated: as in the
+        derivation's table, the tensor is about the origin of {i}.
     about_center_of_mass : ndarray, shape (3, 3)
         The tensor about the centre of mass, with Steiner's term subtracted [kg m^2].
     about_space_origin : ndarray, shape (3, 3)

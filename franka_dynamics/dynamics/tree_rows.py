@@ -4,9 +4,9 @@
 Rows of geometric parameters for trees: the notation of Khalil and Kleinfinger 1986.
 
 The pose of frame j in the frame of its antecedent is Rz(gamma) Tz(b) Rx(alpha) Tx(a) Rz(theta)
-Tz(d), with the joint's position added to theta or d. Behind the first joint of a serial arm in
-modified (Craig) DH rows gamma and b are zero, and the remaining four are its row. The paper writes
-d_j for `a` and r_j for `d`.
+Tz(d), with the joint's position added to theta or d. For a serial arm in modified (Craig) DH rows,
+gamma and b are zero after the first joint, and the other four parameters are the DH row. The paper
+writes d_j for `a` and r_j for `d`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from ..errors import TreeError
 from ..spatial import cos_sin, inverse_transform, snapped
 from ..typing import Array
 
-# Largest difference of a twist's entries from those of a joint along z that counts as rounding.
+# Tolerance for rounding errors in the entries of the unit twist of a joint along z.
 _ALONG_Z = 1e-12
-# Sines of angles between axes, and lengths relative to the tree's largest, that count as zero.
+# Sines of angles between axes, and lengths relative to the tree's largest length, count as zero up
+# to this value.
 _ROUNDING = 1e-14
 
 
@@ -58,10 +59,10 @@ def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
     Return the rows of a tree in which every joint's axis is z of its body's frame.
 
     A root's row starts from the space frame. Every placement has a row: alpha and a are the angle
-    and the distance of both axes about and along their common normal; gamma and b lead from the
-    parent's frame to the normal, theta and d from the normal to the child's frame. Of the normal's
-    two directions, the one within a quarter turn of x is used, so that a serial arm made from DH
-    rows gets the same rows.
+    and the distance between the parent's and the child's joint axis, about and along their common
+    normal; gamma and b lead from the parent's frame to the normal, theta and d from the normal to
+    the child's frame. The normal points within a quarter turn of the parent's x, so that a serial
+    arm made from DH rows gets the same rows.
 
     Raises
     ------

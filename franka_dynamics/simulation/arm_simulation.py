@@ -31,8 +31,8 @@ class Push:
     """
     A wrench in the world frame on the arm, from `start` for `duration` seconds.
 
-    `force` [N] and `moment` [N m] act at the flange, or at a `point` [m] in the frame of `link`,
-    1 to n, where one is given.
+    `force` [N] and `moment` [N m] act at the flange, or, if `link` is 1 to n, at `point` [m] in
+    the frame of that link.
     """
 
     force: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -43,7 +43,7 @@ class Push:
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def active(self, time: float) -> bool:
-        """Return whether it pushes at a time [s]."""
+        """Return whether the wrench acts at a time [s]."""
         return self.start <= time < self.start + self.duration
 
 
@@ -325,7 +325,7 @@ class ArmSimulation:
 
     def _friction(self) -> Array | float:
         """
-        Set MuJoCo's joint damping to part of the friction; return the rest, shape (n,) [N m].
+        Set MuJoCo's joint damping to part of the friction; return the other part, (n,) [N m].
 
         MuJoCo integrates damping implicitly, so that steep Coulomb friction brakes a light joint
         without reversing it within a step. The damping is the slope, if positive, of the chord of

@@ -61,8 +61,8 @@ def demo_figures(
 
     `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
     which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
-    motions, first the one with whole feedforward, then the one with gravity alone. Raises
-    RecordingError if no step lies within one of these times.
+    motions, first the motion with whole feedforward, then the motion with gravity alone. Raises
+    RecordingError if no step lies within the hold or within a motion.
     """
     time = steps.time
     held = (time >= hold[0]) & (time <= hold[1])
@@ -95,12 +95,12 @@ def _tracking(steps: Recording, motion: Trajectory) -> Tracking:
 @dataclass(frozen=True)
 class DemoRates:
     """
-    How the machine kept up with a demonstration.
+    How fast the demonstration ran on this machine.
 
     `rate` is the number of the arm's steps per second of real time; `missed` of the `steps` had no
     new torque. `round_trip` holds the 50th and 99th percentiles of the time from state to torque
     [s]. `processor` is each process's load as a fraction of one thread, `machine` describes the
-    computer. `lockstep` says whether the arm waited for each torque, and `too_busy` why it had to.
+    computer. `lockstep` says whether the arm waited for each torque, and `too_busy` why it waited.
     """
 
     rate: float

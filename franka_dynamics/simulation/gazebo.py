@@ -90,7 +90,7 @@ def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
     """
     rows = [('/clock', '/clock', 'rosgraph_msgs/msg/Clock', 'gz.msgs.Clock', 'GZ_TO_ROS')]
     if joint_names:
-        # Of gz-sim's JointStatePublisher, and below of its ApplyJointForce.
+        # Topic of gz-sim's JointStatePublisher; the topics below are of its ApplyJointForce.
         published = f'/world/{WORLD}/model/{MODEL}/joint_state'
         state = 'gazebo/joint_states', published, 'sensor_msgs/msg/JointState', 'gz.msgs.Model'
         rows.append((*state, 'GZ_TO_ROS'))

@@ -69,19 +69,20 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     """
     Return the elastic joints of a Franka arm.
 
-    Motor inertias are the reflected ones that Franka gives for the FR3 (as quoted by Drake's
+    Motor inertias are Franka's reflected motor inertias of the FR3 (as quoted by Drake's
     franka_description), divided by four: torque feedback reduces the apparent motor inertia, as in
     arms of this family (Albu-Schaeffer, Ott, Hirzinger 2007, "A unified passivity-based control
     framework for position, torque and impedance control of flexible joint robots", IJRR 26(1)).
-    The rest is fitted to the recording of a real FER of Gaz et al. 2019 at 1 kHz: its torques
-    ripple 38.4 times per radian on joints 1 to 4 and 25.6 times on 5 to 7, as the two lobes of a
-    harmonic drive of ratio 120 and 80 do, strongest near 50 Hz; the stiffness puts the resonance
-    of motor and link there. Raises SettingsError if the arm does not have seven joints.
+    The other values are fitted to the 1 kHz recording of a real FER of Gaz et al. 2019. Its torque
+    ripple has 38.4 periods per radian on joints 1 to 4 and 25.6 on joints 5 to 7, as expected of
+    the two lobes of harmonic drives of ratio 120 and 80. The ripple is strongest near 50 Hz, and
+    the stiffness is chosen for a resonance of motor and link at that frequency. Raises
+    SettingsError if the arm does not have seven joints.
     """
     if arm.n != 7:
         raise SettingsError(
-            f'{arm.name} has {arm.n} joints; elastic joints are known for the '
-            'seven of a Franka arm.'
+            f'{arm.name} has {arm.n} joints; elastic joints are known for the seven joints of '
+            'a Franka arm alone.'
         )
     return JointElasticity(
         stiffness=np.array([13e3, 14e3, 10e3, 10e3, 9e3, 9e3, 2.2e3]),
@@ -123,8 +124,7 @@ class ElasticDrive:
         ) / joints.motor_inertia
         self.velocity = self.velocity + seconds * acceleration
         self.position = self.position + seconds * self.velocity
-        # The same spring torque as on the motors; with another one links and motors would gain
-        # energy.
+        # The links get the spring torque that acted on the motors; otherwise the arm gains energy.
         return gear + joints.damping * self.velocity
 
     def torque(self, q: Array, dq: Array) -> Array:

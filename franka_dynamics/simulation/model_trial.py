@@ -69,14 +69,15 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
     """
     Return a random arm near a published one.
 
-    Every link's pseudo-inertia P becomes L exp(S) L^T with P = L L^T and a symmetric Gaussian S
-    whose standard deviation is `deviation` on the diagonal and `deviation` / sqrt(2) off it: the
-    distribution for which the log-determinant divergence of the identification is the prior (Lee,
-    Wensing and Park 2020, "Geometric robot dynamic identification", IEEE T-RO 36(2)), every draw
-    from which is physically consistent. An arm of seven joints gets a Franka arm's elastic gears;
-    sensors on the link side of the gears do not measure the torque that accelerates the motors.
+    Every link's pseudo-inertia P = L L^T becomes L exp(S) L^T, which is physically consistent. S
+    is symmetric and Gaussian, with standard deviation `deviation` on the diagonal and `deviation`
+    / sqrt(2) off it. To second order, the negative logarithm of the density is the log-determinant
+    divergence that identification uses as prior, divided by `deviation`^2 (Lee, Wensing and Park
+    2020, "Geometric robot dynamic identification", IEEE T-RO 36(2)). An arm of seven joints gets a
+    Franka arm's elastic gears; sensors on the link side of the gears do not measure the torque
+    that accelerates the motors.
 
-    `seed` is that of the links, the vibration and the noise. Raises InertiaError if a link of the
+    `seed` is the seed of links, vibration and noise. Raises InertiaError if a link of the
     published arm is not physical.
     """
     published.require_physical('a plant drawn about it')

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
-from ..errors import MissingDependencyError
+from ..errors import needing
 from ..urdf.writer import write_mjcf
 
 if TYPE_CHECKING:
@@ -27,12 +27,8 @@ _STOP_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
 
 def import_mujoco() -> Any:
     """Return the mujoco module; raise MissingDependencyError if it is not installed."""
-    try:
+    with needing('The simulated arm needs MuJoCo', 'sim'):
         import mujoco
-    except ImportError as error:
-        raise MissingDependencyError(
-            "The simulated arm needs MuJoCo: pip install 'franka_dynamics[sim]'."
-        ) from error
     return mujoco
 
 
@@ -46,7 +42,7 @@ def build_mujoco(
     """
     Return the compiled MuJoCo model of the arm's links and joints, as `write_mjcf` has it.
 
-    Body i coincides with DH frame {i}. Motors apply exactly the commanded torque, and joints have
+    The frame of body i is DH frame {i}. Motors apply exactly the commanded torque, and joints have
     neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints
     end at the arm's position limits; within the limits this changes nothing. The arm has its hand
     and payload; `gravity` is in the space frame, MuJoCo's world [m/s^2], `timestep` in seconds.
@@ -73,7 +69,7 @@ def build_mujoco(
         element.limited = mujoco.mjtLimited.mjLIMITED_FALSE
         if stops and np.isfinite(limits).any():
             element.limited = mujoco.mjtLimited.mjLIMITED_TRUE
-            # A missing limit is replaced by one that no joint reaches.
+            # A missing limit becomes a position that no joint reaches.
             element.range = np.clip(limits, -1e6, 1e6)
             element.solref_limit = (_STOP_STEPS * timestep, 1.0)
             element.solimp_limit = _STOP_SOLIMP

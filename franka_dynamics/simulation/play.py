@@ -47,8 +47,8 @@ def play(
         desired = motion(reading.time)
         if np.abs(desired[0] - reading.position).max() > 0.5:
             raise SettingsError(
-                f'The simulated arm lost the motion at {reading.time:.2f} s; it '
-                'is too fast, or the payload too heavy.'
+                f'The simulated arm deviated from the motion by more than 0.5 rad at '
+                f'{reading.time:.2f} s; the motion is too fast, or the payload too heavy.'
             )
         away, slower = desired[0] - reading.position, desired[1] - reading.velocity
         acceleration = desired[2] + _STIFFNESS * away + _DAMPING * slower

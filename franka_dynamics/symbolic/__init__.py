@@ -1,16 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Formulas in letters: kinematics and the RPR report's forms by sympy, M, C and g as generated code.
+Symbolic formulas: kinematics and the RPR report's forms by sympy, M, C and g as generated code.
 
 The derivations use no model of dynamics/, so that they can be compared with all of them.
 """
 
-from ..errors import MissingDependencyError
+from ..errors import needing
 
-try:
+with needing('Derivations in letters need sympy', 'symbolic'):
     import sympy as _sympy  # noqa: F401
-except ImportError as error:
-    raise MissingDependencyError(
-        "Derivations in letters need sympy: pip install 'franka_dynamics[symbolic]'."
-    ) from error

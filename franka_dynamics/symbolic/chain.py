@@ -55,7 +55,7 @@ class Link:
 @dataclass(frozen=True)
 class SymbolicChain:
     """
-    The frames 1..n and the flange of an arm with symbols, and the values of constant ones.
+    The frames 1..n and the flange of an arm in symbols, and the numbers of constant symbols.
 
     The axis of every joint is z of its own frame in `links`. `tails` are the poses (4, 4) of the
     description's frames in these frames: the identity for modified rows, Tx(a_i) Rx(alpha_i) for
@@ -181,8 +181,8 @@ class Kinematics:
     T_i, r_i, omega_i, xi_i, J_i and J_mi of an arm with symbols.
 
     Frames are 1..n and n + 1, the flange. {S} is here the arm's frame {0}, without its base.
-    Entries are polynomials in s_i, c_i (and q_i of a
-    prismatic joint) and the lengths; they are not expanded, so they stay as nested as the chain.
+    Entries are polynomials in s_i, c_i (and q_i of a prismatic joint) and the lengths. They are
+    not expanded, so each entry stays nested as the frames are.
     """
 
     def __init__(self, chain: SymbolicChain) -> None:
@@ -236,7 +236,7 @@ class Kinematics:
         reference_frame : str
             As Pinocchio names them. LOCAL_WORLD_ALIGNED (mixed): v is dr_i/dt, axes of {S}, what
             the notebook has. WORLD (space): v is dr_i/dt - omega x r_i, axes of {S}; column j is
-            xi_j. LOCAL (body): the first in the axes of frame i.
+            xi_j. LOCAL (body): v is dr_i/dt, axes of frame i.
 
         Raises
         ------
@@ -264,8 +264,8 @@ class Kinematics:
     def _jacobian_of(self, point: sp.Matrix, frame: int, *, local: bool = False) -> sp.Matrix:
         """Return the Jacobian of a point given in a frame, in axes of {S} or its own, (6, n)."""
         columns = [sp.zeros(6, 1) for _ in range(self.chain.n)]
-        # In frame j the point depends only on the joints after j. Going from the tip to the base
-        # keeps the expressions z x lever short.
+        # In frame j the point depends only on the joints after j. So the expressions z x lever
+        # stay short if joints are visited from the tip to the base.
         tail = self.chain.tails[frame - 1]
         back, lever = tail[:3, :3].T, tail[:3, 3] + tail[:3, :3] * point
         for joint in range(frame, 0, -1):

@@ -233,7 +233,7 @@ def test_no_state_is_read_after_its_memory_was_filled(fer, place, read):
             (np.zeros((5, 7)), np.zeros((5, 7)), np.zeros((5, 7), complex)),
             'ddq has the type complex128',
         ),
-        (([[0.0] * 7, [0.0] * 6],) * 3, 'q is no array of numbers'),
+        (([[0.0] * 7, [0.0] * 6],) * 3, 'q is not an array of numbers'),
         ((np.ma.masked_equal(np.zeros((5, 7)), 0.0),) * 3, 'q is a masked array, whose mask'),
     ],
 )

@@ -224,8 +224,8 @@ def test_tensors_of_different_devices_are_refused(torch_model):
     [
         (np.zeros((3, 7), complex), 'q has the type complex128; it must hold real'),
         (np.zeros((3, 7), bool), 'q has the type bool; it must hold real'),
-        (None, 'q is no array of numbers'),
-        (['text'], 'q is no array of numbers'),
+        (None, 'q is not an array of numbers'),
+        (['text'], 'q is not an array of numbers'),
     ],
 )
 def test_what_holds_no_numbers_is_refused_by_jax_models(q, said):
