@@ -57,8 +57,8 @@ class Compare(ArmOptions):
             'pass' if found.passed else 'MISMATCH',
         )
         say(
-            'Compared are the base, joints, DH rows, flange, rotors, links, limits, friction and '
-            'gravity; not home poses, rated loads, shapes, names and notes.'
+            'Compared are the base, joints, DH rows, flange, rotors, links, limits and '
+            'friction; not home poses, rated loads, shapes, names and notes.'
         )
         for one in found.differences[:_SHOWN]:
             say(f'- {one}', style='red' if one.has_effect else 'dim')

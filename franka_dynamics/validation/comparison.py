@@ -24,20 +24,18 @@ from .parameters import (
     friction_form,
     friction_parameters,
     geometry_parameters,
-    gravity_parameters,
     INERTIA_FORMS,
     inertia_parameters,
     InertiaForm,
     limit_parameters,
     Parameter,
     ROW_UNITS,
-    Situation,
 )
 from .published_inertials import error_pattern
 from .torque_effect import Difference, JointEffect, TorqueProbe
 from ..arm import ArmDescription
 from ..arm.dh_conversion import with_joint_reversed
-from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
 from ..urdf.serial_chain import SerialChain
 
@@ -54,7 +52,7 @@ class Comparison:
     The differences of a second arm from a first.
 
     `second` is in rows of the first's convention. Differences are in the `geometry` (base, rows,
-    rotors, flange), in the inertias of the `links`, or in `others` (gravity, limits, friction);
+    rotors, flange), in the inertias of the `links`, or in `others` (limits, friction);
     `together` is their joint effect on torque.
     """
 
@@ -100,7 +98,6 @@ def compare_described(
     first: ArmDescription,
     second: ArmDescription | SerialChain,
     gravity: ArrayLike = GRAVITY,
-    second_gravity: ArrayLike | None = None,
 ) -> Comparison:
     """Compare two arms that are already read, as `source.compare` describes."""
     if first.n != len(second.joints):
@@ -109,49 +106,45 @@ def compare_described(
             'only arms with equally many joints can be compared parameter by parameter.'
         )
     tolerance = _SAME if isinstance(second, ArmDescription) else TEXT
-    here = Situation(first, gravity_vector(gravity))
-    field = here.gravity if second_gravity is None else gravity_vector(second_gravity)
-    probe = TorqueProbe(here)
+    probe = TorqueProbe(first, gravity)
     unreversed, aligned, reversed_joints = nearest_alignment(first, second, tolerance)
-    there = Situation(aligned, field)
-    others, forms = [], (friction_form(first), friction_form(aligned))
-    numbers = [*gravity_parameters(), *limit_parameters(first)]
+    numbers, others = limit_parameters(first), []
+    forms = friction_form(first), friction_form(aligned)
     if forms[0] == forms[1]:
         numbers += friction_parameters(first)
     else:
-        changed = replace(here, arm=replace(first, friction=aligned.friction))
-        effect = probe.effect(changed).largest
+        effect = probe.effect(replace(first, friction=aligned.friction)).largest
         others.append(Difference('arm', 'friction model', *forms, '', effect))
     return Comparison(
         first,
         aligned,
-        tuple(_geometry(here, there, reversed_joints, probe, tolerance)),
-        tuple(_links(here, there, probe, tolerance)),
-        tuple(others + _measured(numbers, here, there, probe, tolerance)),
+        tuple(_geometry(first, aligned, reversed_joints, probe, tolerance)),
+        tuple(_links(first, aligned, probe, tolerance)),
+        tuple(others + _measured(numbers, first, aligned, probe, tolerance)),
         # Before joints are reversed to match: a reversed joint has an effect, too.
-        probe.effect(Situation(unreversed, field)),
+        probe.effect(unreversed),
     )
 
 
 def _links(
-    here: Situation, there: Situation, probe: TorqueProbe, tolerance: float
+    first: ArmDescription, second: ArmDescription, probe: TorqueProbe, tolerance: float
 ) -> list[Difference]:
     """Return the differences of all links, each with the likeliest cause."""
     found = []
-    for i in range(here.arm.n):
-        parameters = _fewest(here.arm, there.arm, i, tolerance)
-        pattern = error_pattern(here.arm, there.arm, i) if parameters else None
+    for i in range(first.n):
+        parameters = _fewest(first, second, i, tolerance)
+        pattern = error_pattern(first, second, i) if parameters else None
         cause, certain = (pattern.cause, pattern.certain) if pattern else ('', False)
         found += [
             replace(one, cause=cause, certain=certain)
-            for one in _measured(parameters, here, there, probe, tolerance)
+            for one in _measured(parameters, first, second, probe, tolerance)
         ]
     return found
 
 
 def _geometry(
-    here: Situation,
-    there: Situation,
+    first: ArmDescription,
+    second: ArmDescription,
     reversed_joints: Sequence[int],
     probe: TorqueProbe,
     tolerance: float,
@@ -159,10 +152,10 @@ def _geometry(
     cause = 'its axis, or the sense in which it is counted, has the wrong sign'
     found = []
     for i in reversed_joints:
-        flipped = replace(here, arm=with_joint_reversed(here.arm, i))
-        effect, place = probe.effect(flipped).largest, here.arm.joint_names[i]
+        effect = probe.effect(with_joint_reversed(first, i)).largest
+        place = first.joint_names[i]
         found.append(Difference(place, 'joint sign', '+', '-', '', effect, cause))
-    return found + _measured(geometry_parameters(here.arm), here, there, probe, tolerance)
+    return found + _measured(geometry_parameters(first), first, second, probe, tolerance)
 
 
 def nearest_alignment(
@@ -205,19 +198,21 @@ def _align_signs(
 
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
     parameters = geometry_parameters(first) + limit_parameters(first)
-    here, there = (Situation(arm, gravity_vector(GRAVITY)) for arm in (first, second))
-    return len(_differing(parameters, here, there, tolerance)) + sum(
+    return len(_differing(parameters, first, second, tolerance)) + sum(
         len(_fewest(first, second, link, tolerance)) for link in range(first.n)
     )
 
 
 def _differing(
-    parameters: Sequence[Parameter], here: Situation, there: Situation, tolerance: float
+    parameters: Sequence[Parameter],
+    first: ArmDescription,
+    second: ArmDescription,
+    tolerance: float,
 ) -> list[Parameter]:
     return [
         one
         for one in parameters
-        if not alike(one.read(here), one.read(there), tolerance, angle=one.angle)
+        if not alike(one.read(first), one.read(second), tolerance, angle=one.unit == 'rad')
     ]
 
 
@@ -249,19 +244,19 @@ def _fewest(
 
 def _measured(
     parameters: Sequence[Parameter],
-    here: Situation,
-    there: Situation,
+    first: ArmDescription,
+    second: ArmDescription,
     probe: TorqueProbe,
     tolerance: float,
 ) -> list[Difference]:
     """Return the differences in some parameters, each with its own effect on torques."""
     found = []
-    for one in _differing(parameters, here, there, tolerance):
-        first, second = one.read(here), one.read(there)
-        changed = one.write(here, second) if one.identifiable else here
+    for one in _differing(parameters, first, second, tolerance):
+        here, there = one.read(first), one.read(second)
+        changed = one.write(first, there) if one.identifiable else first
         effect = probe.effect(changed).largest
-        cause = _row_cause(one, first, second) if one.name in ROW_UNITS else ''
-        found.append(Difference(one.place, one.name, first, second, one.unit, effect, cause))
+        cause = _row_cause(one, here, there) if one.name in ROW_UNITS else ''
+        found.append(Difference(one.place, one.name, here, there, one.unit, effect, cause))
     return found
 
 

@@ -18,11 +18,9 @@ from numpy.typing import ArrayLike
 
 from .parameters import (
     geometry_parameters,
-    gravity_parameters,
     INERTIA_FORMS,
     inertia_parameters,
     Parameter,
-    Situation,
 )
 from ..arm import ArmDescription
 from ..arm.dh_conversion import with_joint_reversed
@@ -118,8 +116,8 @@ def search_faults(
             f'tau has shape {answered.shape}, expected {np.shape(states.q)}: '
             'one torque per joint of every state.'
         )
-    here, wanted = Situation(description, gravity_vector(gravity)), answered.ravel()
-    difference = _rms(wanted - _torque(here, states))
+    field, wanted = gravity_vector(gravity), answered.ravel()
+    difference = _rms(wanted - _torque(description, field, states))
     if difference <= _ROUNDING:
         return difference, []
     found: list[tuple[FaultCandidate, Array]] = []
@@ -129,17 +127,26 @@ def search_faults(
         if share < 1.0 - _NOTICEABLE:
             found.append((FaultCandidate(place, name, unit, value, fitted, share), torque))
 
+    def fit(place: str, name: str, unit: str, value: float, torques: _Torques) -> None:
+        fitted = _fit(unit == 'rad', torques, value, wanted)
+        add(place, name, unit, value, fitted, torques(fitted))
+
+    for i, axis in enumerate('xyz'):
+
+        def by_gravity(value: float, i: int = i) -> Array:
+            changed = np.where(np.arange(3) == i, value, field)
+            return _torque(description, changed, states)
+
+        fit('arm', f'gravity {axis}', 'm/s^2', float(field[i]), by_gravity)
     for one in _parameters(description):
 
-        def torques(value: float, one: Parameter = one) -> Array:
-            return _torque(one.write(here, value), states)
+        def by_parameter(value: float, one: Parameter = one) -> Array:
+            return _torque(one.write(description, value), field, states)
 
-        value = float(one.read(here))
-        fitted = _fit(one.angle, torques, value, wanted)
-        add(one.place, one.name, one.unit, value, fitted, torques(fitted))
+        fit(one.place, one.name, one.unit, float(one.read(description)), by_parameter)
     for i, name in enumerate(description.joint_names):
-        flipped = replace(here, arm=with_joint_reversed(description, i))
-        add(name, 'joint sign', '', 1.0, -1.0, _torque(flipped, states))
+        flipped = _torque(with_joint_reversed(description, i), field, states)
+        add(name, 'joint sign', '', 1.0, -1.0, flipped)
     found.sort(key=lambda pair: pair[0].remaining)
     return difference, [
         replace(
@@ -154,8 +161,8 @@ def search_faults(
     ]
 
 
-def _torque(of: Situation, states: JointStates) -> Array:
-    return NewtonEulerModel(of.arm, of.gravity).inverse_dynamics(*states).ravel()
+def _torque(arm: ArmDescription, gravity: Array, states: JointStates) -> Array:
+    return NewtonEulerModel(arm, gravity).inverse_dynamics(*states).ravel()
 
 
 def _rms(values: Array) -> float:
@@ -163,11 +170,9 @@ def _rms(values: Array) -> float:
 
 
 def _parameters(description: ArmDescription) -> list[Parameter]:
-    """Return gravity, geometry, rotors, and every link's numbers in both forms of tables."""
-    parameters = [
-        *gravity_parameters(),
-        *(one for one in geometry_parameters(description) if one.identifiable and one.unit),
-    ]
+    """Return geometry, rotors, and every link's numbers in both forms of tables."""
+    geometry = geometry_parameters(description)
+    parameters = [one for one in geometry if one.identifiable and one.unit]
     about_center, about_origin = INERTIA_FORMS
     for link in range(description.n):
         parameters += inertia_parameters(description, link, about_center)

@@ -22,30 +22,20 @@ Key = str | int | tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Situation:
-    """An arm and its gravity in the space frame, shape (3,) [m/s^2]."""
-
-    arm: ArmDescription
-    gravity: Array
-
-
-@dataclass(frozen=True, eq=False)
 class Parameter:
     """
-    One parameter of an arm or its gravity.
+    One parameter of an arm.
 
-    `place` is a joint's name, 'base', 'flange' or 'arm'. `read(situation)` returns the value, NaN
-    if there is none; `write(situation, value)` returns the situation with another value. An
-    `angle` is compared modulo 2 pi; `identifiable` is False if no rigid-body torque depends on the
-    parameter.
+    `place` is a joint's name, 'base', 'flange' or 'arm'. `read(arm)` returns the value, NaN if
+    there is none; `write(arm, value)` returns the arm with another value. `identifiable` is False
+    if no rigid-body torque depends on the parameter.
     """
 
     place: str
     name: str
     unit: str
-    read: Callable[[Situation], Any]
-    write: Callable[[Situation, Any], Situation]
-    angle: bool = False
+    read: Callable[[ArmDescription], Any]
+    write: Callable[[ArmDescription, Any], ArmDescription]
     identifiable: bool = True
 
 
@@ -89,27 +79,19 @@ class InertiaForm:
 INERTIA_FORMS = (InertiaForm(about_origin=False), InertiaForm(about_origin=True))
 
 
-def gravity_parameters() -> list[Parameter]:
-    """Return the three components of gravity."""
-    return [
-        _field('arm', f'gravity {axis}', 'm/s^2', 'gravity', (i,)) for i, axis in enumerate('xyz')
-    ]
-
-
 def geometry_parameters(description: ArmDescription) -> list[Parameter]:
     """Return the base's pose, each joint's kind, row and rotor inertia, and the flange's row."""
     parameters = [
-        _field('base', f'position {axis}', 'm', 'arm', 'base', (i, 3))
-        for i, axis in enumerate('xyz')
+        _field('base', f'position {axis}', 'm', 'base', (i, 3)) for i, axis in enumerate('xyz')
     ]
     parameters += [_base_angle(axis) for axis in range(3)]
     for i, joint in enumerate(description.joints):
-        at = ('arm', 'joints', i)
+        at = ('joints', i)
         parameters += [_kind(joint.name, i), *_row(joint.name, *at, 'row')]
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
         parameters.append(_field(joint.name, 'rotor inertia', unit, *at, 'rotor_inertia'))
     # The flange has no mass: a load on it is part of the last link.
-    return parameters + _row('flange', 'arm', 'flange', identifiable=False)
+    return parameters + _row('flange', 'flange', identifiable=False)
 
 
 def limit_parameters(description: ArmDescription) -> list[Parameter]:
@@ -119,7 +101,7 @@ def limit_parameters(description: ArmDescription) -> list[Parameter]:
             joint.name,
             f'limit {part.name}',
             '',
-            *('arm', 'joints', i, 'limits', part.name),
+            *('joints', i, 'limits', part.name),
             identifiable=False,
         )
         for i, joint in enumerate(description.joints)
@@ -134,13 +116,13 @@ def inertia_parameters(
     place = description.joints[link].name
 
     def parameter(k: int, name: str, unit: str) -> Parameter:
-        def write(of: Situation, value: float) -> Situation:
-            numbers = form.numbers(of.arm.links[link])
+        def write(arm: ArmDescription, value: float) -> ArmDescription:
+            numbers = form.numbers(arm.links[link])
             numbers[k] = value
-            return _set(of, ('arm', 'links', link), form.link(numbers))
+            return _set(arm, ('links', link), form.link(numbers))
 
         return Parameter(
-            place, name, unit, lambda of: float(form.numbers(of.arm.links[link])[k]), write
+            place, name, unit, lambda arm: float(form.numbers(arm.links[link])[k]), write
         )
 
     return [parameter(k, name, unit) for k, (name, unit) in enumerate(form.names())]
@@ -159,7 +141,7 @@ def friction_parameters(description: ArmDescription) -> list[Parameter]:
             element = ''.join(f'[{k + 1}]' for k in at[:-1])
             path = (part.name, at) if at else (part.name,)
             label = f'friction {part.name}{element}'
-            found.append(_field(place, label, '', 'arm', 'friction', *path))
+            found.append(_field(place, label, '', 'friction', *path))
     return found
 
 
@@ -177,7 +159,7 @@ def friction_form(description: ArmDescription) -> str:
 def _field(place: str, name: str, unit: str, *path: Key, **flags: bool) -> Parameter:
     """Return the parameter at a path of fields and indices into tuples and arrays."""
     return Parameter(
-        place, name, unit, lambda of: _get(of, path), lambda of, v: _set(of, path, v), **flags
+        place, name, unit, lambda arm: _get(arm, path), lambda arm, v: _set(arm, path, v), **flags
     )
 
 
@@ -202,7 +184,7 @@ def _set(thing: Any, path: Sequence[Key], value: Any) -> Any:
 
 def _row(place: str, *path: Key, identifiable: bool = True) -> list[Parameter]:
     return [
-        _field(place, name, unit, *path, name, angle=unit == 'rad', identifiable=identifiable)
+        _field(place, name, unit, *path, name, identifiable=identifiable)
         for name, unit in ROW_UNITS.items()
     ]
 
@@ -213,26 +195,25 @@ def _kind(place: str, i: int) -> Parameter:
         place,
         'kind',
         '',
-        lambda of: of.arm.joints[i].kind.value,
-        lambda of, value: _set(of, ('arm', 'joints', i, 'kind'), JointKind(value)),
+        lambda arm: arm.joints[i].kind.value,
+        lambda arm, value: _set(arm, ('joints', i, 'kind'), JointKind(value)),
     )
 
 
 def _base_angle(axis: int) -> Parameter:
     """Return one of the base's angles roll, pitch, yaw (axis 0, 1, 2), about fixed axes."""
 
-    def write(of: Situation, value: float) -> Situation:
-        base = np.array(of.arm.base)
+    def write(arm: ArmDescription, value: float) -> ArmDescription:
+        base = np.array(arm.base)
         angles = rpy_from_rotation(base[:3, :3])
         angles[axis] = value
         base[:3, :3] = rpy(*angles)
-        return _set(of, ('arm', 'base'), base)
+        return _set(arm, ('base',), base)
 
     return Parameter(
         'base',
         ('roll', 'pitch', 'yaw')[axis],
         'rad',
-        lambda of: float(rpy_from_rotation(of.arm.base[:3, :3])[axis]),
+        lambda arm: float(rpy_from_rotation(arm.base[:3, :3])[axis]),
         write,
-        angle=True,
     )

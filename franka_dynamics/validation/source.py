@@ -26,10 +26,9 @@ def compare(
     second: str | Path | ArmDescription | SerialChain,
     *,
     gravity: ArrayLike = GRAVITY,
-    second_gravity: ArrayLike | None = None,
 ) -> Comparison:
     """
-    Find the differences of two arms in geometry, inertias, limits, friction and gravity.
+    Find the differences of two arms in geometry, inertias, limits and friction.
 
     Home poses, rated loads, shapes and names are not compared.
 
@@ -38,8 +37,8 @@ def compare(
     first, second : str, Path or ArmDescription; the second also a URDF's SerialChain
         A shipped arm's name, the path of an arm file, URDF or xacro file, or a description. Both
         need equally many joints, which are paired from base to tip.
-    gravity, second_gravity : array_like, shape (3,)
-        Gravity for each arm [m/s^2]; the second's default is the first's.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2], for the effects of the differences on torques.
 
     Returns
     -------
@@ -56,8 +55,8 @@ def compare(
 
     """
     if isinstance(second, SerialChain):
-        return compare_described(described(first), second, gravity, second_gravity)
-    return compare_described(*read_pair(first, second), gravity, second_gravity)
+        return compare_described(described(first), second, gravity)
+    return compare_described(*read_pair(first, second), gravity)
 
 
 def read_pair(

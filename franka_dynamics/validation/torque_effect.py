@@ -10,11 +10,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .parameters import Situation
 from ..arm import ArmDescription
 from ..arm.friction import friction_along
 from ..arm.sampling import sample_states
-from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.model import gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
@@ -96,18 +95,18 @@ class TorqueProbe:
     """
     Measures how far the torques of other arms are from the first arm's.
 
-    Torques are compared at random states within the first arm's limits. Friction is also compared
-    along a motion to and fro of growing amplitude, because Maxwell-slip friction depends on the
-    path.
+    Torques are compared at random states within the first arm's limits, in a gravity of shape
+    (3,), in the space frame [m/s^2]. Friction is also compared along a motion to and fro of
+    growing amplitude, because Maxwell-slip friction depends on the path.
     """
 
-    def __init__(self, first: Situation) -> None:
-        self._joints = first.arm.joint_names
-        self._states = sample_states(first.arm, _STATES)
+    def __init__(self, first: ArmDescription, gravity: ArrayLike) -> None:
+        self._joints, self._gravity = first.joint_names, gravity_vector(gravity)
+        self._states = sample_states(first, _STATES)
         self._torques = self._torque(first)
         self._floor = NO_EFFECT * max(1.0, float(np.abs(self._torques).max()))
 
-    def effect(self, other: Situation) -> JointEffect:
+    def effect(self, other: ArmDescription) -> JointEffect:
         """Return how far the torques of another arm are from the first's."""
         change = self._torque(other) - self._torques
         change[np.abs(change) <= self._floor] = 0.0
@@ -118,10 +117,10 @@ class TorqueProbe:
             float(np.sqrt(np.mean(np.sum(change[:_STATES] ** 2, axis=1)))),
         )
 
-    def _torque(self, of: Situation) -> Array:
+    def _torque(self, arm: ArmDescription) -> Array:
         """Return rigid-body torque and friction at the states, then friction along the path."""
-        arm, states = of.arm, self._states
-        rigid = NewtonEulerModel(arm, of.gravity).inverse_dynamics(*states)
+        states = self._states
+        rigid = NewtonEulerModel(arm, self._gravity).inverse_dynamics(*states)
         if arm.friction is None:
             return np.vstack([rigid, np.zeros((_PATH_SAMPLES, arm.n))])
         amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLES)  # [rad or m]
@@ -129,14 +128,6 @@ class TorqueProbe:
         q = np.outer(amplitude * sine, np.ones(arm.n))
         along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
         return np.vstack([rigid + arm.friction.torque(states.dq), along])
-
-
-def effect_between(
-    first: ArmDescription, second: ArmDescription, *, gravity: ArrayLike = GRAVITY
-) -> JointEffect:
-    """Return how far the torques of two arms differ in one gravity [m/s^2], in the space frame."""
-    field = gravity_vector(gravity)
-    return TorqueProbe(Situation(first, field)).effect(Situation(second, field))
 
 
 def _texts(first: float | str, second: float | str) -> tuple[str, str]:

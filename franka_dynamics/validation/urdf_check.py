@@ -19,7 +19,7 @@ from .alignment import STATED_LIMITS
 from .comparison import alike, compare_described, Comparison, nearest_alignment, TEXT
 from .pinocchio_urdf import reading_differences
 from .published_inertials import identify, known_sets, Match, NearestSet
-from .torque_effect import Difference, effect_between
+from .torque_effect import Difference, TorqueProbe
 from ..arm import ArmDescription, Joint, JointLimits
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
@@ -232,7 +232,7 @@ def _judged(
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
     """Return whether the links are those of the nearest published set, findings, and notes."""
     second = replace(found.first, links=found.second.links)
-    has_effect = effect_between(found.first, second, gravity=_TILTED).largest > 0.0
+    has_effect = TorqueProbe(found.first, _TILTED).effect(second).largest > 0.0
     same = nearest.worst is not Match.DIFFERENT or not has_effect
     findings = [one for one in different if one.certain or has_effect]
     if same and nearest.known.name != reference.name:
@@ -254,7 +254,7 @@ def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) 
         f'a set of {arm.name}',
         str(nearest),
         '',
-        effect_between(arm, found).largest,
+        TorqueProbe(arm, GRAVITY).effect(found).largest,
         cause=f'the URDF is that of a {nearest.known.name}',
         certain=False,
     )

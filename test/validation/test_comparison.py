@@ -18,7 +18,6 @@ from franka_dynamics.arm import (
 from franka_dynamics.arm.dh_conversion import with_joint_reversed
 from franka_dynamics.arm.inertia import TENSOR_ORDER
 from franka_dynamics.arm.sampling import random_arm, sample_states
-from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.urdf.serial_chain import read_chain
@@ -29,25 +28,21 @@ from franka_dynamics.validation.source import compare
 from ..arms import with_link, with_row_shifted
 from ..urdf.urdf_texts import edited
 
-KINDS = ('mass', 'c', 'I', 'a', 'd', 'alpha', 'sign', 'gravity')
+KINDS = ('mass', 'c', 'I', 'a', 'd', 'alpha', 'sign')
 FAULTS, STATES = 16, 10
 VISIBLE_NM = 1e-9  # between the rounding of a torque (1e-13) and the least planted effect
 ROW_FAULTS = {'a': 0.01, 'd': 0.01, 'alpha': 0.05}
 
 
 def plant(rng, arm, kind):
-    """Return the faulty arm, its gravity, and the place and parameter that are to be named."""
+    """Return the faulty arm, and the place and parameter that are to be named."""
     joint = int(rng.integers(arm.n))
     name, link = arm.joint_names[joint], arm.links[joint]
     size = float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
     if kind in ROW_FAULTS:
-        return with_row_shifted(arm, joint, **{kind: ROW_FAULTS[kind] * size}), GRAVITY, name, kind
+        return with_row_shifted(arm, joint, **{kind: ROW_FAULTS[kind] * size}), name, kind
     if kind == 'sign':
-        return with_joint_reversed(arm, joint), GRAVITY, name, 'joint sign'
-    if kind == 'gravity':
-        axis = int(rng.integers(3))
-        gravity = np.array(GRAVITY) + 0.5 * size * np.eye(3)[axis]
-        return arm, gravity, 'arm', f'gravity {"xyz"[axis]}'
+        return with_joint_reversed(arm, joint), name, 'joint sign'
     mass, center, tensor = link.mass, link.center_of_mass, link.inertia_at_center_of_mass
     if kind == 'mass':
         mass, what = mass + 0.1 * size, 'mass'
@@ -63,16 +58,15 @@ def plant(rng, arm, kind):
         what = f'inertia {TENSOR_ORDER[place]} about the centre of mass'
     return (
         with_link(arm, joint, LinkInertia.from_center_of_mass(mass, center, tensor)),
-        GRAVITY,
         name,
         what,
     )
 
 
-def torque_change(arm, other, gravity, seed, count=STATES):
+def torque_change(arm, other, seed, count=STATES):
     """Return the largest change of a torque, by Pinocchio."""
     states = sample_states(arm, count, seed)
-    here, there = PinocchioModel(arm), PinocchioModel(other, gravity)
+    here, there = PinocchioModel(arm), PinocchioModel(other)
     return max(
         np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
         for state in zip(*states)
@@ -84,13 +78,11 @@ def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
     description = load(arm)
     unnoticed = 0
     for seed in range(FAULTS):
-        faulty, gravity, place, parameter = plant(
-            np.random.default_rng(seed), description, KINDS[seed % 8]
-        )
-        found = compare(description, faulty, second_gravity=gravity).differences
+        faulty, place, parameter = plant(np.random.default_rng(seed), description, KINDS[seed % 7])
+        found = compare(description, faulty).differences
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
         # Exactly the differences without effect on torque are marked as such.
-        visible = torque_change(description, faulty, gravity, seed) > VISIBLE_NM
+        visible = torque_change(description, faulty, seed) > VISIBLE_NM
         assert found[0].has_effect == visible, (seed, str(found[0]))
         unnoticed += not visible
     assert 0 < unnoticed < FAULTS  # both verdicts occur
@@ -101,8 +93,8 @@ def test_each_single_fault_of_a_random_arm_is_named_alone(convention):
     for seed in range(8):
         rng = np.random.default_rng(seed)
         arm = random_arm(rng, convention=convention)
-        faulty, gravity, place, parameter = plant(rng, arm, KINDS[seed % 8])
-        found = compare(arm, faulty, second_gravity=gravity).differences
+        faulty, place, parameter = plant(rng, arm, KINDS[seed % 7])
+        found = compare(arm, faulty).differences
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
 
 
@@ -120,7 +112,7 @@ def test_the_effect_of_a_fault_is_pinocchios_torque_change():
     arm = load('fer')
     faulty = with_row_shifted(arm, 3, a=0.01)
     (found,) = compare(arm, faulty).differences
-    expected = torque_change(arm, faulty, GRAVITY, 0, count=200)
+    expected = torque_change(arm, faulty, 0, count=200)
     np.testing.assert_allclose(found.torque_effect, expected, rtol=0.0, atol=1e-11)
     assert str(found) == (
         f'fer_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by '
@@ -167,18 +159,18 @@ def test_of_another_mounting_only_the_tilt_has_an_effect():
 
 
 def test_all_differences_put_in_at_once_give_the_others_torque():
-    # Gravity, friction, a reversed joint, rows and inertias at once, against Pinocchio.
-    gravity, arm = (1.0, -2.0, -9.0), load('fer')
+    # Friction, a reversed joint, rows and inertias at once, against Pinocchio.
+    arm = load('fer')
     table = load('fer', 'ledezma2021', hand='none')
     other = with_row_shifted(with_joint_reversed(table, 4), 1, d=0.02)
     friction = replace(other.friction, amplitude=2.0 * other.friction.amplitude)
     other = replace(other, friction=friction)
-    together = compare(arm, other, second_gravity=gravity).together
+    together = compare(arm, other).together
     states = sample_states(arm, 200, 0)
     torques = [
-        np.array([PinocchioModel(one, g).inverse_dynamics(*rows) for rows in zip(*states)])
+        np.array([PinocchioModel(one).inverse_dynamics(*rows) for rows in zip(*states)])
         + one.friction.torque(states.dq)
-        for one, g in ((arm, GRAVITY), (other, gravity))
+        for one in (arm, other)
     ]
     apart = np.abs(torques[1] - torques[0]).max(axis=0)
     np.testing.assert_allclose(together.largest, apart.max(), rtol=1e-6, atol=0.0)
