@@ -22,8 +22,9 @@ import numpy as np
 from scipy.optimize import minimize, OptimizeResult
 
 from franka_dynamics.arm import LinkInertia
+from franka_dynamics.arm.sampling import JointStates
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
-from franka_dynamics.dynamics.closed_chain import ChainMotion, ClosedChain, Loop, SPHERICAL
+from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop, SPHERICAL
 from franka_dynamics.dynamics.closed_chain_derivatives import motor_derivatives
 from franka_dynamics.mesh.mesh import (
     in_parameter_order,
@@ -157,7 +158,7 @@ def quintic(
     )
 
 
-def reach(chain: ClosedChain, times: np.ndarray) -> ChainMotion:
+def reach(chain: ClosedChain, times: np.ndarray) -> JointStates:
     """Return the motion from START to END at times [s], the last of which is its duration."""
     q, dq, ddq = quintic(START, END, times[-1], times)
     return chain.motion(chain.follow(q, np.zeros(chain.tree.n)), dq, ddq)

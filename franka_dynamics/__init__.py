@@ -50,7 +50,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .control.settings import Settings as Settings
     from .control.supervision import SupervisionLimits as SupervisionLimits
     from .dynamics.body_tree import BodyTree as BodyTree
-    from .dynamics.closed_chain import ChainMotion as ChainMotion
     from .dynamics.closed_chain import ClosedChain as ClosedChain
     from .dynamics.closed_chain import Loop as Loop
     from .dynamics.derivatives import Derivative as Derivative

@@ -17,7 +17,7 @@ _UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 
 
 
 class JointStates(NamedTuple):
-    """Positions, velocities and accelerations, each of shape (count, n)."""
+    """Joint positions, velocities and accelerations, each of shape (n,) or (..., n)."""
 
     q: Array
     dq: Array

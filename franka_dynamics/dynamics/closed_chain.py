@@ -21,6 +21,7 @@ from .body_tree import BodyTree
 from .derivatives import differentiate, tree_motion, TreeMotion
 from .model import GRAVITY, joint_stack, solve_acceleration
 from ..arm.inertia import rigid_transform
+from ..arm.sampling import JointStates
 from ..arrays import freeze, joint_values
 from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3
@@ -76,19 +77,6 @@ class Loop:
             rigid_transform(pose)
         shapes = {'directions': (None, 6), 'first_frame': (4, 4), 'second_frame': (4, 4)}
         freeze(self, TreeError, 'a loop', **shapes)
-
-
-@dataclass(frozen=True, eq=False)
-class ChainMotion:
-    """
-    All joints' positions q, velocities dq and accelerations ddq, with closed loops.
-
-    Each has shape (..., n) [rad or m, per s, per s^2].
-    """
-
-    q: Array
-    dq: Array
-    ddq: Array
 
 
 class ClosedChain:
@@ -253,7 +241,7 @@ class ClosedChain:
             path.append(here)
         return np.array(path)
 
-    def motion(self, q: ArrayLike, dq_active: ArrayLike, ddq_active: ArrayLike) -> ChainMotion:
+    def motion(self, q: ArrayLike, dq_active: ArrayLike, ddq_active: ArrayLike) -> JointStates:
         """
         Return the motion of all joints at closed positions.
 
@@ -282,9 +270,9 @@ class ClosedChain:
         start = tree_motion(self.tree, q, dq, without)
         spatial = adjoint(self.tree.poses(q)) @ start.accelerations[..., None]
         ddq_p = -_solve(g_p, self.relative_columns(spatial))[..., 0]
-        return ChainMotion(q, dq, self._join(ddq_a, ddq_p))
+        return JointStates(q, dq, self._join(ddq_a, ddq_p))
 
-    def inverse_dynamics(self, motion: ChainMotion) -> Array:
+    def inverse_dynamics(self, motion: JointStates) -> Array:
         """
         Return the motors' torques tau_a + J_p^T tau_p (Kwon, (13)), shape (..., active) [N m].
 
@@ -294,9 +282,9 @@ class ClosedChain:
         reduction = np.swapaxes(self.reduction(motion.q), -1, -2)
         return apply(reduction, self.tree_dynamics(motion).tau)
 
-    def tree_dynamics(self, motion: ChainMotion) -> TreeMotion:
+    def tree_dynamics(self, motion: JointStates) -> TreeMotion:
         """Return the motion, wrenches and torques of the cut tree."""
-        return tree_motion(self.tree, motion.q, motion.dq, motion.ddq, gravity=self.gravity)
+        return tree_motion(self.tree, *motion, gravity=self.gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return the reduced mass matrix [1, J_p^T] M [1; J_p], shape (..., active, active)."""

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body_tree import BASE, BodyTree, wrench_matrix
-from .closed_chain import ChainMotion, ClosedChain
+from .closed_chain import ClosedChain
 from .derivatives import Derivative, differentiate, DynamicsDerivatives, tree_motion
 from .model import GRAVITY
 from .regressor import torque_regressor
+from ..arm.sampling import JointStates
 from ..spatial import ad, adjoint, adjoint_inverse
 from ..typing import Array
 
@@ -79,7 +80,7 @@ class MotorDerivatives:
     by_parameters: Array
 
 
-def reduced_torque_derivative(chain: ClosedChain, motion: ChainMotion) -> Derivative:
+def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> Derivative:
     """
     Return d tau_motors / d lambda, (14) corrected; `full` has shape (..., a, 9n + 6).
 
@@ -88,11 +89,11 @@ def reduced_torque_derivative(chain: ClosedChain, motion: ChainMotion) -> Deriva
     are tau_hat^T dg with the signs that g has: row 2 of the five-bar's G_a is -tau_hat^T dw4',
     and row 3 of its G_p is -tau_hat^T dw5', which Kwon prints as zero.
     """
-    tree = _differentiate(chain, motion)
+    tree = differentiate(chain.tree, *motion, gravity=chain.gravity)
     return Derivative(_reduced(chain, motion, tree), chain.tree.n)
 
 
-def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivatives:
+def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivatives:
     """
     Return the derivatives of the motors' torques by motion, joint axes and inertial parameters.
 
@@ -101,7 +102,7 @@ def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivativ
     loop's two bodies keep equal poses, twists and accelerations. Kwon's Algorithm 1 gives the
     derivatives of poses, twists and accelerations.
     """
-    tree = _differentiate(chain, motion)
+    tree = differentiate(chain.tree, *motion, gravity=chain.gravity)
     partial = _reduced(chain, motion, tree)
     constraint = _constraint_derivative(chain, motion.q, tree)
     n, twists = chain.tree.n, 6 * (chain.tree.n + 1)
@@ -111,9 +112,8 @@ def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivativ
     follow = -np.linalg.solve(constraint[..., dependent], constraint[..., free])
     total = partial[..., free] + partial[..., dependent] @ follow
     by_q, by_dq, by_ddq = np.split(total[..., twists:], 3, axis=-1)
-    regressor = torque_regressor(
-        chain.tree, motion.q, motion.dq, motion.ddq, gravity=chain.gravity
-    ).reshape(*motion.q.shape, n, 10)
+    regressor = torque_regressor(chain.tree, *motion, gravity=chain.gravity)
+    regressor = regressor.reshape(*motion.q.shape, n, 10)
     return MotorDerivatives(
         total[..., :twists].reshape(*total.shape[:-1], n + 1, 6),
         by_q,
@@ -123,11 +123,7 @@ def motor_derivatives(chain: ClosedChain, motion: ChainMotion) -> MotorDerivativ
     )
 
 
-def _differentiate(chain: ClosedChain, motion: ChainMotion) -> DynamicsDerivatives:
-    return differentiate(chain.tree, motion.q, motion.dq, motion.ddq, gravity=chain.gravity)
-
-
-def _reduced(chain: ClosedChain, motion: ChainMotion, tree: DynamicsDerivatives) -> Array:
+def _reduced(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives) -> Array:
     g_p, g_a = chain.split(chain.loop_jacobian(motion.q))
     tau_p = tree.motion.tau[..., chain.passive]
     tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]

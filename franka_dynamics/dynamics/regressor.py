@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .body_tree import BodyTree, wrench_matrix
+from .body_tree import as_tree, BodyTree, wrench_matrix
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
@@ -54,13 +54,9 @@ def parameter_vector(robot: ArmDescription | BodyTree, *, rotor_inertia: bool = 
 
     Shape (10 n,), with the rotor inertias (11 n,), in the order of `parameter_names`.
     """
-    if isinstance(robot, BodyTree):
-        bodies, rotors = robot.inertias, robot.rotor_inertias
-    else:
-        bodies = robot.links
-        rotors = np.array([joint.rotor_inertia for joint in robot.joints])
-    links = np.concatenate([body.parameters() for body in bodies])
-    return np.concatenate((links, rotors)) if rotor_inertia else links
+    tree = as_tree(robot)
+    links = np.concatenate([body.parameters() for body in tree.inertias])
+    return np.concatenate((links, tree.rotor_inertias)) if rotor_inertia else links
 
 
 def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> ArmDescription:
@@ -156,7 +152,7 @@ def torque_regressor(
     """
     states = broadcast_states(robot, q=q, dq=dq, ddq=ddq)
     g = gravity_vector(gravity)
-    tree = robot if isinstance(robot, BodyTree) else BodyTree.from_description(robot)
+    tree = as_tree(robot)
     n = tree.n
     width = (PER_LINK + int(rotor_inertia)) * n
     chosen = _chosen(columns, width)
