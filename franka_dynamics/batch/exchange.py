@@ -78,7 +78,7 @@ def _library(array: Any) -> Any:
 
 
 def _view(name: str, array: Any) -> np.ndarray:
-    """Return another library's array as NumPy's, of the same memory."""
+    """Return a NumPy view of another library's array."""
     try:
         if int(array.__dlpack_device__()[0]) in (_CPU, _CUDA_HOST):
             return np.from_dlpack(array)

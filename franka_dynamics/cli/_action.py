@@ -28,8 +28,8 @@ class Action(ABC):
     """
     Base class of an action, such as `arm check`: its options, and `run`, which does its work.
 
-    A subclass's docstring is its help text. Its fields declared by `options.option`, own and
-    inherited, are its options.
+    A subclass's docstring is its help text. The fields that the subclass or its bases declare by
+    `options.option` are its options.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Action(ABC):
         return f'{declared.metavar}' if declared.positional else _flags(name, declared)[0]
 
     def part(self, kind: type[T]) -> T:
-        """Return an instance of a library dataclass, filled from this action's equal fields."""
+        """Return an instance of a library dataclass, filled from the fields of equal names."""
         names = {one.name for one in fields(self)} & {one.name for one in _fields(kind)}
         return kind(**{name: getattr(self, name) for name in names})
 

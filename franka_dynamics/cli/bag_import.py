@@ -52,7 +52,7 @@ class Import(ColumnMap, BagNames):
     topic: str = option('topic of the joint states in the bag', default='/joint_states')
 
     def __post_init__(self) -> None:
-        """Do not check the columns here, because --list needs none."""
+        """Do not check the columns here, because --list needs no columns."""
 
     def run(self) -> int:
         """Write the bag; print its content and warnings about suspicious data."""

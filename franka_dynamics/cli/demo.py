@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(ArmOptions):
-    """Run the main job: simulated arm and node over ROS 2; print and draw figures."""
+    """Run the feedforward node on a simulated arm over ROS 2; print and draw the results."""
 
     arm: str = option(
         'a shipped arm', choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'), default='fer'
     )
     output: Path = folder_option(
-        'figures, pictures, bag and logs go into a new folder in here', default=Path('demo_output')
+        'folder in which a new one is made for figures, pictures, bag and logs',
+        default=Path('demo_output'),
     )
 
     def run(self) -> int:

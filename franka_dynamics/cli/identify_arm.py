@@ -121,7 +121,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         return 0
 
     def _write(self, result: Identification, bags: list[Bag], *, arm_file: bool) -> None:
-        """Write the arm file unless it is refused, the page and the figures, if asked for."""
+        """Write the page and the figures if asked for, and with `arm_file` the arm file."""
         from ..files import write_text
         from ..identification.bags import labels_of
         from ..report.identification import identification_as_data

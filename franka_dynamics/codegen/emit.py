@@ -50,7 +50,7 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     output = f'double {program.results[0].array}'
     output += ''.join(f'[{size}]' for size in program.shape)
     arguments = [f'const double {array}[{n}]' for array in program.inputs]
-    # Compilers warn of unused arguments, as q in the gravity of an arm without revolute joints.
+    # Compilers warn of unused arguments, such as q in the gravity of an arm of prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
     body += _body(program, '  const double ', 'parameters->p', ';')
     body += [f'  {_target(result, "][")} = {result.expression};' for result in program.results]
@@ -207,7 +207,7 @@ def python_module(listed: Sequence[Equations]) -> str:
 
 def c_header(listed: Sequence[Equations]) -> str:
     """
-    Return a C99 header of one arm's equations, a function each, that needs nothing but math.h.
+    Return a C99 header with a function for each of one arm's equations; it needs math.h only.
 
     Raises
     ------

@@ -303,7 +303,7 @@ def outputs_of(
         return _derivatives(graph, values, (inputs.q, inputs.dq, inputs.ddq))
     if quantity is Quantity.CORIOLIS_MATRIX:
         # C dq is a quadratic form of dq, whose symmetric coefficients are the Christoffel symbols
-        # of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half its slopes are C.
+        # of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): C is half its gradient.
         rows = [gradient(graph, value, inputs.dq) for value in values]
         return _matrix(array, [[0.5 * slope for slope in row] for row in rows])
     if quantity is Quantity.REGRESSOR:

@@ -29,7 +29,7 @@ def jacobian(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
 ) -> list[list[Expression]]:
     """
-    Return the Jacobian of the flange by rows: (v, omega) by each joint's velocity.
+    Return the flange's Jacobian (6, n) by rows: v, then omega.
 
     v is that of the flange's origin; both are in the axes of the space frame.
     """

@@ -93,7 +93,7 @@ def write_program(
     shape: Sequence[int] = (),
 ) -> Program:
     """
-    Return the statements that compute the outputs, each after those whose results it reads.
+    Return the statements that compute the outputs; each result is computed before it is read.
 
     `arrays` names the input arrays in the order of the function's arguments, whether the equations
     read them or not; `shape` is the output array's.

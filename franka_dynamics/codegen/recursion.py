@@ -5,11 +5,11 @@ The customised Newton-Euler recursion: motions of the links outwards, wrenches i
 
 With U = [domega] + [omega][omega] the point r of a link accelerates by a(r) = a + U r (Khalil &
 Kleinfinger 1987). Behind a revolute joint whose alpha is a multiple of a quarter turn, only a part
-of U is computed anew. Its third column, the acceleration of the joint axis, does not depend on the
-joint's own motion, so it is a column of the previous link's U, rotated. From this column and the
-products omega_i omega_j follow the other off-diagonal elements; with xx + yy = -Uzz two squares
-give the diagonal. Compared with the recursion of omega and domega this saves three multiplications
-and two additions per joint.
+of U is computed anew. U's third column, the acceleration of the joint axis, does not depend on the
+joint's own motion, so it is a column of the previous link's U, rotated. The other off-diagonal
+elements follow from the third column and the products omega_i omega_j. Because omega_x^2 +
+omega_y^2 = -Uzz, two squares give the diagonal. Compared with the recursion of omega and domega
+this saves three multiplications and two additions per joint.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class BodyMotion:
     spin: Vector  # time derivative of omega
     spread: Spread
     acceleration: Vector  # acceleration of the origin
-    at_joint: Vector  # acceleration of the previous link's point there, in that link's axes
+    # Acceleration of the previous link's point at this frame's origin, in the previous axes.
+    at_joint: Vector
 
 
 def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[BodyMotion]:

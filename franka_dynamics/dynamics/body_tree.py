@@ -29,8 +29,8 @@ class BodyTree:
     """
     A tree of bodies, each moved by one joint, with a tool fixed to one of them.
 
-    T_{parent,i} = M_i exp([A_i] q_i) (Kwon, (1), with M_i kept). Twists are (v, omega) and
-    wrenches (force, moment), in this order everywhere; Kwon prints (omega, v).
+    T_{parent,i} = M_i exp([A_i] q_i) (Kwon, (1); Kwon then sets M_i = 1). Twists are (v, omega)
+    and wrenches (force, moment), in this order everywhere; Kwon prints (omega, v).
 
     Parameters
     ----------

@@ -53,9 +53,9 @@ class Loop:
         Numbers of the two bodies. `first_frame`, a pose in the first body, and `second_frame`, a
         pose in the second, must coincide (both the identity if not given).
     directions : array_like, shape (k, 6)
-        Rows that the relative twist (v, omega) of the bodies in the space frame is multiplied by;
-        the loop makes the products zero: SPHERICAL, PLANAR_XY, SPATIAL or other rows. In the
-        remaining directions the bodies must coincide by the mechanism's geometry. In a spherical
+        SPHERICAL, PLANAR_XY, SPATIAL or other rows. The loop makes the product of each row and
+        the bodies' relative twist (v, omega) in the space frame zero. In the remaining
+        directions the bodies must coincide by the mechanism's geometry. In a spherical
         mechanism, for example, all axes pass through one point, and positions agree by themselves.
 
     Raises
@@ -100,8 +100,8 @@ class ClosedChain:
     active, passive : ndarray of int
         Joints with and without motors.
     signs : list of ndarray, shape (n,)
-        For each loop, +1 for joints that move its first body, -1 for its second, 0 for both or
-        neither.
+        For each loop, +1 for joints that move its first body, -1 for joints that move its second
+        body, 0 for joints that move both or neither.
 
     Raises
     ------

@@ -97,10 +97,10 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     """
     Return the derivatives of the motors' torques by motion, joint axes and inertial parameters.
 
-    `motion` comes from `ClosedChain.motion`, at closed positions. Kwon's (14) is completed by the
-    chain rule: positions, velocities and accelerations of the passive joints change so that a
-    loop's two bodies keep equal poses, twists and accelerations. Kwon's Algorithm 1 gives the
-    derivatives of poses, twists and accelerations.
+    `motion` is a result of `ClosedChain.motion` at positions with closed loops. Kwon's (14) is
+    completed by the chain rule: positions, velocities and accelerations of the passive joints
+    change so that a loop's two bodies keep equal poses, twists and accelerations. Kwon's Algorithm
+    1 gives the derivatives of poses, twists and accelerations.
     """
     tree = differentiate(chain.tree, *motion, gravity=chain.gravity)
     partial = _reduced(chain, motion, tree)

@@ -88,7 +88,7 @@ class TreeMotion:
 @dataclass(frozen=True, eq=False)
 class DynamicsDerivatives:
     """
-    The motion at a state and its derivatives by lambda, (9).
+    The motion at a state and its derivatives by lambda (Kwon, (9)).
 
     `twist`, `acceleration` and `wrench` are Kwon's P, Q and R, `full` of shape
     (..., n, 6, 9n + 6); `displacement` is (T_i^-1 dT_i)^vee of the pose of body i in the space

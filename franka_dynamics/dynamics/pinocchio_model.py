@@ -50,7 +50,7 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     Raises
     ------
     InertiaError
-        If a link has a first moment but no mass: Pinocchio needs its centre of mass.
+        If a link has a first moment but no mass, because Pinocchio needs a centre of mass.
 
     """
     require_centers_of_mass(description)
@@ -191,7 +191,7 @@ class PinocchioModel:
         place = self._frame_ids[frame_index(frame, self.description.n)]
         reference = getattr(pin.ReferenceFrame, require_reference_frame(reference_frame))
         jacobian = pin.computeFrameJacobian(self.model, self.data, self._q(q), place, reference)
-        # The bindings hand a single column over as a vector.
+        # For n = 1 the bindings return a vector.
         return jacobian.reshape(6, self.description.n).copy()
 
     @_each_state

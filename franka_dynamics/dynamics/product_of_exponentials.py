@@ -101,8 +101,8 @@ class ExponentialsModel:
         """
         Return the joints' twists at q in {S}, shape (..., 6, n): WORLD, rows (v, omega).
 
-        Column j is Ad(exp([xi_1] q_1) ... exp([xi_j-1] q_j-1)) xi_j (Panda notebook, cell 16). The
-        exponential of xi_j itself leaves xi_j as it is, so the product up to j serves as well.
+        Column j is Ad(exp([xi_1] q_1) ... exp([xi_j-1] q_j-1)) xi_j (Panda notebook, cell 16). A
+        motion along xi_j does not change xi_j, so the product up to j gives the same column.
         """
         columns = np.einsum('...jkl,jl->...jk', adjoint(self.exponentials(q)), self.space_twists)
         return np.swapaxes(columns, -1, -2)

@@ -55,7 +55,7 @@ class Link:
 @dataclass(frozen=True)
 class SymbolicChain:
     """
-    The frames 1..n and the flange of an arm in symbols, and the numbers of constant symbols.
+    An arm's frames 1..n and flange in symbols, and the values of the constant symbols.
 
     The axis of every joint is z of its own frame in `links`. `tails` are the poses (4, 4) of the
     description's frames in these frames: the identity for modified rows, Tx(a_i) Rx(alpha_i) for
@@ -78,7 +78,7 @@ class SymbolicChain:
 
 
 def position(joint: int) -> sp.Symbol:
-    """Return the letter of a joint's position."""
+    """Return the symbol of a joint's position."""
     return sp.Symbol(f'q{joint}', real=True)
 
 

@@ -103,7 +103,7 @@ def equations(description: ArmDescription) -> list[Section]:
     """
     Return M, C and g of an arm, of either convention, as a straight-line program.
 
-    The equations are those of code generated with `--parameters run_time`, in one program.
+    One program computes all of them, with the equations of `codegen --parameters run_time`.
     """
     graph = Graph()
     chain = build_chain(description, None, graph)
