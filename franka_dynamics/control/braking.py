@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Braking brings a moving arm to rest before its torque is taken back.
+Brakes a moving arm to rest by its joint torques.
 
-A computed torque against the measured velocity, tau = M(q) a with a = -dq / T within the joints'
-acceleration limits, is added to gravity and Coriolis torque. The guard's residual, the torque that
-the model does not explain (an undeclared load, a push), is added too. Braking needs no reference,
-only a trusted state. `resting_torque` returns the torque at which the arm may be left afterwards.
+The torque M(q) a, with a = -dq / T within the joints' acceleration limits, is added to gravity and
+Coriolis torque, and so is the guard's residual, the torque that the model does not explain (an
+undeclared load, a push). Braking needs no reference, only a trusted state. `resting_torque`
+returns the torque at which the arm may be left afterwards.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ..typing import Array
 # Time constant with which braking makes the velocity decay [s]: thirty cycles of 1 ms, so that a
 # delay of two cycles costs no damping, but at least _AGES times the age of the state.
 _TIME_CONSTANT_S, _AGES = 0.03, 3.0
-# Braking acceleration of an arm at rest that is pushed, in multiples of the joints' limits
+# Largest braking acceleration once the arm is at rest, as a multiple of the joints' limits
 _HELD = 20.0
 _ACCELERATION = 10.0  # [rad/s^2] limit of a joint whose file states none; the FR3's value
-# Largest speed of a joint at rest [rad/s], because encoder noise may look like this
+# Largest measured speed of a joint at rest [rad/s]: encoder noise.
 REST_SPEED = 0.02
 # The arm is at rest after this many states in a row with every joint below twice REST_SPEED;
 # twice, because gears cause ripple.
@@ -38,15 +38,15 @@ LONGEST_BRAKING_S = 1.0
 # lets go, the residual follows late, so energy may grow for _GAINING_S. An arm that has come to
 # rest is not judged by its energy any more: whatever moves it then is a person or a load.
 _MOST_ENERGY_GAIN, _LEAST_ENERGY_J, _LATE_S, _GAINING_S = 1.5, 0.05, 0.05, 0.1
-# Rates at which braking follows a growing and a fading residual [1/s], and the upper bound of both
-# times the age of the state [1]. A late residual followed too fast would oscillate, and a residual
-# that outlasts a push drives the arm. Fading by less than _NOISE of the torque limit counts as
-# noise and is followed at the slower rate: with two rates, noise alone would lower the mean and
-# the arm would sink.
+# Rates at which braking follows a growing and a fading residual [1/s]; a compensated residual that
+# outlasts a push would drive the arm. The product of rate and age of the state is at most
+# _RESIDUAL_PER_AGE, or the compensation would oscillate. A decrease by less than _NOISE times the
+# torque limit is followed at the slower rate: noise followed at two rates would lower the mean,
+# and the arm would sink.
 _RESIDUAL_RATE, _FADING_RATE, _RESIDUAL_PER_AGE, _NOISE = 25.0, 100.0, 0.5, 0.02
-# Where compensating the residual would push a joint along its motion, the compensation is reduced
-# linearly with speed, to zero at this speed [rad/s]. It would keep the joint moving against
-# friction or a load that slows it, but must hold the joint once it rests.
+# A compensation of the residual that pushes a joint along its motion is reduced linearly with
+# speed, to zero at this speed [rad/s]: it would keep the joint moving against friction, but must
+# hold the joint once it rests.
 _COMPENSATED_BELOW = 0.1
 
 
@@ -161,15 +161,16 @@ def resting_torque(
     """
     Return the torque at which an arm may be left, shape (n,) [N m].
 
-    It is the one of `usual` and `others` nearest to the torque `held` that holds the arm now, if
-    the difference is small. Otherwise it is one of them plus the weight of a load on the flange,
-    if that explains the holding torque. Otherwise it is `usual`, because the arm must not push
-    against a person or a wall for ever.
+    The candidates are `usual`, which leaves a free arm at rest if model and target are right, and
+    `others`, which would with another target. The result is the candidate nearest to the torque
+    `held` that holds the arm now, if their difference is at most 10 % of the torque limits. If no
+    candidate is, it is one of them plus the weight of a load on the flange, if that explains
+    `held` to 25 %. If no load does, it is `usual`, because the arm must not push against a person
+    or a wall for ever.
 
-    `usual` leaves a free arm at rest if the model is right, `others` would if the target were
-    another one. `loads` are the least and the largest undeclared load that may explain the torque
-    [kg]; None: no load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N
-    m/kg], `effort`, shape (n,), the torque limits [N m].
+    `loads` are the smallest and the largest undeclared load that may explain `held` [kg]; None: no
+    load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N m/kg], `effort`,
+    shape (n,), the torque limits [N m].
     """
 
     def misfit(torque: Array) -> float:

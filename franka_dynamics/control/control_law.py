@@ -4,7 +4,7 @@
 The torque law of one set of live parameters: model terms, gains and tracking-error checks.
 
 Creating a ControlLaw takes about a millisecond, too long for a control cycle. So another thread
-creates it, and the control loop replaces the old one as a whole.
+creates it, and the control loop then uses it instead of the old one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import distinct
 from ..typing import Array
 
-# Trajectory points computed per call, so that other threads run between the parts of a long
-# trajectory.
+# Torques are computed for this many trajectory points per call, so that other threads run between
+# the calls.
 _POINTS_AT_ONCE = 500
 
 
@@ -37,7 +37,7 @@ class ControlLaw:
     def __init__(self, description: ArmDescription, settings: Settings) -> None:
         settings.validate(description)
         self.description, self.settings = description, settings
-        self._names = description.joint_names  # computed anew at each access
+        self._names = description.joint_names  # kept, because each access makes a new tuple
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
@@ -58,7 +58,7 @@ class ControlLaw:
         self._effort = description.limit('effort')
 
     def gravity(self, q: Array, gravity: Array) -> Array:
-        """Return the part of g(q) = `gravity` to command, zero if switched off, (n,) [N m]."""
+        """Return the part of `gravity` = g(q) to command, zero if switched off, (n,) [N m]."""
         return (
             self.terms.gravity_to_command(q, gravity)
             if self.settings.terms.gravity
@@ -121,8 +121,8 @@ class ControlLaw:
         part = trajectory.part(rows)
         q, dq, ddq = part.positions, part.velocities, part.accelerations
         settings, switches, terms = self.settings, self.settings.terms, self.terms
-        # The independent Newton-Euler model computes all points at once. It agrees with Pinocchio
-        # up to rounding.
+        # Unlike Pinocchio, the Newton-Euler model computes all points in one call. They agree up
+        # to rounding.
         weightless = NewtonEulerModel(terms.loaded, (0.0, 0.0, 0.0))
         efforts = np.zeros_like(q)
         if switches.coriolis:

@@ -32,10 +32,9 @@ class ControllerStatus(NamedTuple):
     """
     The controller's mode, the reason for it, and how to make it command again.
 
-    `mode` is the controller's mode. `reason` is COMMANDING while the controller commands torques;
-    otherwise one sentence says why it does not. `cleared_by` says what makes the controller
-    command again; it is empty while it commands. `faulty` is True while a fault is latched: the
-    controller then does not restart by itself.
+    `reason` is COMMANDING while torques are commanded; otherwise it says why not. `cleared_by` is
+    what makes the controller command again, empty while it commands. `faulty` is True while a
+    fault is latched: the controller then does not restart by itself.
     """
 
     mode: Mode
@@ -86,14 +85,14 @@ class Counters:
 
 
 class Durations:
-    """A ring of the latest durations [s]; adding one allocates nothing."""
+    """The latest durations [s]; adding a duration allocates no memory."""
 
     def __init__(self, size: int = 4096) -> None:
         self._ring = np.zeros(size)
         self._count = 0
 
     def add(self, seconds: float) -> None:
-        """Add a duration; it replaces the oldest one once the ring is full."""
+        """Add a duration; once `size` durations are kept, it replaces the oldest."""
         self._ring[self._count % len(self._ring)] = seconds
         self._count += 1
 

@@ -8,7 +8,8 @@ are some milliseconds old, and the gravity torque of an old state is itself dest
 Franka's home pose gravity makes the arm diverge with 31 rad/s^2 per radian, and no
 proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With these
 gains all Franka arms, with and without a hand, are stable at home with states 0.1 s old or torques
-held for 0.21 s.
+held for 0.21 s. With the rated load gravity makes them diverge faster, and torques may be held for
+0.20 s.
 """
 
 from __future__ import annotations
@@ -20,14 +21,11 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
 # kd = RATE m and kp = RATIO kd, with m = 1 / (M^-1)_ii the effective inertia of each joint at home
-# while the other joints are free. RATE is chosen because the loop then stays stable with the
-# oldest states. For FER, FR3 and FR3v2, with and without the hand, torques may be held for 0.21 s
-# (0.20 s with RATE = 5 1/s, 0.15 s with 6 1/s), or be delayed by a constant 0.10 s.
+# while the other joints are free. With this RATE torques may be held the longest: 0.21 s, but
+# 0.20 s with 5 1/s and 0.15 s with 6 1/s.
 RATE, RATIO = 4.0, 1.5  # [1/s]
-
-
-# Upper bounds of kp and kd as fractions of the torque limit [1/rad, s/rad]: 60 N m/rad and 6 N m
-# s/rad for a limit of 87 N m.
+# Upper bounds of the weak kp and kd as fractions of the torque limit [1/rad, s/rad]: 60 N m/rad
+# and 6 N m s/rad for a limit of 87 N m.
 _STIFFNESS, _DAMPING = 0.7, 0.07
 
 
@@ -45,11 +43,11 @@ def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
 
 def weak_gains(arm: ArmDescription, most_rate: float) -> tuple[Array, Array]:
     """
-    Return kp and kd for joint states that are at most some milliseconds old, (n,) each.
+    Return kp [N m/rad] and kd [N m s/rad] for states at most some milliseconds old, (n,) each.
 
-    kd is a fraction of the torque limit. It is reduced where the velocity would decay faster than
-    `most_rate` [1/s]: with late torques, higher rates are unstable, first on light joints. kp
-    gives a damping ratio of 0.7, and is at most a fraction of the torque limit.
+    kd is a fraction of the torque limit, less where the joint's velocity would decay faster than
+    `most_rate` [1/s], which is unstable with late torques. kp gives a damping ratio of 0.7, and is
+    at most a fraction of the torque limit.
     """
     inertia, effort = _inertia_at_home(arm), arm.limit('effort')
     kd = np.minimum(_DAMPING * effort, most_rate * inertia)

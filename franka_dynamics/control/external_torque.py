@@ -23,12 +23,11 @@ def friction_in_effort(
     choice: str, description: ArmDescription, profile: TargetProfile
 ) -> FrictionModel | None:
     """
-    Return the friction model that measured efforts contain, or None if they contain none.
+    Return the model of the friction that measured efforts contain; None if they contain none.
 
-    `choice` is included, excluded or auto. On a real arm, measured joint torques contain the
-    friction that the arm file describes. In simulators without joint friction they do not. `auto`
-    takes the answer from the target's profile. Raises SettingsError if it is `included` but the
-    arm file has no friction model.
+    `choice` is included, excluded or auto. The efforts that a real arm measures contain joint
+    friction, those of a simulator without joint friction do not: `auto` decides by the target.
+    Raises SettingsError if `choice` is `included` but the arm file has no friction model.
     """
     if choice == 'included' and description.friction is None:
         raise SettingsError(
@@ -81,8 +80,8 @@ class MomentumObserver:
 
         `torque`, shape (n,) or (k, n), is the joint torque [N m], gravity included, friction
         subtracted. Each of k rows gets its own estimate, for instance measured and commanded
-        torque. `gravity` is g(q), where the caller has it. A stamp [s] that goes back or leaves a
-        gap of more than 50 ms restarts the observer.
+        torque. `gravity` is g(q), shape (n,) [N m], computed here if it is None. A stamp [s] that
+        goes back or leaves a gap of more than 50 ms restarts the observer.
         """
         model, data = self._model.model, self._model.data
         if gravity is None:

@@ -22,8 +22,9 @@ class FaultLatch:
     """
     Holds at most one fault: the gravest one, and of equally grave faults the first.
 
-    A fault is graver the more it takes to clear it (ClearedBy). A stop that ends by itself is not
-    latched, unless more than `max_restarts` such stops happen within RESTART_WINDOW_S.
+    A fault is graver the more it takes to clear it (ClearedBy). A stop after which commanding
+    restarts by itself is no fault, unless there are more than `max_restarts` such stops within
+    RESTART_WINDOW_S.
     """
 
     def __init__(self, max_restarts: int) -> None:
@@ -42,7 +43,7 @@ class FaultLatch:
         self.latched += 1
 
     def note_stop(self, reason: str, now: float) -> None:
-        """Count a stop that ends by itself, at `now` (steady clock [s]); too many latch."""
+        """Count a stop without a fault at `now` (steady clock [s]); too many latch a fault."""
         self._stops.append(now)
         while self._stops and now - self._stops[0] > RESTART_WINDOW_S:
             self._stops.popleft()
@@ -55,7 +56,7 @@ class FaultLatch:
 
     @property
     def cleared_by(self) -> str:
-        """What clears the fault that is present, as an instruction."""
+        """How to clear the latched fault, as an instruction."""
         return {
             ClearedBy.ACKNOWLEDGEMENT: (
                 'clear the fault once its cause is gone (`franka-dynamics node clear`, or the '

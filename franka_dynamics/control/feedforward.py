@@ -38,20 +38,20 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# If the arm has moved further than this [rad or m] since a stop, the last torque fits no longer.
+# After a stop, the last torque does not hold an arm that has moved further than this [rad or m].
 _MOVED_SINCE = 0.1
 
 
-# A stiffness kp that acts with a delay T reduces damping by kp T. The joints' own friction adds
-# this much damping [N m s/rad] (MuJoCo Menagerie, franka_fr3).
+# A stiffness kp that acts with a delay T reduces the damping by kp T. The friction of the joints
+# adds this damping [N m s/rad] (MuJoCo Menagerie, franka_fr3).
 _FRICTION_DAMPING = 0.2
 _MOST_LOAD_KG = 6.0  # largest undeclared load whose weight the last torque may carry
-# A measured effort beyond this multiple of the limit is not in N m.
+# A measured effort beyond this multiple of the torque limit is not in N m.
 _MOST_EFFORT = 10.0
 
 
-# Conditions of a faulty sensor or driver, or of two publishers. While torques are commanded they
-# latch a fault.
+# Conditions that show a faulty sensor or driver, or two publishers. While torques are commanded
+# they latch a fault.
 _LATCHING = frozenset(
     {
         Condition.NOT_FINITE,
@@ -63,7 +63,7 @@ _LATCHING = frozenset(
 )
 
 
-# Conditions of the states in which an arm can be braked, also those of a topic that is too slow.
+# Conditions of states with which an arm can be braked; the topic may be too slow for commands.
 _BRAKING = frozenset({Condition.TRUSTED, Condition.TOO_SLOW})
 
 
@@ -76,8 +76,8 @@ class FeedforwardController:
     `check_models`.
 
     `description` is the arm without the settings' payload, `settings` the live parameters to begin
-    with. `held_until_commanded` says whether the receiver holds the arm until the first command,
-    and then no longer. Without a `crosscheck` the models are never compared.
+    with. `held_until_commanded` says whether the receiver holds the arm until the first command.
+    Without a `crosscheck` the two models are never compared.
 
     Raises
     ------
@@ -153,7 +153,7 @@ class FeedforwardController:
         return self._waits_for if self.mode is Mode.SILENT and self.enabled else ''
 
     def unstable_gains(self, law: ControlLaw | None = None) -> str:
-        """Return why a law's gains (default: those in use) swing at the states' rate and age."""
+        """Return why a law's gains (default: those in use) make the arm oscillate, else ''."""
         law = law or self.law
         half_period = 0.5 * self.supervisor.period
         late = max(half_period, self.supervisor.typical_age) + half_period
@@ -182,8 +182,8 @@ class FeedforwardController:
         Raises
         ------
         SettingsError
-            If they cannot be used on this arm, if the gains would swing, or if they change the
-            target while the controller is enabled or not yet silent.
+            If they cannot be used on this arm, if the gains would make it oscillate, or if the
+            target changes while the controller is enabled or not yet silent.
 
         """
         in_use = self.enabled or self.mode is not Mode.SILENT
@@ -234,7 +234,7 @@ class FeedforwardController:
 
     @property
     def ready(self) -> bool:
-        """Whether no fault is latched, and a first torque is allowed or the last one may act."""
+        """Whether no fault is latched, and a first torque is allowed or the last one acts."""
         return not self.fault and (
             self._last_torque_acts or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
@@ -250,10 +250,10 @@ class FeedforwardController:
         age: float | None = None,
     ) -> CycleResult:
         """
-        Take one joint state; return its terms and, if one may be published, the command.
+        Take one joint state; return its terms and, if a torque may be published, the command.
 
         Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
-        [N m], where the driver gives one. The arrays are kept and must not change afterwards.
+        [N m], if the driver measures it. The arrays are kept and must not change afterwards.
         """
         self._arrival = arrival
         self._run_guard()  # for the previous state, if update_monitors was not called
@@ -301,7 +301,7 @@ class FeedforwardController:
         )
 
     def _run_guard(self) -> None:
-        """Let the guard judge the last state, once; its command may be published by then."""
+        """Let the guard judge the last state, unless it has done so."""
         if self._guard_input is None or self.latest is None:
             return
         (effort, gravity, limited, desired), self._guard_input = self._guard_input, None
@@ -318,8 +318,8 @@ class FeedforwardController:
         """
         Run the checks that can wait until the cycle's command is published.
 
-        They are the guard, the counters, the detection of oscillating gains, and the cross-check,
-        which gets the state. The guard and the oscillation latch faults.
+        They are the guard, the counters, the detection of oscillation, and the cross-check, which
+        only stores the state. Guard and oscillation latch faults.
         """
         self._run_guard()
         if cycle.state is None:
@@ -352,7 +352,7 @@ class FeedforwardController:
 
     def follow(self, planned: Trajectory | ReferencePoint, mark: str = '') -> None:
         """
-        Follow a planned motion; without commands only report that it was accepted.
+        Follow a planned motion; while no torque is commanded, only report that it was accepted.
 
         `mark` is the sender's identifier of the motion.
         """
@@ -382,7 +382,7 @@ class FeedforwardController:
             self._before_change = self.law, copy(self.reference)
 
     def _torque_before(self, state: StateTerms) -> Array | None:
-        """Return the torque of law and reference before a change, and forget both; else None."""
+        """Return the torque of law and reference before a change, None if nothing changed."""
         if self._before_change is None:
             return None
         law, references = self._before_change
@@ -413,7 +413,7 @@ class FeedforwardController:
 
     @property
     def stop_ends(self) -> str:
-        """What to log about the torque at which the last stop sequence ended."""
+        """A log message about the torque at which the last stop sequence ended."""
         if not self._stop_goal.any():
             return 'the stop sequence has ended at zero torque'
         return (
@@ -423,7 +423,7 @@ class FeedforwardController:
         )
 
     def enable(self) -> None:
-        """Allow commands, states and guard permitting; reset counters, clear as by ACTIVATION."""
+        """Allow commands; reset the counters, and clear the faults that ACTIVATION clears."""
         self.enabled = True
         self.faults.activated()
         self._stopped_by_state = False
@@ -431,20 +431,19 @@ class FeedforwardController:
         self.guard.largest = np.zeros(self.description.n)
 
     def disable(self, reason: str, *, brake: bool = True) -> None:
-        """End a hold and stop; then command nothing until enabled again."""
+        """Stop, also where the arm is held; then command nothing until enabled again."""
         self.enabled = False
         self._braking.release()
         self.stop(reason, brake=brake)
 
     def stop(self, reason: str, *, brake: bool = True, hold: bool = False) -> None:
         """
-        Take the torque back: braking first if the arm moves, then by the stop sequence.
+        Stop commanding: brake the arm if it moves, then begin the stop sequence.
 
-        Braking needs trusted states (the topic may be too slow) and so goes on with the cycles;
-        the stop sequence needs none. It ends at the torque at which the arm may be left. `reason`
-        is for log and diagnostics. Without `brake` the stop sequence begins at once. With `hold`
-        an arm at rest is braked too, and held until the fault is cleared, the controller disabled
-        or braking impossible.
+        `update` brakes, as long as it gets trusted states; `stop_step` steps the stop sequence,
+        which ends at the torque at which the arm may be left. `reason` is for log and diagnostics.
+        Without `brake` the stop sequence begins at once. With `hold` an arm at rest is braked too,
+        and held until the fault is cleared, the controller disabled or braking impossible.
         """
         if self.mode is Mode.RUNNING and self.latest is not None:
             self.reference.clear(self.latest[0], reason)
@@ -469,7 +468,7 @@ class FeedforwardController:
 
         If acknowledgement clears the fault, the arm is held at rest until then, as long as its
         states are trusted. After other faults (a second sender, models that differ) the stop
-        sequence follows, then nothing is published.
+        sequence follows.
         """
         self.faults.latch(reason, until)
         hold = until <= ClearedBy.ACKNOWLEDGEMENT
@@ -481,9 +480,9 @@ class FeedforwardController:
         """
         Acknowledge the latched fault; return whether there is none now, and a sentence.
 
-        The fault is not cleared if acknowledgement does not clear it, while the arm is braked
-        before a hold, or while the model does not explain the torque that holds it: the arm might
-        fall or push again.
+        The fault stays if more than acknowledgement is needed, while the arm is braked before a
+        hold, or while the model does not explain the torque that holds the arm: it might fall or
+        push again.
         """
         if self.fault and self.mode is Mode.BRAKING and self._braking.holds:
             if not self.holding:
@@ -498,7 +497,7 @@ class FeedforwardController:
 
     def stop_step(self, elapsed: float) -> Array | None:
         """
-        Return the next torque of the stop sequence; None if it has ended or none is running.
+        Return the next torque of the stop sequence, (n,) [N m]; None outside of one or at its end.
 
         `elapsed` is the time since the last published torque [s], by any clock.
         """
@@ -535,8 +534,8 @@ class FeedforwardController:
             ours,
             (self._zero, gravity),
             # A target that carries the arm gets no torque for an undeclared load, because a person
-            # who leans on the arm looks the same. For other targets the load may also be negative:
-            # the declared one is missing.
+            # who leans on the arm looks the same. For other targets the load is negative if the
+            # declared payload is missing.
             None if terms.adds_gravity else (-self.settings.payload[0], _MOST_LOAD_KG),
             -terms.true.jacobian(q)[:3].T @ terms.true.model.gravity.linear,
             self._effort,
@@ -563,7 +562,7 @@ class FeedforwardController:
     # States at fault, changes of mode -----------------------------------------------------------
 
     def reject(self, condition: Condition, reason: str) -> Observation:
-        """Take a message that is no valid state; stop if commanding. Return the verdict."""
+        """Note a message that is no valid state, and stop if commanding; return the verdict."""
         observation = self.supervisor.reject(condition, reason)
         self._follow_up(observation)
         return observation
@@ -578,7 +577,7 @@ class FeedforwardController:
         """Change the mode as the state's condition demands; return whether to command."""
         condition = observation.condition
         if not observation.valid and condition in (Condition.TRUSTED, Condition.ACQUIRING):
-            return False  # a repeated or late message: no fault, and nothing to say
+            return False  # a repeated or late message is no fault
         if condition is not Condition.TRUSTED:
             if not (self.mode is Mode.BRAKING and condition is Condition.TOO_SLOW):
                 self._state_fault(condition, f'{condition.value}: {observation.reason}')
@@ -664,8 +663,8 @@ class FeedforwardController:
             self.stop('the computed torque is not finite', brake=False)
             return None
         if self.output.last is None:
-            # No last command acts. If nobody else carries the arm, begin with the torque that
-            # holds it, otherwise with the torque that the guard believes to act already.
+            # No command of ours acts. If nobody else carries the arm, begin with the torque that
+            # holds it, otherwise with the torque that, by the guard's estimate, acts already.
             at_once = self._first_torque is FirstTorque.AT_ONCE
             begin = ours if at_once else self.guard.held_torque()
             self.output.take(self.output.clipped(begin), stamp)

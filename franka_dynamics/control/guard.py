@@ -3,10 +3,10 @@
 """
 The guard detects an arm that does not move as the model predicts under the commanded torque.
 
-By a momentum observer it compares three torques of every joint: the commanded one (with the
-gravity that the target adds), the measured one, and the one that the motion needs according to the
-model. A wrong payload, gravity vector, target or hand, a wall and a push show as a difference, if
-it is large enough.
+By a momentum observer it compares three torques of every joint: the commanded torque (with the
+gravity that the target adds), the measured torque, and the torque that the motion needs according
+to the model. A wrong payload, gravity vector, target or hand, a wall and a push show as a
+difference, if it exceeds a bound.
 """
 
 from __future__ import annotations
@@ -26,44 +26,45 @@ from ..arm.friction_state import FrictionState
 from ..errors import distinct, SettingsError
 from ..typing import Array
 
-# Bounds as fractions of the torque limit. On real FER and FR3 arms that nobody touched, moving at
-# up to 85 % of their speed, measured torque and model differ by up to 8.5 % of the joint's torque
-# limit. Without a measured torque, friction and rotor inertia are unexplained as well; measured
-# torque and command differ by these too.
+# Bounds on measured torque minus model, and on commanded torque minus model or measured torque, as
+# fractions of the torque limit. On real FER and FR3 arms that nobody touched, at up to 85 % of
+# their velocity limits, the first difference was up to 8.5 % of a joint's torque limit. The second
+# one contains friction and rotor inertia as well.
 MEASURED, COMMANDED = 0.10, 0.20
-# A difference must last HOLD_S [s], because elastic gears and vibration exceed the bounds for
-# shorter times. Beyond AT_ONCE times a bound it must last AT_ONCE_S, three states at 1 kHz.
+# The guard stops the arm if a difference exceeds its bound for HOLD_S [s], because elastic gears
+# and vibration exceed it for shorter times, or AT_ONCE times its bound for AT_ONCE_S, which is
+# three states at 1 kHz.
 HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 4.0, 0.003
 # Allowed joint speed without a reference, and largest allowed speed, both as fractions of the
-# velocity limit; a faster joint is stopped after FAST_S [s]. Under weak gains an arm overshoots
-# its reference and lags behind. So _OVERSHOOT times the reference's speed is added to the allowed
-# speed, and decays with the time constant _LAG_S [s].
+# velocity limit; a joint that is faster for FAST_S [s] stops the arm. Under weak gains an arm
+# overshoots its reference and lags behind. So _OVERSHOOT times the reference's speed is added to
+# the allowed speed, and decays with the time constant _LAG_S [s].
 OVER_REFERENCE, FASTEST, FAST_S = 0.5, 1.15, 0.003
 _OVERSHOOT, _LAG_S = 1.5, 0.5
-# Time [s] and number of states after which the guard judges.
+# Time [s] and number of states before the guard judges.
 SETTLED_S, _SETTLED_STATES = 0.018, 20
-# Brakes and friction hide any difference. So after the first torque the guard judges only once the
-# arm has moved by _MOVED [rad] or at _MOVED_AT [rad/s], or after _BRAKES_OPEN_S [s].
+# Brakes hide any difference. So after the first torque the guard judges only once a joint moved by
+# _MOVED [rad] or at _MOVED_AT [rad/s], or after _BRAKES_OPEN_S [s].
 _MOVED, _MOVED_AT, _BRAKES_OPEN_S = 3e-3, 0.05, 1.0
-# After a change of payload, an arm may press on a table with the weight of the load that it is
-# about to take. If gains hold it, it then moves by less than _PRESSES [rad] and slower than
+# After a change of payload, before the arm lifts the load, it may press on a table with the load's
+# weight. If gains hold the arm, a joint then moves by less than _PRESSES [rad] and slower than
 # _PRESSES_AT [rad/s].
 _PRESSES, _PRESSES_AT = 0.03, 0.1
-_FROZEN = 10  # number of identical efforts in a row from which on they are no measurement
+_FROZEN = 10  # this many identical efforts in a row are no measurement
 _IDLE = 0.02  # fraction of the torque limit below which a measured torque counts as none
 # Smallest norm of g at which a fall shows [N m]; largest fraction of g that holds a falling arm
 _LEAST_GRAVITY, _FALLING = 2.0, 0.3
 _LEAST_LEVER = 0.5  # with a smaller lever a pose shows no load [N m/kg]
-_KEPT = 64  # number of latest commands kept; an old state responds to one of them
+_KEPT = 64  # number of latest commands kept: a state that is old responds to an earlier command
 
 
 class FirstTorque(Enum):
     """How commanding may begin."""
 
     NOT_YET = 'not yet'  # too few states, or something is wrong
-    # start with the torque that holds the arm: brakes hold it, it falls, or its holder lets go
+    # Begin with the torque that holds the arm: it is braked or falls, or its holder lets go.
     AT_ONCE = 'at once'
-    RAMPED = 'ramped'  # start from the last command, or without one from `Guard.held_torque`
+    RAMPED = 'ramped'  # begin at the last command, or without one at `Guard.held_torque`
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,10 @@ class GuardLimits:
     """
     Settings of the guard.
 
-    `joint_factors` multiply the bounds on unexplained torque, one for all joints or one each;
-    `bag replay --learn` finds those of an arm. For `payload_time` [s] after a change of payload
-    while torques are commanded, an arm at rest may carry the old load or the new one.
-    `effort_friction` says whether measured torques contain friction, as friction_in_effort takes
-    it.
+    `joint_factors` multiply the bounds on unexplained torque, one factor for all joints or one
+    each; `bag replay --learn` finds those of an arm. For `payload_time` [s] after a change of
+    payload while torques are commanded, an arm at rest may carry the old load or the new one.
+    `effort_friction` says whether measured torques contain friction, as in friction_in_effort.
     """
 
     joint_factors: tuple[float, ...] = (1.0,)
@@ -100,7 +100,7 @@ class Guard:
         The measured torque beyond what motion and friction need [N m]: the external torque in
         FCI's sign. Equal to `command_residual` where nothing is measured.
     shares : ndarray, shape (n,)
-        Each joint's largest difference as a share of its bound, at the last verdict.
+        Each joint's largest difference as a share of its bound, at the last judged state.
     largest : ndarray, shape (n,)
         The largest `shares` while torques were judged since the controller was last enabled.
 
@@ -196,8 +196,8 @@ class Guard:
         Take a state; the command that follows from it is passed to `commanded` afterwards.
 
         `effort`, shape (n,), is the measured torque [N m], None if the state has none; `gravity`,
-        shape (n,), the true g(q) of the terms in use [N m]. The state is `age` seconds old: it
-        responds to a command that is older by as much.
+        shape (n,), the true g(q) of the terms in use [N m]. A state that is `age` seconds old
+        responds to the command that was given `age` seconds ago.
         """
         elapsed = stamp - self._stamp if self._first_stamp is not None else 0.0
         if self._first_stamp is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
@@ -224,10 +224,10 @@ class Guard:
 
     def _note_effort(self, effort: Array | None) -> None:
         """
-        Decide whether the effort is a measurement; set `measured`.
+        Set `measured`: whether the effort is a measurement.
 
-        It is none if it is missing, zero, or constant while the arm moves, or if it repeats the
-        command although the receiver adds gravity.
+        It is no measurement if it is missing, zero, or constant while the arm moves, or if it
+        equals one of our last commands although the receiver adds gravity.
         """
         data = b'' if effort is None else effort.tobytes()
         if data != self._last_effort:
@@ -242,7 +242,7 @@ class Guard:
         self.measured = measured
 
     def _ratios(self) -> tuple[Array, Array]:
-        """Return measured minus needed and minus commanded torque, as shares of bounds, (n,)."""
+        """Return measured minus model and measured minus command as shares of bounds, (n,)."""
         by_motion, by_command = self.external, self.external - self.command_residual
         if self._load_change is not None:
             by_motion, by_command = (
@@ -260,10 +260,10 @@ class Guard:
 
     def load_mass(self) -> float:
         """
-        Return the undeclared load as a point mass at the flange [kg].
+        Return the point mass at the flange that explains the external torque best [kg].
 
-        The mass fits the external torque best; NaN where no torque is measured, too few states
-        were seen, or gravity has no lever on the flange.
+        It is NaN where no torque is measured, too few states were seen, or gravity has no lever on
+        the flange.
         """
         if not (self.measured and self.settled):
             return float('nan')
@@ -305,7 +305,7 @@ class Guard:
         self._far_over_s = 0.0 if worst <= AT_ONCE else self._far_over_s + elapsed
         if self._over_bound_s >= HOLD_S or self._far_over_s >= AT_ONCE_S:
             return self._unexplained(by_motion, by_command)
-        # An arm under weak gains follows late: its reference has turned while it still moves.
+        # An arm under weak gains follows late: it still moves when its reference has turned back.
         self._reference_speed = max(0.0, 1.0 - elapsed / _LAG_S) * self._reference_speed
         if desired_speed is not None:
             self._reference_speed = np.maximum(self._reference_speed, np.abs(desired_speed))
@@ -337,8 +337,8 @@ class Guard:
         """
         Return which joint's torque the model does not explain in the last state, or ''.
 
-        It is asked of an arm at rest, where friction is small: the bound is that of measured
-        torques.
+        For an arm at rest, where friction is small: the bound is that of measured torques also
+        without a measurement.
         """
         by_motion = np.abs(self.external) * self._per_bound[0]
         joint = int(by_motion.argmax())
@@ -388,11 +388,11 @@ class Guard:
         self, *, braked_until_commanded: bool, held_until_commanded: bool
     ) -> tuple[FirstTorque, str]:
         """
-        Return how commanding may begin, and why not yet.
+        Return how commanding may begin, and a reason if it may not begin yet.
 
-        `braked_until_commanded` says whether an arm at rest without any effort is known to be held
-        by its brakes, `held_until_commanded` whether a receiver that adds no gravity carries the
-        arm until the first command.
+        `braked_until_commanded` says whether brakes hold an arm that stands still without effort,
+        `held_until_commanded` whether a receiver that adds no gravity carries the arm until the
+        first command.
         """
         if not self.settled:
             return FirstTorque.NOT_YET, ''  # too few states for a verdict
@@ -417,9 +417,9 @@ class Guard:
         Return the torque that acts before our first command, (n,) [N m].
 
         A receiver without a time-out goes on applying the last torque of a node that was killed.
-        The result is the measured effort, if the arm moves as that effort says. It is zero for an
-        arm at rest, where an error of the model looks the same, and for an arm that carries
-        itself: its receiver begins at zero, and a person who moves the arm shows in the effort.
+        The result is the measured effort, if it explains how the arm moves. It is zero for an arm
+        at rest, where an error of the model looks the same, and where the target adds gravity: its
+        receiver begins at zero, and a person who moves the arm shows in the effort.
         """
         terms, moving = self._terms, float(np.abs(self._dq).max()) > REST_SPEED
         if terms.adds_gravity or not moving or not self._last_effort:
@@ -434,7 +434,7 @@ class Guard:
         return self._idle() or not self.measured
 
     def _idle(self) -> bool:
-        """Return whether the last state's joints were measured to give no torque."""
+        """Return whether the last state has an effort and it is zero up to noise."""
         if not self._last_effort:
             return False
         return bool((np.abs(np.frombuffer(self._last_effort)) <= _IDLE * self._effort).all())
@@ -446,8 +446,7 @@ class Guard:
         unexplained = np.abs(by_command) * per_bound
         carried = bool((unexplained > 1.0).any())
         if held or not ours:
-            # Until the first command the arm's holder also carries the part of gravity that we
-            # will command.
+            # Until the first command, the receiver also carries the gravity that we will command.
             unexplained = np.minimum(
                 unexplained, np.abs(by_command - self._gravity_to_command) * per_bound
             )

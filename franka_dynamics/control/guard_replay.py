@@ -21,8 +21,8 @@ from ..typing import Array
 # Learnt bound relative to the largest residual of a recording without contact. Hours of operation
 # bring larger residuals than minutes of recording.
 LEARNING_MARGIN = 1.5
-# Time after which the observer has settled [s], also on slow topics and if the arm moved at the
-# start.
+# Time after which the observer has settled [s], also if states come slowly or the arm moved at the
+# start of the recording.
 _SETTLED_S = 0.2
 _PROGRESS_EVERY = 500
 
@@ -32,7 +32,7 @@ class GuardReplay:
     """
     The largest residual of each joint along a recording.
 
-    `residual` is that residual [N m], `share` the same relative to the joint's bound, shape (n,)
+    `residual` is the largest residual [N m], `share` its ratio to the joint's bound, shape (n,)
     each. `watched` is how long the observer was settled [s]. `stopped` is when the guard would
     have stopped the arm, counted from the first state [s]; NaN if it would not.
     """

@@ -21,16 +21,16 @@ from ..errors import ReferenceRefusedError
 # Share of each limit that ruckig may use. The quintic between two points sampled from ruckig's
 # profile overshoots a little.
 _SHARE = 0.99
-# Time in which the acceleration rises to its limit when motions are joined, and when an arm is
-# brought to rest [s]. It sets the jerk limit: a larger jerk would shake the arm.
-_RISE_S, _STOP_RISE_S = 0.02, 0.02
-# For a joint whose arm file states no limit: its velocity, and its acceleration when it is brought
-# to rest [rad/s, rad/s^2]
+# Time in which the acceleration rises to its limit [s]. It sets the limit of jerk: a larger jerk
+# would shake the arm.
+_RISE_S = 0.02
+# Limits of a joint whose arm file states none: of velocity, and of acceleration when the joint is
+# brought to rest [rad/s, rad/s^2]
 _UNLIMITED, _ACCELERATION = 1e6, 20.0
 _PROFILE_STEP_S = 0.002  # time between points sampled from ruckig's profile
 _JOINED = 1e-9  # states that differ by less count as equal [rad, rad/s, rad/s^2]
-_ATTEMPTS = 5  # at finding a point of the motion that the arm can reach in time
-_NEAR_S = 0.01  # tolerance of the meeting time [s]
+_ATTEMPTS = 5  # number of searches for a point of the motion that the arm can reach in time
+_NEAR_S = 0.01  # tolerance of the time at which the transition meets the motion [s]
 LEAST_SEGMENT_S = 0.001
 
 
@@ -88,7 +88,7 @@ def leading_to(
 
 
 def begun_at(begin: float, motion: Trajectory) -> Trajectory:
-    """Return the rest of a motion from the time `begin` [s] on."""
+    """Return the part of a motion from the time `begin` [s] on."""
     if begin <= motion.times[0]:
         return motion
     return Trajectory.at(begin, motion.sample(begin)).then(motion.part(motion.times > begin))
@@ -132,13 +132,13 @@ def _profile(
     asked = ruckig.InputParameter(n)
     if target is None:
         asked.control_interface = ruckig.ControlInterface.Velocity
-    reach, rise = description.limit('acceleration'), _STOP_RISE_S if target is None else _RISE_S
-    stated = np.where(np.isfinite(reach), reach, _ACCELERATION)
+    limit = description.limit('acceleration')
+    stated = np.where(np.isfinite(limit), limit, _ACCELERATION)
     low, high = description.velocity_bounds(current.q)
     values = {
         'max_velocity': np.minimum(np.minimum(-low, high), _UNLIMITED),
-        'max_acceleration': stated if target is None else np.minimum(reach, _UNLIMITED),
-        'max_jerk': np.minimum(stated / rise, description.limit('jerk')),
+        'max_acceleration': stated if target is None else np.minimum(limit, _UNLIMITED),
+        'max_jerk': np.minimum(stated / _RISE_S, description.limit('jerk')),
     }
     values = {name: _SHARE * limit for name, limit in values.items()}
     for order, now, then in zip(

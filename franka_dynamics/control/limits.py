@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ..typing import Array
 
-# FCI's limit; it holds for every arm, also one whose file has a larger rate or none.
+# FCI's limit. It applies to every arm, also if the arm file has a larger rate or none.
 MOST_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
-# A receiver applies a change within one of its 1 ms cycles, even if two stamps are further apart.
+# A receiver applies a new torque within one cycle of 1 ms, even if states come more slowly. So a
+# command may change by no more than the rate limit allows in this time [s].
 LONGEST_STEP_S = 1e-3
 
 
@@ -57,9 +58,9 @@ class TorqueLimiter:
         """
         Return the nearest torque to a finite `desired` one that may follow `previous`, (n,) [N m].
 
-        `previous` is the last published torque, None if nothing was published yet; then only the
-        torque limit applies. `elapsed_s` is the time since then, counted as at most 1 ms, and as
-        zero if negative.
+        `previous` is the last published torque, None before the first one; then only the torque
+        limit applies. `elapsed_s` is the time since `previous`, counted as at most 1 ms and at
+        least zero.
         """
         seconds = min(max(elapsed_s, 0.0), LONGEST_STEP_S)
         within = self.clipped(desired)
@@ -89,13 +90,13 @@ class CommandOutput(TorqueLimiter):
         self, stamp: float, desired: Array, ramp_time: float, before: Array | None = None
     ) -> Array:
         """
-        Return the desired torque, (n,) [N m], with the step at a start or a change made a ramp.
+        Return the desired torque, (n,) [N m]; after a start or a change it is reached by a ramp.
 
-        `desired` is the torque at the state stamped `stamp` [s] with the present settings,
-        `before` the one at the same state with the settings or reference before a change, None
-        without a change; `ramp_time` is in seconds. At a start the ramp begins at the
-        last published torque, at a change at `before`, because with frequent changes the last
-        torque would cancel the feedback.
+        `desired` is the torque at the state stamped `stamp` [s] with the present settings and
+        reference, `before` the torque at the same state with those before a change, None if
+        nothing changed; `ramp_time` is in seconds. At a start the ramp begins at the last
+        published torque. At a change it begins at `before`: if changes are frequent, ramps from
+        the last torque would cancel the feedback.
         """
         passed = (stamp - self._since) / ramp_time if ramp_time else 1.0
         left = None if self._blend is None or passed >= 1.0 else (1.0 - passed) * self._blend
@@ -118,12 +119,13 @@ class CommandOutput(TorqueLimiter):
         return self.limit(desired, self.last, elapsed)
 
     def step(self, goal: Array, elapsed: float) -> Array:
-        """Ramp towards a goal torque: return the next command and remember it, (n,) [N m]."""
+        """Return the next command of a ramp to a goal torque, (n,) [N m], and remember it."""
         assert self.last is not None, 'called only after a first command'
         self.last = self.limit(goal, self.last, elapsed).torque
         return self.last
 
 
 def all_finite(values: Array) -> bool:
-    """Return whether all values are finite; a sum that is finite proves it quickly."""
+    """Return whether all values are finite."""
+    # A finite sum proves it, and takes less time than isfinite.
     return math.isfinite(sum(values.tolist())) or bool(np.isfinite(values).all())

@@ -10,7 +10,7 @@ from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
 
-LIMIT_SLACK = 1e-6  # tolerance for rounding in planners that use the limits in full
+LIMIT_SLACK = 1e-6  # for rounding in planners that use the limits in full [rad, rad/s, rad/s^2]
 _SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 4000, 2, 20
 
 
@@ -22,21 +22,19 @@ def sampled(motion: Trajectory) -> tuple[Array, ReferencePoint]:
 
 def beyond_limits(description: ArmDescription, times: Array, points: ReferencePoint) -> str:
     """
-    Return a phrase about the first limit that the states exceed, or ''.
+    Return a phrase about the first limit that states exceed, or ''.
 
-    `times`, shape (s,), are the times that the phrase names [s]; `points` have shape (s, n).
-    Velocity limits depend on position.
+    `points` have shape (s, n), their `times` (s,) [s]. Velocity limits depend on position.
     """
     low, high = description.velocity_bounds(points.q)
-    reach = description.limit('acceleration')
+    most = description.limit('acceleration')
     checks = [
         ('position', points.q, description.limit('lower'), description.limit('upper'), 'rad'),
         ('velocity', points.dq, low, high, 'rad/s'),
-        ('acceleration', points.ddq, -reach, reach, 'rad/s^2'),
+        ('acceleration', points.ddq, -most, most, 'rad/s^2'),
     ]
     for name, values, lower, upper, unit in checks:
-        # Written so that NaN counts as outside. Points whose stamps are equal after rounding give
-        # NaN.
+        # Written so that NaN counts as outside: points whose stamps are equal after rounding.
         outside = ~((values >= lower - LIMIT_SLACK) & (values <= upper + LIMIT_SLACK))
         if outside.any():
             row, joint = np.argwhere(outside)[0]

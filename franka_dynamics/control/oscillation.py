@@ -3,10 +3,10 @@
 """
 Instability of joint feedback with delay: which gains cause it, and how to detect it.
 
-A damping torque -kd dq that acts on an inertia M with a delay T is unstable from lambda T = pi / 2
-on, with lambda the largest eigenvalue of M^-1 kd. Stiffness makes it worse. The node does not know
-the delay of the receiver, so it detects an unstable loop by the oscillation of its feedback
-torque.
+A damping torque -kd dq that acts on an inertia M with a delay T is unstable if lambda T is at
+least pi / 2, with lambda the largest eigenvalue of M^-1 kd; with stiffness, already below. The
+node does not know the delay of the receiver, so it detects an unstable loop by the oscillation of
+its feedback torque.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 
 from ..typing import Array
 
-MOST_PHASE = 0.5 * math.pi  # lambda T from which on the loop is unstable with any stiffness
-# Smallest swing that counts, from one turning point to the next: as a fraction of the torque
-# limit, and for a joint without a limit [N m].
+MOST_PHASE = 0.5 * math.pi  # smallest lambda T at which the loop is unstable without stiffness
+# Smallest swing of the feedback torque that counts, from one turning point to the next: as a
+# fraction of the torque limit, and for a joint without a torque limit [N m].
 _LEAST_SHARE, _WITHOUT_LIMIT = 0.02, 2.0
 # A sustained oscillation has this many swings in a row, each following the previous one within
 # this time [s], which means 5 Hz or faster. The last swing is at least this fraction of the
 # largest: a decaying oscillation has become smaller by then.
 _SWINGS, _LONGEST_SWING_S, _LASTING = 8, 0.1, 0.5
-# A diverging oscillation has grown this often in a row, each time by more than this factor.
+# A diverging oscillation has swings that grew this often in a row, each by more than this factor.
 _GROWN, _GROWTH = 2, 2.0
 
 

@@ -28,34 +28,31 @@ from ..typing import Array
 if TYPE_CHECKING:
     from .feedforward import FeedforwardController
 
-# A message is stamped before it travels. A stamp further in the past than this is not explained by
-# transport delay.
+# Transport delays a message by less than this [s]; an older stamp is refused.
 MOST_LATENESS_S = 0.1
 # A stamp further in the future than this comes from another clock.
 MOST_LEAD_S = 600.0
 _LONGEST_S = 86400.0
-# rclpy takes 6 ms to deserialise 1000 points. Although a second thread does this, torques come
-# later meanwhile: 3 ms for 2000 points (benchmarks/services.py).
+# rclpy takes 6 ms to deserialise 1000 points. A second thread does this, but meanwhile torques are
+# late: by 3 ms for 2000 points (benchmarks/services.py).
 MOST_POINTS = 2000
-# A reference that starts further from the arm would be a step.
+# A reference that starts further from the arm would be a step of the feedback torque.
 MOST_START_DISTANCE = 0.1  # rad or m
 # A trajectory starts this long after the latest state, which leaves time to plan it: a constant
-# part, and a part per point [s]. If planning took longer, the trajectory is planned again with
-# four times the lead.
+# time, and a time per point [s]. If planning took longer, it is repeated with four times the lead.
 _LEAD_S, _POINT_LEAD_S, _LEAD_ATTEMPTS = 0.02, 4e-5, 3
 
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryRequest:
     """
-    What a trajectory message asks for, joints in the message's order.
+    The contents of a trajectory message, joints in the message's order.
 
     `times`, shape (s,), are seconds after `start`. `start` is on the clock of the joint states'
     stamps; None starts on arrival. `positions`, `velocities`, `accelerations` and `effort` have
     shape (s, n) [rad or m, per s, per s^2, N m or N], a column for each of `joint_names`; all but
-    the first are None where the message leaves them out. Efforts are never followed, because
-    feedforward computes its own. They are checked, because an effort beyond a limit reveals a
-    faulty sender.
+    the positions are None where the message leaves them out. Efforts are checked, because an
+    effort beyond a limit reveals a faulty sender, but not used.
     """
 
     joint_names: tuple[str, ...]
@@ -68,12 +65,12 @@ class TrajectoryRequest:
 
     @property
     def ends_motion(self) -> bool:
-        """Whether it has no points: the present motion then ends, and the arm is held."""
+        """Whether the request has no points: the present motion then ends, the arm is held."""
         return len(self.times) == 0
 
     @property
     def is_set_point(self) -> bool:
-        """Whether it is one point at time zero, followed for 0.1 s or until the next one comes."""
+        """Whether the request is one point at time zero, followed for 0.1 s or until the next."""
         return len(self.times) == 1 and bool(self.times[0] == 0.0)
 
 
@@ -92,20 +89,20 @@ def plan(
     Return the trajectory or set-point that the arm is to follow.
 
     One point at time zero is a set-point of a stream. A request without points ends the present
-    motion, as in joint_trajectory_controller. Everything else is a trajectory. If a request has
-    velocities but no accelerations, `with_accelerations` adds them.
+    motion, as in joint_trajectory_controller. All other requests are trajectories. If a request
+    has velocities but no accelerations, `with_accelerations` adds them.
 
     `now` is the stamp of the latest state [s]. The motion begins at `begin` [s], by default now,
-    or at a later start of the request. `current` is the desired state then, or the measured
-    position at rest; if the first point comes after the start, the motion goes from there to that
-    point. `measured`, shape (n,), is the expected measured position when the motion begins, by
+    or at a later start of the request. `current` is the desired state at that time, or the
+    measured position at rest; if the first point comes later, the motion leads from `current` to
+    it. `measured`, shape (n,), is the position expected to be measured when the motion begins, by
     default that of `current`. A set-point must be near it, or a stream could run away from the
-    arm. A trajectory must begin near it, or its beginning would be a step for the arm. With the
-    `period` of a stream [s], set-points with positions alone are made into a smooth motion that
-    continues `before`, the newest motion of the stream.
+    arm. A trajectory must begin near it, or it would begin with a step. With the `period` of a
+    stream [s], set-points with positions alone are made into a smooth motion that continues
+    `before`, the newest motion of the stream.
 
-    Raises ReferenceRefusedError, which says what is at fault and what would be accepted, if the
-    request cannot be followed.
+    Raises ReferenceRefusedError, which names the fault and what would be accepted, if the request
+    cannot be followed.
     """
     begin = now if begin is None else begin
     measured = current.q if measured is None else measured
@@ -149,7 +146,7 @@ def plan(
         return continue_stream(point.q, taken, begin, current, description, period, before)
     trajectory = _trajectory(request, start, begin, current, description)
     if request.start is None or start <= now + MOST_LATENESS_S:
-        # Until a later start the present motion is followed, and its tracking error is watched.
+        # A motion that starts later is not compared: the arm follows the present one until then.
         first = trajectory.sample(begin).q
         if trajectory.times[0] < start + request.times[0]:
             _require_at_desired(description, first, measured)
@@ -264,7 +261,7 @@ def _trajectory(
             _require_reachable(description, first, current.q)
         return upsample(times, request.positions, begin, current, description)
     trajectory = Trajectory(times, request.positions, request.velocities, request.accelerations)
-    # The motion goes to the first point from the current state
+    # The motion leads to the first point from the current state.
     if request.times[0] > 0.0 and times[0] > begin:
         return Trajectory.at(begin, current).then(trajectory)
     _require_reachable(description, trajectory.sample(begin).q, current.q)
@@ -295,7 +292,7 @@ def _require_at_desired(description: ArmDescription, desired: Array, measured: A
 
 
 def _too_far(q: Array, other: Array) -> tuple[int, float]:
-    """Return the joint with the largest distance, and that distance if too large, else 0."""
+    """Return the joint with the largest distance, and this distance if it is too large, else 0."""
     distance = np.abs(q - other)
     joint = int(distance.argmax())
     return joint, float(distance[joint]) if distance[joint] > MOST_START_DISTANCE else 0.0
@@ -338,13 +335,13 @@ def follow_request(
     """
     Plan a requested motion, make the controller follow it, and return the planned motion.
 
-    A trajectory begins a lead after the latest state, which leaves time to plan. Until then the
-    controller follows the present motion, and the trajectory begins where that one will be. A
-    set-point without stream_period is followed at once.
+    A trajectory begins some milliseconds after the latest state, which leaves time to plan. Until
+    then the controller follows the present motion, and the trajectory begins where the present
+    motion will be. A set-point without stream_period is followed at once.
 
     If another thread passes joint states to the controller, `lock` is held for the microseconds in
     which the controller is read or changed. `mark` is the sender's identifier of the motion,
-    repeated in its events. Raises ReferenceRefusedError if the motion cannot be followed; the
+    repeated in its events. Raises ReferenceRefusedError if the request cannot be followed; the
     present motion goes on.
     """
     lock = nullcontext() if lock is None else lock
@@ -401,11 +398,10 @@ def follow_request(
 
 def _require_following(controller: FeedforwardController) -> None:
     """
-    Refuse a reference that nothing would follow because no torque is being commanded.
+    Raise ReferenceRefusedError, with the reason, if no torque is being commanded.
 
     On a topic that is too slow for commands the reference is accepted: torques are still added to
-    its trajectory for a controller that follows it with its own feedback. Raises
-    ReferenceRefusedError if no torque is commanded; it says why.
+    its trajectory for a controller that follows it with its own feedback.
     """
     status = controller.status()
     too_slow = controller.supervisor.condition is Condition.TOO_SLOW

@@ -22,8 +22,8 @@ from .terms import TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# Within a time-out at most this many messages get lost. A message number further ahead comes from
-# another sender.
+# Within a time-out at most this many messages get lost. A message whose number is further ahead
+# comes from another sender.
 _LOST_AT_MOST = 100
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 
@@ -57,8 +57,8 @@ class TorqueReceiver:
 
     `description` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; gravity_vector and payload are those of the arm. A torque
-    is applied for at most `timeout` seconds without a next one, by the stamps of the states.
-    `holding`, shape (n,), carries the arm from the beginning [N m]; leave it out if brakes hold
+    is applied for at most `timeout` seconds by the stamps of the states, unless the next torque
+    comes. `holding`, shape (n,), is applied from the beginning [N m]; leave it out if brakes hold
     the arm. Raises SettingsError if payload or target are wrong, InertiaError if the last link is
     not physical with the payload.
     """

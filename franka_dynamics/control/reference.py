@@ -34,7 +34,7 @@ class ReferencePoint(NamedTuple):
 
     @property
     def stacked(self) -> ReferencePoint:
-        """The point as arrays of shape (1, n)."""
+        """The same point with arrays of shape (1, n)."""
         return ReferencePoint(*(values[None, :] for values in self))
 
 
@@ -95,7 +95,7 @@ class Trajectory:
         return _evaluate(self._powers[segment], (time - start) / (end - start), end - start)
 
     def sample_many(self, per_segment: int) -> tuple[Array, ReferencePoint]:
-        """Return times (s,) and states (s, n): `per_segment` samples per segment, and the end."""
+        """Return times (s,), `per_segment` in each segment and the last one, and states (s, n)."""
         segments = np.repeat(np.arange(len(self.times) - 1), per_segment)
         s = np.tile(np.arange(per_segment) / per_segment, len(self.times) - 1)
         durations = np.diff(self.times)[segments]
@@ -156,7 +156,7 @@ def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> Refer
 
 
 class ReferenceState(str, Enum):
-    """The states that a reference's events report; the last three end it."""
+    """The states that a reference's events report; a reference ends with one of the last three."""
 
     ACCEPTED = 'accepted'  # planned; it is followed as soon as it begins
     FOLLOWING = 'following'
@@ -251,9 +251,8 @@ class ReferenceSource:
         Follow a trajectory, or a set-point until the next one comes or STREAM_TIMEOUT_S passes.
 
         Until a trajectory begins, the present reference stays. Adds events. `now` is the stamp of
-        the latest joint state [s]; `mark` the sender's identifier, of which a stream keeps that of
-        its first point. A streamed reference continues the present stream, if there is one,
-        instead of replacing it.
+        the latest joint state [s], `mark` the sender's identifier. A streamed reference continues
+        the present stream, if there is one, instead of replacing it, and keeps the stream's mark.
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
         latest = self._next or self._now

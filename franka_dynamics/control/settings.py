@@ -23,16 +23,13 @@ class TargetProfile:
     """
     What a receiver of torques (a target) adds to them by itself.
 
-    If `receiver_adds_gravity`, we command only the difference between the true gravity torque and
-    the one that the receiver adds; otherwise the whole gravity torque. If
-    `receiver_adds_friction`, the receiver compensates joint friction, and no friction may be
-    commanded. A receiver without a time-out may hold the last torque of a stop for ever. So a stop
-    usually ends at zero if the receiver compensates gravity, else at the last gravity torque.
-    `rotor_inertia` is a lower bound of the reflected rotor inertia that the joints have and the
-    model lacks [kg m^2]; a Franka arm's joints have 0.07 to 0.2 (MuJoCo Menagerie, franka_fr3). It
-    lets the arm bear larger gains than its link inertia alone. `braked_until_commanded` says
-    whether brakes hold an arm that stands still without effort. The full gravity torque may then
-    be commanded at once.
+    With `receiver_adds_gravity`, only the difference between the true gravity torque and the
+    receiver's is commanded, without it the whole gravity torque. With `receiver_adds_friction`,
+    the receiver compensates joint friction, and no friction may be commanded. `rotor_inertia` is a
+    lower bound of the reflected rotor inertia that the joints have and the model lacks [kg m^2];
+    it allows larger gains than the link inertia alone. A Franka arm's joints have 0.07 to 0.2
+    (MuJoCo Menagerie, franka_fr3). `braked_until_commanded` says whether brakes hold an arm that
+    stands still without effort. The full gravity torque may then be commanded at once.
     """
 
     name: str
@@ -63,8 +60,8 @@ def target_profile(name: str) -> TargetProfile:
 
 # Largest gravity component [m/s^2]: any planet an arm stands on, with room for a moving base.
 _MOST_GRAVITY = 30.0
-# A robot that compensates gravity itself stands on the Earth. A norm outside this range [m/s^2] is
-# taken for a typing error.
+# Range of the norm of gravity [m/s^2] for a robot that compensates gravity itself, which stands on
+# the Earth.
 _EARTH = (9.7, 9.9)
 # Largest gain for a joint without a torque limit [N m/rad, N m s/rad]. It also keeps every torque
 # far from overflow.
@@ -97,9 +94,9 @@ class Settings:
     """
     One consistent set of live parameters.
 
-    Each field is the node's parameter of its name; config/feedforward/default.yaml has meaning,
-    unit and range. A single gain or tracking error applies to all joints. The payload is mass
-    [kg], centre of mass [m] in the flange frame, and inertia about it [kg m^2] in the order xx,
+    Each field is the node's parameter of the same name; config/feedforward/default.yaml explains
+    it. A single gain or tracking error applies to all joints. The payload is mass [kg], centre of
+    mass [m] in the flange frame, and inertia about the centre of mass [kg m^2] in the order xx,
     xy, xz, yy, yz, zz.
     """
 

@@ -5,7 +5,7 @@ Makes a smooth motion within an arm's limits from points that have positions alo
 
 Straight lines between points at 10 to 50 Hz have no acceleration, hence no inertia torque to feed
 forward. A cubic spline through the points has nearly the acceleration of the original motion. All
-points of a chunk are known in advance, so the motion needs no delay.
+points of a request are known in advance, so the motion needs no delay.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def upsample(
     m]. The motion is the cubic spline through them, from the present velocity to rest. The first
     and the last segment are quintics, so that the acceleration starts at the present one and ends
     at zero. Points before `begin` are skipped. If the points end in motion, as with a policy that
-    sends the next chunk before this one ends, stopping at the last point may exceed the limits;
-    the arm is then braked after it. If only the start exceeds the limits, ruckig joins the motion.
-    If nothing works, a motion through all points is returned: one that only exceeds the jerk, or
-    else one that the caller's check of limits refuses.
+    sends its next points before these end, stopping at the last point may exceed the limits; the
+    motion is then braked after it. If only the start exceeds the limits, ruckig joins the motion.
+    If neither keeps the limits, a motion through all points is returned, which exceeds the jerk
+    limit alone or is refused by the caller's check of limits.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = _Spline(np.append(begin, times), np.vstack((current.q, positions)), current.dq)
@@ -74,7 +74,7 @@ class _Spline(NamedTuple):
         """
         Yield a motion that stops at the last point; of several points, also one braked after it.
 
-        The first point gets an acceleration, shape (n,), if one is given.
+        If an acceleration, shape (n,), is given, the motion starts with it.
         """
         times, positions = self.times, self.positions
         if len(times) == 1:

@@ -21,13 +21,15 @@ from ..errors import ReferenceRefusedError
 from ..typing import Array
 
 _SIDE, _KEPT = 2, 7  # points on either side of a point, and points kept in all
-# Points were sampled evenly but arrive with jitter. Gain with which the points' times follow the
-# arrivals.
+# Points were sampled evenly but arrive with jitter. The time of a point is corrected by this share
+# of the difference between its arrival and its expected time.
 _FOLLOWED = 0.02
-_MOST_MISSING, _MOST_EARLY = 3, 3.0  # periods
+# Periods by which points may be missing before the stream counts as a new one, and by which a
+# point may come early.
+_MOST_MISSING, _MOST_EARLY = 3, 3.0
 # Time after the latest state at which a new motion starts, for planning it [s].
 LEAD_S = 0.004
-_CATCH_UP_S = 1.0  # longest time to catch up with the stream [s]
+_CATCH_UP_S = 1.0  # longest time to catch up with the streamed points [s]
 _DELAY_PERIODS, _DELAY_S = 3, 2.0 * LEAD_S
 
 

@@ -16,11 +16,11 @@ from ..typing import Array
 @dataclass(frozen=True)
 class SupervisionLimits:
     """
-    Limits of the joint-state stream beyond which states are not trusted.
+    Limits beyond which joint states are not trusted.
 
-    `min_input_rate` is the lowest rate of the topic [Hz], `state_timeout` the longest silence [s],
-    `max_state_age` the largest difference between stamp and clock [s] (0: not checked),
-    `recovery_samples` the number of good states in a row before torque is commanded,
+    `min_input_rate` is the lowest rate of the topic [Hz], `state_timeout` the longest time between
+    two states [s], `max_state_age` the largest difference between stamp and clock [s] (0: not
+    checked), `recovery_samples` the number of good states in a row before torque is commanded,
     `max_restarts` the number of automatic restarts per minute.
     """
 
@@ -50,13 +50,13 @@ class Observation(NamedTuple):
 
 # A jump of the stamps in either direction [s] that lost messages do not explain.
 _CLOCK_LEAP_S = 1.0
-# The first number of messages out of order within the last ORDER_WINDOW indicates two publishers
-# rather than the network; the second number in a row, that the clock was set back.
+# The first number of messages out of order, of the last ORDER_WINDOW, shows two publishers: the
+# network reorders fewer. The second number of them in a row shows that the clock was set back.
 _MOST_OUT_OF_ORDER, _ALL_BEHIND = 3, 20
-# A stall of this process up to this duration [s] does not count as silence of the arm. It is
-# longer than any single piece of work, and short enough for an arm to coast.
+# A pause of this process up to this duration [s] does not count as silence of the arm. No single
+# piece of work takes as long, and an arm may coast for this time.
 MOST_FORGIVEN_S = 0.05
-_RATE_WINDOW = 20  # number of messages for the topic's median period
+_RATE_WINDOW = 20  # number of latest messages of which the median period is taken
 _SILENT_PERIODS = 3  # a slow topic is silent only after this many of its own periods
 
 
@@ -68,8 +68,7 @@ class StateSupervisor:
     ----------
     ages_are_delays : bool
         Whether stamps and clock are the same simulated time, so that the age of a state is a delay
-        of the loop. The torque of an old state is then held for less than `state_timeout` (see
-        `patience`): the older the state, the shorter.
+        of the loop. Then the older a state, the shorter its torque is held (see `patience`).
     stamp, position : float and ndarray, shape (n,), or None
         Stamp [s] and positions [rad] of the last state in order.
     motion : PossibleMotion

@@ -29,12 +29,11 @@ class FrictionFeedforward:
     """
     Friction to be commanded for a reference velocity.
 
-    The commanded torque has the direction of the reference velocity and should not exceed the
-    arm's friction, so that it does not drive the arm by itself: the coefficients of a linear model
-    are reduced by two standard deviations (if the arm file has them), and Maxwell-slip elements of
-    uncertain state count with their smallest torque. At rest it is zero. Too little compensation
-    leaves a tracking error; too much may cause a limit cycle. In `torque` the Maxwell-slip
-    elements follow the measured position.
+    The torque has the direction of the reference velocity, and is zero at rest. It should not
+    exceed the arm's friction, because too much may cause a limit cycle, too little only a tracking
+    error. So the coefficients of a linear model are reduced by two standard deviations (if the arm
+    file has them), and Maxwell-slip elements of uncertain state count with their smallest torque.
+    In `torque` the Maxwell-slip elements follow the measured position.
     """
 
     def __init__(self, model: FrictionModel) -> None:
@@ -104,12 +103,11 @@ class TermModel:
     """
     The torque terms of a described arm under given settings.
 
-    There are two models: the true arm (payload, true gravity vector), and the arm whose gravity
-    the receiver compensates, if any. FCI assumes gravity (0, 0, -9.81) in the base frame and the
-    payload set in Desk or by setLoad.
-
-    `friction` is the friction to command, None if it is switched off.
-    `description` is the arm without the settings' payload.
+    `true` is the arm with its payload under the true gravity vector, `receiver` the arm as the
+    receiver's gravity compensation models it, None if there is none or it equals `true`: FCI
+    assumes gravity (0, 0, -9.81) in the base frame and the payload set in Desk or by setLoad.
+    `friction` is the friction to command, None if it is switched off. `description` is the arm
+    without the settings' payload.
     """
 
     def __init__(self, description: ArmDescription, settings: Settings) -> None:

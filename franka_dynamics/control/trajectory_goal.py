@@ -24,7 +24,7 @@ from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
-# MoveIt's default allowed_start_tolerance: its plans may start this far from the arm [rad].
+# MoveIt's plans may start this far from the arm (allowed_start_tolerance, default) [rad].
 MOST_STEP = 0.01
 
 
@@ -55,9 +55,8 @@ def fill(
     """
     Return a goal's motion with torques.
 
-    Positions and velocities without accelerations get accelerations that are continuous, so that M
-    ddq is fed forward; positions alone become a spline. One point at time zero is accepted if the
-    arm is already there.
+    Points without accelerations get continuous ones, so that M ddq is fed forward. One point at
+    time zero is accepted if the arm is already there.
 
     `law` has the arm's limits and terms. The latest joint state has the stamp `stamp` [s] and the
     positions `q`, shape (n,) [rad or m]. `current` is the desired state when the goal starts, if a
@@ -90,9 +89,8 @@ def with_torques(
 
     The controller repeats the last point, effort included, until another goal comes. A motion that
     ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on the arm for
-    ever; it gets one more point at rest at the same position, after the time that the change of
-    torque takes at MOST_RATE. `torques` returns the torque at every point of a motion, as
-    `ControlLaw.trajectory_efforts` does.
+    ever. So it gets one more point at rest at the same position, after the time that the change of
+    torque takes at MOST_RATE. `torques` returns the torque at every point of a motion.
     """
     if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
         return motion, torques(motion)
