@@ -158,7 +158,7 @@ def require_states(
     Raises
     ------
     JointVectorError
-        If so; the message names the array.
+        If an array is at fault; the message names it.
 
     """
     n, (first, all_alike) = len(joints), next(iter(shapes.items()))

@@ -86,7 +86,7 @@ def check(spec: ParameterSpec, value: Any) -> None:
     Raises
     ------
     SettingsError
-        If so; the message names the parameter, the value and the allowed values.
+        If the value is not allowed; the message names parameter, value and allowed values.
 
     """
     if spec.choices and value not in spec.choices:

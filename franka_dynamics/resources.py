@@ -15,7 +15,7 @@ def share_directory() -> Path:
 
     A source tree is recognised by `package.xml` beside the Python package. Otherwise the
     nearest `share/franka_dynamics` above this file is taken, which is where colcon,
-    `pip install` and apt put data files. No ROS is needed for either.
+    `pip install` and apt put data files. Neither needs ROS.
 
     Raises
     ------

@@ -32,7 +32,8 @@ _SERIES_BELOW = 0.02
 
 
 def cross(first: Array, second: Array) -> Array:
-    """Return a x b for stacks of vectors; numpy.cross spends most of its time on handling axes."""
+    """Return the cross products of two stacks of vectors, shape (..., 3)."""
+    # numpy.cross spends most of its time on handling axes.
     a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
@@ -42,7 +43,7 @@ def cross(first: Array, second: Array) -> Array:
 
 
 def apply(matrix: Array, vector: Array) -> Array:
-    """Return matrix times vector for stacks of both."""
+    """Return the products of matrices (..., m, k) and vectors (..., k), shape (..., m)."""
     return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
@@ -96,9 +97,9 @@ def exp3(omega: ArrayLike, angle: ArrayLike = 1.0) -> Array:
     Parameters
     ----------
     omega : array_like, shape (..., 3)
-        Axis of any length; only for a unit vector is `angle` an angle.
+        Rotation axis of any length.
     angle : array_like, shape (...)
-        Factor on the axis [rad for a unit axis].
+        Factor on the axis: the angle of rotation [rad] if the axis is a unit vector.
 
     """
     return _exponential(np.asarray(omega, dtype=float) * np.asarray(angle, dtype=float)[..., None])
@@ -206,7 +207,7 @@ def bracket(first: ArrayLike, second: ArrayLike) -> Array:
 
 
 def ad(twist: Array) -> Array:
-    """Return the matrix that takes W to the Lie bracket [V, W], (v, omega), (..., 6, 6)."""
+    """Return ad(V), (..., 6, 6), with ad(V) W the Lie bracket [V, W] of twists (v, omega)."""
     out = np.zeros((*twist.shape, 6))
     out[..., :3, :3] = out[..., 3:, 3:] = hat(twist[..., 3:])
     out[..., :3, 3:] = hat(twist[..., :3])
@@ -304,8 +305,7 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
-# Tolerance of R R^T = 1: above rounding errors, far below the error of a rotation with a typing
-# error.
+# Largest error of an entry of R R^T = 1: above rounding errors, far below typing errors.
 _RIGID_EPS = 1e-9
 
 

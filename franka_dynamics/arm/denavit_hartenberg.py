@@ -84,7 +84,7 @@ class DHRow:
             np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)
         )
         d = self.d + slide
-        # The sum formulas keep a row's quarter turns exact: cos(q - pi/2) is sin q, bit by bit.
+        # By the angle sum formulas a row's quarter turns are exact: cos(q - pi/2) is sin q.
         c0, s0 = cos_sin(self.theta)
         ct, st = c0 * np.cos(turn) - s0 * np.sin(turn), s0 * np.cos(turn) + c0 * np.sin(turn)
         ca, sa = cos_sin(self.alpha)

@@ -20,7 +20,7 @@ from ..typing import Array
 
 
 class FrictionModel(Protocol):
-    """Torque that friction takes from the joints at a velocity."""
+    """A model of joint friction: its torque at joint velocities."""
 
     def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m], added to the rigid-body torque, at dq [rad/s]."""
@@ -201,11 +201,11 @@ class MaxwellSlipFriction(LinearFriction):
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """Return dq, tanh(dq / width), the Stribeck term, 1, and z, shape (..., 4 + k, n)."""
         velocity = _velocity(dq, self.viscous)
-        turned = np.tanh(velocity / self.width)
+        sign = np.tanh(velocity / self.width)
         found = np.empty((*velocity.shape[:-1], 4 + len(self.slip), velocity.shape[-1]))
-        found[..., 0, :], found[..., 1, :], found[..., 3, :] = velocity, turned, 1.0
-        found[..., 2, :] = np.exp(-np.square(velocity / self.stribeck_velocity)) * turned
-        found[..., 4:, :] = turned[..., None, :] if slip_state is None else slip_state
+        found[..., 0, :], found[..., 1, :], found[..., 3, :] = velocity, sign, 1.0
+        found[..., 2, :] = np.exp(-np.square(velocity / self.stribeck_velocity)) * sign
+        found[..., 4:, :] = sign[..., None, :] if slip_state is None else slip_state
         return found
 
 
@@ -292,7 +292,8 @@ def _require_positive(value: float, what: str) -> None:
 
 def _velocity(dq: ArrayLike, parameter: Array) -> Array:
     velocity = np.asarray(dq, dtype=float)
-    if velocity.shape[-1:] != parameter.shape:  # names for the error alone: this runs at 1 kHz
+    if velocity.shape[-1:] != parameter.shape:
+        # Joint names are made for the error only, because this runs at 1 kHz.
         require_states({'dq': velocity.shape}, [f'joint {i + 1}' for i in range(len(parameter))])
     return velocity
 

@@ -215,6 +215,6 @@ class LinkInertia:
         return float(low + middle - high)
 
     def is_physical(self) -> bool:
-        """Return whether a distribution of mass, nowhere negative, has these ten parameters."""
+        """Return whether a body of nowhere negative density can have these ten parameters."""
         scale = float(np.abs(self.pseudo_inertia()).max())
         return self.consistency_margin() >= -_EIGENVALUE_EPS * scale

@@ -130,8 +130,8 @@ def read_payload(given: str) -> LinkInertia:
     Parameters
     ----------
     given : str
-        Mass [kg] and centre of mass x, y, z [m], and for more than a point mass the inertia
-        about it xx, xy, xz, yy, yz, zz [kg m^2], separated by commas, in the flange frame; or
+        Four or ten numbers in the flange frame, separated by commas: mass [kg], centre of mass
+        x, y, z [m], and the inertia about the centre of mass xx, xy, xz, yy, yz, zz [kg m^2]. Or
         the path of a parameter file (.yaml) as `payload_parameter_file` writes it, or of Desk's
         end-effector file (.json).
 
@@ -143,7 +143,7 @@ def read_payload(given: str) -> LinkInertia:
     Raises
     ------
     InertiaError
-        If it is neither four nor ten numbers, has no mass, or `payload_body` refuses it.
+        If there are neither four nor ten numbers, the mass is 0, or `payload_body` refuses them.
     DescriptionError
         If the file cannot be read or holds no payload.
 

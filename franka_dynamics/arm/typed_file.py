@@ -31,7 +31,7 @@ _Kind = TypeVar('_Kind')
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
 _ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
 _TURN = 2.0 * math.pi
-MOST_EFFORT = 1e5  # N m or N, five times the largest value of industrial arms
+MOST_EFFORT = 1e5  # [N m or N] largest accepted effort limit; five times an industrial arm's
 
 
 class FieldError(ValueError):

@@ -63,8 +63,8 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     unit, sentence = _unit(unit, size, path)
     mesh = TriangleMesh(np.asarray(raw.vertices) * METRES_PER_UNIT[unit], np.asarray(raw.faces))
     if repair:
-        mesh, turned = _turned_outwards(mesh)
-        notes += turned
+        mesh, flip_notes = _flipped_outwards(mesh)
+        notes += flip_notes
     return MeshFile(mesh, unit, (sentence, *notes))
 
 
@@ -136,28 +136,28 @@ def _repaired(raw: Any) -> list[str]:
     before = np.array(raw.faces)
     try:
         repair.fix_winding(raw)
-        turned = int((np.asarray(raw.faces) != before).any(axis=1).sum())
+        flipped = int((np.asarray(raw.faces) != before).any(axis=1).sum())
         repair.fill_holes(raw, use_fan=True)
     except ImportError as error:  # networkx, which trimesh only needs here
         raise MissingDependencyError(
             "Repairing a mesh needs networkx: pip install 'franka_dynamics[mesh]'."
         ) from error
-    if turned:
-        notes.append(f'repair: {turned} faces were turned to be wound like their neighbours')
+    if flipped:
+        notes.append(f'repair: {flipped} faces were turned to be wound like their neighbours')
     added = len(raw.faces) - len(before)
     if added:
         notes.append(f'repair: holes were closed by {added} faces')
     return notes
 
 
-def _turned_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
+def _flipped_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
     """Return the mesh with flipped parts where their normals pointed the wrong way, and notes."""
     inverted = find_defects(mesh, self_intersection=False).inverted_parts
     if not inverted:
         return mesh, []
-    turn = np.isin(connected_parts(mesh), inverted)
-    faces = np.where(turn[:, None], mesh.faces[:, ::-1], mesh.faces)
+    flip = np.isin(connected_parts(mesh), inverted)
+    faces = np.where(flip[:, None], mesh.faces[:, ::-1], mesh.faces)
     return TriangleMesh(mesh.vertices, faces), [
-        f'repair: all {int(turn.sum())} faces of {len(inverted)} part(s) pointed the wrong way '
+        f'repair: all {int(flip.sum())} faces of {len(inverted)} part(s) pointed the wrong way '
         'and were turned'
     ]

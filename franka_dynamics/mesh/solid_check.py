@@ -151,7 +151,7 @@ def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ..
     inverted, doubled = [], []
     for number, part in enumerate(parts):
         if is_flat(part):
-            continue  # a sheet with two sides holds no volume and takes none
+            continue  # a folded sheet, which encloses no volume
         # 1 inside a solid, 0 outside of it.
         winding = sum(
             np.rint(igl.winding_number(other.vertices, other.faces, _points_beside(part)))

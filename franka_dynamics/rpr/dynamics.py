@@ -251,8 +251,8 @@ def coriolis_rows(
 ) -> list[list[Any]]:
     """Return the Coriolis matrix C of Christoffel symbols by rows; `rates` is dq."""
     v1, v2, v3 = rates
-    by_d2 = (m.m2 + m.m3) * at.extension + m.m3 * at.kappa  # half dB11/dd2, "E"
-    # Half dB11/dtheta3.
+    by_d2 = (m.m2 + m.m3) * at.extension + m.m3 * at.kappa  # 1/2 dB11/dd2
+    # 1/2 dB11/dtheta3.
     by_theta3 = -m.m3 * at.rho * at.sigma + (m.i3x - m.i3y) * at.s3 * at.c3
     pull = m.m3 * at.kappa
     return [

@@ -68,7 +68,7 @@ _CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2)
 
 
 def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
-    """Return p_l1, p_l2 and p_l3 in {S}, (3, 1): a2/2, not c2/2, in p_l2 (section 2)."""
+    """Return p_l1, p_l2 and p_l3 in {S}, (3, 1), with a2/2 for the printed c2/2 (section 2)."""
     first, second, third = (
         (pose[:3, :3] * center + pose[:3, 3]).applyfunc(sp.expand)
         for pose, center in zip(poses()[1:], _CENTERS)

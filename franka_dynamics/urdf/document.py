@@ -201,8 +201,8 @@ class _Parser:
         if not text.strip():
             raise self._error('is empty; a URDF starts with <robot name="...">.')
         try:
-            # ElementTree takes text with an encoding declaration, but only as bytes.
-            robot = ElementTree.fromstring(text.encode('utf-8'))
+            # As text, because an encoding that the text declares was that of its file.
+            robot = ElementTree.fromstring(text)
         except (ElementTree.ParseError, UnicodeEncodeError) as error:
             raise self._error(
                 f'is not well-formed XML: {error}. The file may be cut short.'
@@ -319,7 +319,8 @@ class _Parser:
 
         def value(key: str, absent: float) -> float:
             stated = absent
-            if key in limit.attrib or math.isinf(absent):  # effort and velocity are required
+            # An infinite default marks effort and velocity, which are required.
+            if key in limit.attrib or math.isinf(absent):
                 stated = self._number(limit, key, f'{where}, <limit>')
             return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated
 

@@ -88,7 +88,7 @@ def described(arm: ArmDescription | str | Path) -> ArmDescription:
     Raises
     ------
     DescriptionError
-        If `arm` has another type, or `load` refuses it.
+        If `arm` is no description, string or path, or `load` refuses it.
 
     """
     if isinstance(arm, ArmDescription):

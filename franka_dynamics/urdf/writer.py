@@ -201,7 +201,7 @@ def _add_joint(robot: Element, joint: Joint, parent: str, child: str, origin: Ar
 
 
 def _bounded(joint: Joint) -> bool:
-    """Return whether a joint stops at either end."""
+    """Return whether a joint has a lower or an upper position limit."""
     return math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper)
 
 

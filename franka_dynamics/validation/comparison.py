@@ -82,7 +82,7 @@ class Comparison:
         return tuple(one for one in self.differences if one.has_effect)
 
     def as_data(self) -> dict[str, Any]:
-        """Return the result as plain data."""
+        """Return the result as plain data for a JSON file."""
         return {
             'first': self.first.file or self.first.name,
             'inertial_set': self.first.inertial_set,

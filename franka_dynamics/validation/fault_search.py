@@ -153,8 +153,8 @@ def search_faults(
             one,
             alike=tuple(
                 other.name
-                for other, left in found
-                if other is not one and _rms(left - torque) < _NOTICEABLE * difference
+                for other, others in found
+                if other is not one and _rms(others - torque) < _NOTICEABLE * difference
             ),
         )
         for one, torque in found
@@ -190,20 +190,20 @@ def _fit(angle: bool, torques: _Torques, start: float, wanted: Array) -> float:
     if angle:
         starts = (start + offset for offset in _ANGLE_STARTS)
         value = min(starts, key=lambda at: _rms(wanted - torques(at)))
-    rest = wanted - torques(value)
+    difference = wanted - torques(value)
     for _ in range(_MOST_STEPS):
         slope = (torques(value + _STEP) - torques(value - _STEP)) / (2.0 * _STEP)
         # A smaller slope is a rounding error: no torque depends on this parameter.
         if _rms(slope) <= _ROUNDING:
             break
-        step = float(slope @ rest) / float(slope @ slope)
+        step = float(slope @ difference) / float(slope @ slope)
         short = _CONVERGED * max(1.0, abs(value))
-        left = wanted - torques(value + step)
-        while not left @ left < rest @ rest and abs(step) > short:
+        remaining = wanted - torques(value + step)
+        while not remaining @ remaining < difference @ difference and abs(step) > short:
             step *= 0.5
-            left = wanted - torques(value + step)
-        if left @ left < rest @ rest:
-            value, rest = value + step, left
+            remaining = wanted - torques(value + step)
+        if remaining @ remaining < difference @ difference:
+            value, difference = value + step, remaining
         if abs(step) <= short:
             break
     return start + math.remainder(value - start, math.tau) if angle else value

@@ -275,7 +275,7 @@ def _written_wrongly(
         'the first moment m c is given as the centre of mass': about_center(m, h, at_center),
         'the first moment m c is given as the centre of mass, and the inertia about the frame '
         'origin as the one about it': about_center(m, h, at_origin),
-        **_turned(m, c, at_center),
+        **_with_other_axes(m, c, at_center),
         **_reordered(m, c, six_from_tensor(at_center)),
         'the mass is in grams': about_center(1e3 * m, c, at_center),
         'the centre of mass is in millimetres': about_center(m, 1e3 * c, at_center),
@@ -288,22 +288,25 @@ def _written_wrongly(
     }
 
 
-def _turned(m: float, c: Array, tensor: Array) -> dict[str, LinkInertia]:
+def _with_other_axes(m: float, c: Array, tensor: Array) -> dict[str, LinkInertia]:
     """Return links with axes swapped or sign-flipped in the tensor, the centre of mass or both."""
     about_center, found = LinkInertia.from_center_of_mass, {}
     # The fewest swapped axes first.
     orders = sorted(permutations(range(3)), key=lambda p: sum(a != b for a, b in zip(p, range(3))))
     for order, signs in product(orders, product((1.0, -1.0), repeat=3)):
-        turn = np.diag(signs) @ np.eye(3)[list(order)]
-        if np.array_equal(turn, np.eye(3)):
+        rotation = np.diag(signs) @ np.eye(3)[list(order)]
+        if np.array_equal(rotation, np.eye(3)):
             continue
         axes = ' '.join(
             f'{"-" if sign < 0 else ""}{_AXES[axis]}' for axis, sign in zip(order, signs)
         )
-        how, turned = f'swapped or turned (x y z taken as {axes})', turn @ tensor @ turn.T
-        found[f'the axes of the inertia are {how}'] = about_center(m, c, turned)
-        found[f'the axes of the centre of mass are {how}'] = about_center(m, turn @ c, tensor)
-        found[f'the axes of the link are {how}: another frame'] = about_center(m, turn @ c, turned)
+        how = f'swapped or turned (x y z taken as {axes})'
+        rotated = rotation @ tensor @ rotation.T
+        found[f'the axes of the inertia are {how}'] = about_center(m, c, rotated)
+        found[f'the axes of the centre of mass are {how}'] = about_center(m, rotation @ c, tensor)
+        found[f'the axes of the link are {how}: another frame'] = about_center(
+            m, rotation @ c, rotated
+        )
     return found
 
 

@@ -107,7 +107,7 @@ class TorqueProbe:
         self._floor = NO_EFFECT * max(1.0, float(np.abs(self._torques).max()))
 
     def effect(self, other: ArmDescription) -> JointEffect:
-        """Return how far the torques of another arm are from the first's."""
+        """Return how far the torques of another arm are from the first arm's."""
         change = self._torque(other) - self._torques
         change[np.abs(change) <= self._floor] = 0.0
         worst = np.abs(change).max(axis=0)

@@ -75,6 +75,11 @@ def test_bounds_left_out_are_those_of_the_format():
     assert joint.limits.velocity == math.inf
 
 
+def test_a_declared_encoding_does_not_change_the_names_of_a_text():
+    head = '<?xml version="1.0" encoding="latin-1"?>'
+    assert parse_urdf(f'{head}<robot name="a"><link name="é"/></robot>').root == 'é'
+
+
 def test_an_axis_of_length_two_is_noted():
     document = parse_urdf(edited(FER, f'{JOINT3}/axis', xyz='0 0 2'))
     assert document.notes == (
