@@ -300,7 +300,7 @@ def _with_other_axes(m: float, c: Array, tensor: Array) -> dict[str, LinkInertia
         axes = ' '.join(
             f'{"-" if sign < 0 else ""}{_AXES[axis]}' for axis, sign in zip(order, signs)
         )
-        how = f'swapped or turned (x y z taken as {axes})'
+        how = f'swapped or sign-flipped (x y z taken as {axes})'
         rotated = rotation @ tensor @ rotation.T
         found[f'the axes of the inertia are {how}'] = about_center(m, c, rotated)
         found[f'the axes of the centre of mass are {how}'] = about_center(m, rotation @ c, tensor)

@@ -88,13 +88,13 @@ MADE = {
     'the inertia about the frame origin as the one about it': lambda k: about_center(
         k.mass, k.first_moment, k.inertia
     ),
-    'inertia are swapped or turned (x y z taken as z y x)': lambda k: about_center(
+    'inertia are swapped or sign-flipped (x y z taken as z y x)': lambda k: about_center(
         k.mass, k.center_of_mass, tensor(k)[::-1, ::-1]
     ),
-    'centre of mass are swapped or turned (x y z taken as y x z)': lambda k: about_center(
+    'centre of mass are swapped or sign-flipped (x y z taken as y x z)': lambda k: about_center(
         k.mass, k.center_of_mass[[1, 0, 2]], tensor(k)
     ),
-    'axes of the link are swapped or turned (x y z taken as x z y)': lambda k: about_center(
+    'axes of the link are swapped or sign-flipped (x y z taken as x z y)': lambda k: about_center(
         k.mass, k.center_of_mass[[0, 2, 1]], tensor(k)[np.ix_([0, 2, 1], [0, 2, 1])]
     ),
     "are in Pinocchio's order": lambda k: about_center(
