@@ -89,11 +89,3 @@ def drawn_around(arm, seed, *, size=0.1):
         return LinkInertia(pseudo[3, 3], pseudo[:3, 3], np.trace(second) * np.eye(3) - second)
 
     return arm.map_links(drawn)
-
-
-def outside(room, point):
-    """Return how far [m] a point is outside a hull of balls: the largest over directions."""
-    directions = np.random.default_rng(0).standard_normal((4000, 3))
-    directions /= np.linalg.norm(directions, axis=1)[:, None]
-    centers, radii = room
-    return (directions @ point - (directions @ centers.T + radii).max(axis=1)).max()

@@ -23,13 +23,13 @@ from ..recordings.preprocessing import (
 )
 from ..recordings.recording import HEADER, read_pieces, Recording
 
-_MOST_SAID = 10  # largest number of suspicions kept of one bag
+_MOST_SUSPICIONS = 10  # largest number of suspicions kept for one bag
 
 
 @dataclass(frozen=True, eq=False)
 class Bag:
     """
-    A bag and the options for reading and preparing it; its samples are not kept.
+    A bag's path, and the options for reading and preparing it; no samples.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Bag:
     joint_names : tuple of str
         The arm's joints from base to tip.
     topic : str or None
-        Topic of the joint states; None: chosen by `rosbag.choose_topic`.
+        Topic of the joint states; if None, /joint_states or the bag's only topic of that type.
     stamps : str
-        Which time stamps are used: 'header' or 'received'.
+        Time stamps to use: the messages' ('header') or the recorder's ('received').
     signal : SignalOptions
         Sampling rate, cut-off frequency of the filter, and trim.
     at_once : int
@@ -88,7 +88,7 @@ def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
 
 
 def motion_of(source: Bag | Recording | Motion, model: TorqueModel) -> Motion:
-    """Return a source prepared with its signal options; of a long bag only the first piece."""
+    """Return the prepared motion of a source; of a long bag, of its first piece."""
     if isinstance(source, Motion):
         return source
     if isinstance(source, Recording):
@@ -118,7 +118,7 @@ class BagNote:
 
 @dataclass(frozen=True, eq=False)
 class BagResult:
-    """A source's summary, signal options and (of a bag) note, or the error in their place."""
+    """Summary, signal options and note (bags only) of a source, or an unusable bag's error."""
 
     summary: Summary | None
     signal: SignalOptions
@@ -129,17 +129,9 @@ class BagResult:
 @dataclass(frozen=True, eq=False)
 class Summarise:
     """
-    Function object that summarises a source; it can run in another process.
+    Function object that summarises a bag, recording or motion; it can run in another process.
 
-    Attributes
-    ----------
-    model : TorqueModel
-        The model to identify.
-    arm : ArmDescription
-        The starting set; its limits and gravity serve to recognise suspicious recordings.
-    options : IdentificationOptions
-        The user's options.
-
+    Limits and gravity torques of `arm`, the starting set, serve to recognise faulty recordings.
     """
 
     model: TorqueModel
@@ -147,21 +139,16 @@ class Summarise:
     options: IdentificationOptions
 
     def __call__(self, source: Bag | Recording | Motion, name: str) -> BagResult:
-        """Return a source's result; the error of an unusable bag is stored in it, not raised."""
+        """Return the result; the error of an unusable bag is stored in the result, not raised."""
         if isinstance(source, Motion):
-            return BagResult(self._summary(source, name), source.options)
+            return BagResult(Summary.of(self.model, source, name), source.options)
         if isinstance(source, Recording):
             motion = prepare(source, columns=self.model.friction.columns)
-            return BagResult(self._summary(motion, name), motion.options)
+            return BagResult(Summary.of(self.model, motion, name), motion.options)
         try:
             return self._read(source, name)
         except FrankaDynamicsError as error:
             return BagResult(None, source.signal, failure=error)
-
-    def _summary(
-        self, motion: Motion, name: str, place: tuple[float, float] = (0.0, 1.0)
-    ) -> Summary:
-        return Summary.of(self.model, motion, name, place)
 
     def _read(self, bag: Bag, name: str) -> BagResult:
         summary: Summary | None = None
@@ -183,7 +170,7 @@ class Summarise:
                     raise
                 remarks[f'{where}{error} This piece was left out'] = None
                 continue
-            one = self._summary(motion, name, place)
+            one = Summary.of(self.model, motion, name, place)
             summary = one if summary is None else summary + one
             remarks |= dict.fromkeys(motion.remarks)
             suspicions += [where + sentence for sentence in self._suspicions(bag, at_work)]
@@ -195,13 +182,17 @@ class Summarise:
             (int(recording.stamp_ns[-1]) - start_ns) * 1e-9,
             samples,
             tuple(remarks),
-            tuple(suspicions[:_MOST_SAID]),
+            tuple(suspicions[:_MOST_SUSPICIONS]),
             digest.hexdigest()[:16],
         )
         return BagResult(summary, bag.signal, note)
 
     def _suspicions(self, bag: Bag, recording: Recording) -> tuple[str, ...]:
-        """Return warnings; raise RecordingError for a fault of the data, unless `anyway`."""
+        """
+        Return warnings about a recording.
+
+        Raises RecordingError for positions in degrees and, unless `anyway`, for other faults.
+        """
         require_radians(recording, self.arm)
         options = self.options
         scaled = options.effort_scale is not None
@@ -226,13 +217,13 @@ def gathered(
     skip_failures: bool,
 ) -> tuple[list[BagResult], int, list[str]]:
     """
-    Return the usable results, the number of test bags at their end, and the failures.
+    Return the results without errors, how many of them (the last) are tests, error messages.
 
     Raises
     ------
     RecordingError
-        If no bag can be used, or tests were given and none can be used. If failures are not
-        skipped, the error of the first unusable bag is raised as it is.
+        If no bag can be used, or test bags were given and none can be used. Unless
+        `skip_failures`, the error of the first unusable bag is raised unchanged.
     IdentificationError
         If two bags hold the same recording.
     ClusterError

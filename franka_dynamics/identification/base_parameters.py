@@ -45,23 +45,23 @@ from ..urdf.source import described
 NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for these three hold for every direction of gravity: an arm mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
-# Order in which a body's parameters are eliminated if there is a choice. First the paper's: YY, mZ
-# and m of a revolute joint, the whole tensor of a prismatic one. The rest of the order gives the
-# usual parameters near the base.
+# Order in which a body's parameters are eliminated if there is a choice. The paper eliminates YY,
+# mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The rest of the order
+# keeps the parameters near the base that the paper keeps.
 _FIRST_TO_GO = {
     JointKind.REVOLUTE: ('m', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
     JointKind.PRISMATIC: ('ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
 }
-# The order is for a joint axis along its link's z. In a standard DH row with a twist alpha of a
-# quarter turn the axis is along the link's y; then y and z are exchanged.
+# The order is for a joint axis along its link's z. In a standard DH row with alpha = +-pi/2 the
+# axis is along the link's y; then y and z are exchanged.
 _Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
-# Number of random states per joint, their smallest number, and the range of positions [rad, or
-# multiples of the largest length], velocities and accelerations.
+# Number of random states per joint, smallest total number, and bound of positions [rad, or in
+# units of the arm's largest length], velocities and accelerations.
 _STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
-# Threshold for columns of unit length, between significant values (1e-5 for unusual geometries,
-# 0.1 for real arms) and rounding errors (1e-15).
+# A column of unit length is dependent if less than this of it is orthogonal to earlier columns.
+# Independent columns have 1e-5 in unusual geometries and 0.1 in real arms, rounding leaves 1e-15.
 _RANK_TOLERANCE = 1e-9
-# Tolerance for rounding a coefficient to an integer; multiplied by the condition number.
+# A coefficient is rounded to an integer within this tolerance times the condition number.
 _WHOLE = 1e-14
 _NO_LENGTH = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
 # Relative tolerance for a gravity vector to lie in the span of others.
@@ -148,42 +148,15 @@ class BaseParameters:
         others = {*self.columns, *self.no_effect}
         return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
 
-    def standard_vector(self, values: ArrayLike) -> Array:
-        """
-        Return standard parameters, (10 n,) or (11 n,), with the same torques as base parameters.
-
-        The kept parameters have the base parameters' values, all others are zero.
-
-        Parameters
-        ----------
-        values : array_like, shape (b,)
-            Values of the base parameters.
-
-        Raises
-        ------
-        BaseParameterError
-            If `values` has another shape.
-
-        """
-        given = np.asarray(values, dtype=float)
-        if given.shape != (len(self),):
-            raise BaseParameterError(
-                f'{len(self)} base parameters are expected, ordered {", ".join(self.names[:3])}, '
-                f'...; got shape {given.shape}.'
-            )
-        vector = np.zeros(self.matrix.shape[1])
-        vector[list(self.columns)] = given
-        return vector
-
     def covered(self, gravity: ArrayLike | None) -> ArrayLike:
         """
-        Return the requested gravity, or the only one these parameters hold for if it is None.
+        Return `gravity`, or if it is None the only vector for which the parameters hold.
 
         Raises
         ------
         BaseParameterError
-            If it is None and the parameters hold for several vectors, or if it is outside the span
-            of the vectors for which they were computed.
+            If `gravity` is None and the parameters hold for several vectors, or if it is outside
+            the span of these vectors.
 
         """
         if gravity is None:
@@ -214,12 +187,12 @@ class BaseParameters:
         ----------
         description : ArmDescription or BodyTree, optional
             An arm or tree of the same geometry with other inertias (a payload, another set); by
-            default the analysed one.
+            default the analysed arm or tree.
 
         Raises
         ------
         BaseParameterError
-            If its geometry differs from the analysed one's.
+            If the geometry differs from that of the analysed arm or tree.
 
         """
         other = self.description if description is None else description
@@ -235,20 +208,32 @@ class BaseParameters:
 
     def grouped(self, values: ArrayLike | None = None) -> ArmDescription:
         """
-        Return the arm with regrouped inertias, most of which are zero; not for trees.
+        Return the arm with base parameters in place of its inertias; all others are zero.
 
-        It has the same torques under the gravity for which the parameters were computed. Its links
-        are not physical: use it for customised equations and `NewtonEulerModel`, never in a
-        simulator.
+        The torques stay the same under the gravity for which the parameters were computed. The
+        links are not physical: use the arm for customised equations and `NewtonEulerModel`, never
+        in a simulator. Trees of bodies have no such form.
 
         Parameters
         ----------
         values : array_like, shape (b,), optional
             Base parameters; those of the analysed arm if not given.
 
+        Raises
+        ------
+        BaseParameterError
+            If `values` has another shape.
+
         """
         assert isinstance(self.description, ArmDescription)
-        vector = self.standard_vector(self.values() if values is None else values)
+        given = self.values() if values is None else np.asarray(values, dtype=float)
+        if given.shape != (len(self),):
+            raise BaseParameterError(
+                f'{len(self)} base parameters are expected, ordered {", ".join(self.names[:3])}, '
+                f'...; got shape {given.shape}.'
+            )
+        vector = np.zeros(self.matrix.shape[1])
+        vector[list(self.columns)] = given
         return with_parameter_vector(self.description, vector)
 
     def regressor(
@@ -291,18 +276,19 @@ class BaseParameters:
 
     def confirmed(self) -> tuple[int, float]:
         """
-        Check the result at other random states, independently of the order of columns.
+        Check the parameters at other random states, independently of the order of columns.
 
         Returns
         -------
-        tuple of (int, float)
-            The rank of the regressor H (number of significant singular values), which should equal
-            the number of base parameters; and the largest error of an entry of H after regrouping,
-            with columns of unit length, which should be a rounding error.
+        rank : int
+            Number of significant singular values of the regressor H, which should be the number of
+            base parameters.
+        error : float
+            Largest error of an entry of H after regrouping, columns scaled to unit length, which
+            should be a rounding error.
         """
         _, stacked = _stacked_regressor(self.description, self.gravity, self.rotor_inertia, 1)
-        unit = _unit(self.description)
-        scale = _scales(self.description, unit, rotor_inertia=self.rotor_inertia)
+        scale = _scales(self.description, rotor_inertia=self.rotor_inertia)
         matrix = self.matrix * scale / scale[list(self.columns)][:, None]
         lengths = np.linalg.norm(stacked, axis=0)
         lengths = np.where(lengths > _RANK_TOLERANCE * lengths.max(initial=0.0), lengths, 1.0)
@@ -329,9 +315,8 @@ def base_parameters(
         description's link frames. In the standard convention a joint does not turn about its own
         link's z, so that other parameters are eliminated than in the paper.
     gravity : array_like, shape (3,) or (k, 3)
-        Gravity in the space frame. Several vectors give parameters valid for all of them
-        (ANY_GRAVITY: every direction); NO_GRAVITY: no gravity. The parameters depend on the
-        directions alone.
+        Gravity in the space frame, of which only the direction matters. Parameters for several
+        vectors hold for all their combinations; see ANY_GRAVITY and NO_GRAVITY.
     rotor_inertia : bool, optional
         Whether each joint's rotor inertia is one more parameter; by default only if some joint of
         the description has rotor inertia.
@@ -354,9 +339,8 @@ def base_parameters(
     rotors = parameter_vector(description, rotor_inertia=True)[PER_LINK * description.n :]
     with_rotors = bool(rotors.any()) if rotor_inertia is None else rotor_inertia
     tree, stacked = _stacked_regressor(description, vectors, with_rotors, 0)
-    # From the base outwards.
     columns, shares, gap = independent_columns(stacked, _places(tree, rotor_inertia=with_rotors))
-    units = _scales(description, _unit(description), rotor_inertia=with_rotors)
+    units = _scales(description, rotor_inertia=with_rotors)
     matrix = shares * units[columns][:, None] / units
     matrix[:, columns] = np.eye(len(columns))
     matrix.setflags(write=False)
@@ -365,7 +349,7 @@ def base_parameters(
 
 def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
     """
-    Return the columns independent of earlier ones, and all columns as combinations of them.
+    Return the columns independent of earlier ones, and every column as their combination.
 
     Parameters
     ----------
@@ -415,13 +399,12 @@ def _unit(description: ArmDescription | BodyTree) -> float:
 def _stacked_regressor(
     description: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool, seed: int
 ) -> tuple[BodyTree, Array]:
-    """Return a tree in units of its largest length, and its regressor at random states."""
+    """Return the tree in units of its largest length, and its regressor at random states."""
     tree, unit = as_tree(description), _unit(description)
     placements, twists = tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
-    # A root's position does not affect torques, and a large one would make rank decisions less
-    # clear.
+    # A root's position does not affect torques, but a large one would blur rank decisions.
     placements[[parent == BASE for parent in tree.parents], :3, 3] = 0.0
     scaled = replace(tree, placements=placements, twists=twists)
     magnitudes = np.linalg.norm(gravity, axis=1)
@@ -437,9 +420,9 @@ def _stacked_regressor(
     return scaled, rows.reshape(-1, rows.shape[-1])
 
 
-def _scales(description: ArmDescription | BodyTree, unit: float, *, rotor_inertia: bool) -> Array:
-    """Return the factor on each standard parameter if lengths are in units of `unit` [m], (p,)."""
-    twists = as_tree(description).twists
+def _scales(description: ArmDescription | BodyTree, *, rotor_inertia: bool) -> Array:
+    """Return the factor on each standard parameter if lengths are in units of `_unit`, (p,)."""
+    twists, unit = as_tree(description).twists, _unit(description)
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
     return np.concatenate([links, rotors]) if rotor_inertia else links

@@ -13,27 +13,24 @@ import numpy as np
 from .prior import Prior, PRIOR_PRECISION
 from .samples import Part, QRFactors, total
 from .solve import estimate, Noise
-from .torque_model import TorqueModel
+from .torque_model import MASS_AND_MOMENT, TorqueModel
 from ..arm import ArmDescription
 from ..arm.hand_file import NO_HAND
 from ..errors import IdentificationError
-from ..recordings.mounted import held_sentence, mounted_verdict, unit_loads, weighed, Weighing
+from ..recordings.mounted import held_sentence, mounted_verdict, weighed, Weighing
 from ..typing import Array
 
-# Two bags contradict each other if the residual of one fit to both is larger than this factor
-# times that of separate fits (root mean square, per degree of freedom). Measured factors: 0.6 to
-# 1.10 for halves to sevenths of the recordings of two real FER; 1.54 to 3.5 if a load of 0.2 kg is
-# added to one by calculation; 1.8 for the two FER together; 1.0 to 1.47 for runs, or thirds of
-# runs, of simulated arms whose torque sensors drift.
+# Two bags contradict each other if a fit to both has a residual (root mean square, per degree of
+# freedom) above this multiple of separate fits' residual. Measured: 0.6 to 1.10 for halves to
+# sevenths of the recordings of two real FER, 1.54 to 3.5 with 0.2 kg added to one part by
+# calculation, 1.8 for the two FER together, 1.0 to 1.47 for runs of simulated arms with drifting
+# torque sensors.
 TOGETHER_RATIO = 1.5
-# With few samples the ratio must also exceed the value that noise alone exceeds with this
-# probability.
-_BY_CHANCE = 1e-3
-_COMPARED = 10  # largest number of bags, evenly chosen, with which all others are compared
-_MOST_PAIRS = 5  # largest number of pairs listed
-# Residual relative to the bags' median above which a bag does not belong to them.
-_ODD_FACTOR = 3.0
-_STILL = 0.01  # [rad/s]; if every joint is slower, the arm stands still
+_BY_CHANCE = 1e-3  # significance level of the F test that a contradiction must also pass
+_COMPARED = 10  # every bag is compared with at most this many evenly chosen bags
+_MOST_PAIRS = 5  # largest number of contradicting pairs listed
+_OUTLIER_FACTOR = 3.0  # a bag is an outlier if its residual is this multiple of the bags' median
+_STILL = 0.01  # [rad/s]; the arm stands still if every joint is slower
 _NAMED = 3  # number of parameter names listed in a sentence
 _SLOW_PART = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
 
@@ -44,30 +41,28 @@ def contradictions(
     """
     Return sentences on bags that seem to come from different arms or loads.
 
-    Two bags contradict each other if one fit to both has much larger residuals than separate fits;
-    a much warmer arm does that too. With many bags, most are compared with ten of the others only.
-    Residuals are compared per degree of freedom, because a fit to a short bag also fits its noise.
-    A bag that contradicts every bag it was compared with gets one sentence, any other pair of
-    bags that contradict each other one.
+    Two bags contradict each other if a fit to both has much larger residuals than separate fits,
+    per degree of freedom, because a fit to a short bag also fits its noise. There is one sentence
+    for a bag that contradicts every bag it was compared with, and one for any other contradicting
+    pair. If no bags contradict each other, bags are reported whose residual under `theta` is far
+    above the median bag's.
 
     Parameters
     ----------
     bags : sequence of Part
         One part for each bag, with efforts in N m.
     noise : Noise
-        The joints' noise in the fit to all bags. Its deviations weight a first separate fit to
-        each bag; the median over the bags of the residuals of these fits then replaces them.
+        The joints' noise in the fit to all bags.
     prior : Prior
         The prior of all fits.
     theta : ndarray, shape (p,)
-        The parameters fitted to all bags. If no bags contradict each other, bags with a far larger
-        residual under these parameters than the median bag are reported instead.
+        The parameters fitted to all bags.
 
     """
     if len(bags) < 2:
         return ()
     factors, names = [bag.factors for bag in bags], [bag.name for bag in bags]
-    # Residuals of separate fits: one fit to contradicting bags would overestimate the noise.
+    # Weights from separate fits, because a fit to contradicting bags overestimates the noise.
     alone = np.median(
         [_fitted(one, noise.weights, prior).of_joints / one.samples for one in factors], axis=0
     )
@@ -80,13 +75,13 @@ def contradictions(
         both = factors[i] + factors[j]
         together = _fitted(both, weights, prior)
         looked_at[[i, j]] += 1
-        if _apart(own[i], own[j], together, noise.inflation):
+        if _contradict(own[i], own[j], together, noise.inflation):
             squares = np.array([together.squares, own[i].squares + own[j].squares])
             found.append((i, j, *np.sqrt(squares / both.samples)))
     against = np.bincount([k for i, j, *_ in found for k in (i, j)], minlength=len(bags))
-    odd = [k for k in every if len(bags) > 2 and against[k] == looked_at[k]]
-    sentences = [f'{names[k]} contradicts every bag it was compared with{_CAUSES}' for k in odd]
-    pairs = [one for one in found if not {one[0], one[1]} & set(odd)]
+    alien = [k for k in every if len(bags) > 2 and against[k] == looked_at[k]]
+    sentences = [f'{names[k]} contradicts every bag it was compared with{_CAUSES}' for k in alien]
+    pairs = [one for one in found if not {one[0], one[1]} & set(alien)]
     sentences += [
         f'{names[i]} and {names[j]} contradict each other: the residual of one fit to both is '
         f'{joint:.3f} N m, of separate fits {alone:.3f} N m{_CAUSES}'
@@ -100,7 +95,7 @@ def contradictions(
         sentences += [
             f'{names[k]} has a residual of {residuals[k]:.3f} N m, where the median over the bags '
             f'is {usual:.3f} N m{_CAUSES}'
-            for k in np.flatnonzero(residuals > _ODD_FACTOR * usual)
+            for k in np.flatnonzero(residuals > _OUTLIER_FACTOR * usual)
         ]
     return tuple(sentences)
 
@@ -112,12 +107,7 @@ _CAUSES = (
 
 
 class _Fitted(NamedTuple):
-    """
-    The result of one fit.
-
-    `of_joints` are the joints' sums of squared residuals (n,) [N^2 m^2] over `samples` samples;
-    `parameters` is the number of parameters that the samples determine.
-    """
+    """Joints' sums of squared residuals (n,) [N^2 m^2], samples, `Estimate.determined`."""
 
     of_joints: Array
     samples: int
@@ -136,8 +126,8 @@ def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
     return _Fitted(samples.squares(found.theta), samples.samples, found.determined(equations))
 
 
-def _apart(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) -> bool:
-    """Return whether one fit is worse than separate fits by TOGETHER_RATIO and by an F test."""
+def _contradict(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) -> bool:
+    """Return whether a fit to both is worse than separate fits by TOGETHER_RATIO and an F test."""
     from scipy.stats import f  # installed: `friction_alone`, which needs scipy, ran before
 
     parameters = one.parameters + other.parameters
@@ -160,10 +150,10 @@ def about_hands(
     candidates: Sequence[ArmDescription],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return sentences on bags that contradict the declared hand, and on a load in it.
+    Return sentences on bags with another hand than declared, and on a load in the hand.
 
-    Every bag is compared with the declared hand by `mounted_verdict`. The load is estimated
-    from all bags together, because bags with different loads are reported by `contradictions`.
+    Every bag is judged by `mounted_verdict`. The load is estimated from all bags together, because
+    `contradictions` reports bags with different loads.
 
     Parameters
     ----------
@@ -179,7 +169,7 @@ def about_hands(
     Returns
     -------
     tuple of (tuple of str, tuple of str)
-        One sentence for each bag with another hand than declared; at most one sentence on a load.
+        One sentence for each bag with another hand; at most one sentence on a load.
 
     """
     named = 'no hand' if start.hand == NO_HAND else start.hand
@@ -196,16 +186,14 @@ def about_hands(
 
 
 def _weighed(samples: QRFactors, model: TorqueModel, arm: ArmDescription) -> Weighing:
-    """Return the estimate of the mass on the flange that the arm's description lacks."""
+    """Return the mass on the flange that the arm's description lacks, estimated from samples."""
     b = len(model.base)
-    none = model.base.values(arm)
-    columns = np.column_stack([model.base.values(one) - none for one in unit_loads(arm)])
     rows = samples.r_factors
     return weighed(
         arm,
-        rows[:, :, :b] @ columns,
+        rows[:, :, :b] @ model.loads(arm)[:, MASS_AND_MOMENT],
         rows[:, :, b : b + 2],  # viscous and Coulomb, the first two terms of each joint
-        rows[:, :, -2] - rows[:, :, :b] @ none,
+        samples.less_rigid(model.base.values(arm)).effort,
         samples.samples,
     )
 

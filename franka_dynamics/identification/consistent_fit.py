@@ -4,7 +4,8 @@
 Physically consistent standard parameters, fitted to torques by semidefinite programming.
 
 Every link's pseudo-inertia must be positive definite (Wensing, Kim and Slotine 2018, IEEE RA-L
-3(1)), and its centre of mass must lie inside the link (Sousa and Cortesao 2014, IJRR 33(6)).
+3(1)), and its centre of mass must lie in a box around the link (Sousa and Cortesao 2014, IJRR
+33(6)).
 Friction must brake. The prior about the starting set determines the parameters that torques do
 not. If a hand is mounted, the last link must also be physical without it, so that the hand can be
 removed. The problem is convex, and its size does not depend on the number of samples.
@@ -35,10 +36,10 @@ MASS_FACTOR = 3.0
 # Smallest precision of the prior. Without a prior a link could become a flat body or a point, on
 # the boundary of the cone of physical links.
 _LEAST_REGULARIZATION = 1e-2
-# The last link without its hand keeps at least this fraction of the starting set's pseudo-inertia.
+# Without the hand the last link keeps at least this fraction of the starting set's pseudo-inertia.
 _LEAST_REST = 1e-3
-# Poorly determined parameters can keep the solver slightly above its tolerances; finer refinement
-# or other scaling helps.
+# Settings that are tried in turn. With poorly determined parameters the solver can end slightly
+# above its tolerances; finer refinement or no equilibration then helps.
 _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     {},
     {
@@ -48,10 +49,10 @@ _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     },
     {'equilibrate_enable': False},
 )
-# Friction parameters below this fraction of their prior standard deviation are set to zero: the
-# solver is not more accurate.
+# Friction parameters below this fraction of their prior standard deviation are within the solver's
+# accuracy and are set to zero.
 _NO_FRICTION = 1e-6
-# Beginnings of the solver's statuses without a solution, '..._inaccurate' included.
+# Solver statuses without a solution begin with one of these; they may end in '_inaccurate'.
 _NO_SOLUTION = ('infeasible', 'unbounded')
 
 
@@ -92,10 +93,10 @@ def fit_consistent(
     equations : tuple of ndarray
         The result of `QRFactors.weighted`.
     prior : Prior
-        The prior towards the starting set; here the exact divergence, not its second-order
-        approximation.
+        The prior towards the starting set; its exact divergence is used, not the second-order
+        approximation of `Prior.rows`.
     regularization : float
-        Precision of the prior; a smaller one than 0.01 is raised to it.
+        Precision of the prior; a precision below 0.01 is raised to 0.01.
     start : ArmDescription
         The starting set, with the hand that is mounted.
     friction_deviations : ndarray, shape (f,), optional
@@ -151,10 +152,10 @@ def fit_consistent(
 def _links(
     cp: Any, prior: Prior, root: Array, change: Any, start: ArmDescription
 ) -> tuple[Any, list[Any]]:
-    """Return the divergence of all links and rotors, and the constraints on both."""
+    """Return the divergence and the constraints of all links and rotors, for cvxpy."""
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
-    rooms = link_rooms(start)
+    bounds = center_bounds(start)
     for i, (link, own) in enumerate(zip(prior.reference.links, start.links)):
         block = slice(PER_LINK * i, PER_LINK * (i + 1))
         # P0^-1/2 P P0^-1/2, the identity at the reference P0.
@@ -167,19 +168,10 @@ def _links(
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
         mass = link.mass + root[block, block][_MASS] @ change[block]
         constraints += [mass >= own.mass / MASS_FACTOR, mass <= own.mass * MASS_FACTOR]
-        room = rooms[i]
-        if room is not None:
+        bound = bounds[i]
+        if bound is not None:
             moment = link.first_moment + root[block, block][_MOMENT] @ change[block]
-            # The centre of mass c lies in the convex hull of balls (centres c_k, radii r_k) if the
-            # mass m can be divided into shares s_k, the share k with its centre in ball k:
-            # m c = sum of s_k c_k + r_k w_k with |w_k| <= s_k. All divided by the starting mass.
-            (centers, radii), shares = room, cp.Variable(len(room[1]))
-            within = cp.Variable((len(radii), 3))
-            constraints += [
-                cp.SOC(shares, within, axis=1),
-                cp.sum(shares) == mass / own.mass,
-                centers.T @ shares + within.T @ radii == moment / own.mass,
-            ]
+            constraints += [moment >= mass * bound[0], moment <= mass * bound[1]]
     if start.hand != NO_HAND:
         hand = load_hand(start.hand).expressed_in(start.flange_transform())
         least = _LEAST_REST * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()
@@ -201,7 +193,7 @@ def _reference_vector(prior: Prior) -> Array:
 
 
 def _solve(cp: Any, problems: list[Any]) -> None:
-    """Solve one problem to full accuracy, with other units or settings if needed."""
+    """Solve the first problem, or the same one in other units, to full accuracy; else raise."""
     for problem, settings in product(problems, _SOLVER_SETTINGS):
         with suppress(cp.SolverError), catch_warnings():
             simplefilter('ignore')  # warnings of an inaccurate solution: the loop then goes on
@@ -223,49 +215,37 @@ def _solve(cp: Any, problems: list[Any]) -> None:
 # Margin around the collision shapes. These are capsules around the joints and leave out the necks
 # between them, so that published centres of mass of the FER lie up to 57 mm outside.
 CENTER_MARGIN_M = 0.06
-# Radius of a ball about the starting set's own centre of mass, which may lie outside the shapes.
+# Margin around the starting set's own centre of mass, which may lie outside the shapes.
 _START_MARGIN_M = 0.01
 
 
-def link_rooms(start: ArmDescription) -> tuple[tuple[Array, Array] | None, ...]:
+def center_bounds(start: ArmDescription) -> list[Array | None]:
     """
-    Return the region allowed for each link's centre of mass; None for a link without shapes.
+    Return bounds of each link's centre of mass, (2, 3) [m] in the link's frame.
 
-    A region is the convex hull of balls, given by their centres (k, 3) in the link's frame and
-    their radii (k,), both in m. The radii include the margin.
-
-    Parameters
-    ----------
-    start : ArmDescription
-        The starting set. Its name selects the shapes; any hand adds those of Franka's hand.
-
+    They enclose the link's collision shapes and the starting set's centre of mass, with margins. A
+    link without shapes has None. The arm's name selects the shapes, and any mounted hand adds
+    those of Franka's hand.
     """
     shapes = {frame: list(bodies) for frame, bodies in load_shapes(start.name).items()}
-    if start.hand != 'none' and shapes:
+    if start.hand != NO_HAND and shapes:
         flange = start.flange_transform()
         shapes.setdefault(start.n, []).extend(shape.moved(flange) for shape in load_hand_shapes())
-    return tuple(
-        _room(shapes[i], link.center_of_mass) if shapes.get(i) else None
+    return [
+        _box(shapes[i], link.center_of_mass) if shapes.get(i) else None
         for i, link in enumerate(start.links, start=1)
-    )
+    ]
 
 
-def _room(shapes: list[Shape], own: Array) -> tuple[Array, Array]:
-    """Return the balls of some shapes with their margin, and one about the centre of mass."""
-    balls = [(c, r + CENTER_MARGIN_M) for shape in shapes for c, r in _balls(shape)]
-    centers, radii = zip(*balls, (own, _START_MARGIN_M))
-    return np.array(centers), np.array(radii)
-
-
-def _balls(shape: Shape) -> list[tuple[Array, float]]:
-    """Return centres and radii of balls whose convex hull is a shape (or contains it)."""
-    rotation, origin = shape.pose[:3, :3], shape.pose[:3, 3]
-    if shape.kind is ShapeKind.SPHERE:
-        return [(origin, shape.size[0])]
-    if shape.kind is ShapeKind.BOX:
-        half = 0.5 * np.array(shape.size)
-        return [
-            (origin + rotation @ (half * signs), 0.0) for signs in product((-1.0, 1.0), repeat=3)
-        ]
-    radius, length = shape.size
-    return [(origin + sign * 0.5 * length * rotation[:, 2], radius) for sign in (-1.0, 1.0)]
+def _box(shapes: list[Shape], own: Array) -> Array:
+    """Return the corners (2, 3) of a box around some shapes and a centre of mass, with margins."""
+    corners = [own - _START_MARGIN_M, own + _START_MARGIN_M]
+    for shape in shapes:
+        half = np.array(shape.size)  # of a box: its sides; else the radius and the length, if any
+        if shape.kind is ShapeKind.BOX:
+            extent = np.abs(shape.pose[:3, :3]) @ (0.5 * half)
+        else:
+            axis = np.abs(shape.pose[:3, 2])
+            extent = half[0] + 0.5 * axis * (half[1] if len(half) > 1 else 0.0)
+        corners += [shape.pose[:3, 3] + sign * (extent + CENTER_MARGIN_M) for sign in (-1.0, 1.0)]
+    return np.array([np.min(corners, axis=0), np.max(corners, axis=0)])

@@ -124,10 +124,10 @@ def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Arr
 
 class Idle(NamedTuple):
     """
-    Combinations of a link's parameters whose energy its joint's position and rate do not change.
+    Combinations of a link's parameters whose energy does not depend on q_j and dq_j.
 
     `places` are the indices of the link's parameters (and its joint's rotor inertia) in the
-    standard vector, `gone` the indices of those that are eliminated. Each column of
+    standard vector, `gone` the indices of the eliminated parameters. Each column of
     `combinations`, shape (len(places), len(gone)), is one combination x. Its coefficient is 1 for
     the eliminated parameter.
     """
@@ -146,7 +146,7 @@ def direct_base_parameters(
     """
     Return the base parameters of an arm by the direct method.
 
-    It computes the energies from link to link, where `base_parameters` factors the torque
+    The method computes the energies from link to link, where `base_parameters` factors the torque
     regressor. Both find linearly dependent columns by `independent_columns`, in `keep_order`.
 
     Parameters

@@ -6,10 +6,9 @@ Torque constants: N m per unit of recorded effort of each joint, if efforts are 
 A current i_j is (Y_j theta + F_j phi) / K_j with one unknown K_j per joint (Gautier, Briot 2014,
 "Global identification of joint drive gains and dynamic parameters of robots", ASME J. Dyn. Syst.
 Meas. Control 136(5)). Motion determines the joints' scales only relative to each other, because
-twice the masses with twice the scales need the same currents. The common scale is fixed to the
-median over the joints, computed with the starting inertias; joints whose current determines the
-scale better have more weight. So wrong inertias of one joint's links hardly change it, and a joint
-with a small load hardly counts.
+twice the masses with twice the scales need the same currents. The common factor is a weighted
+median over the joints' scales with the starting inertias. A joint has more weight if its current
+determines its scale better. So wrong inertias of a few links hardly change the common factor.
 """
 
 from __future__ import annotations
@@ -27,14 +26,13 @@ from ..typing import Array
 
 _FAINT = 1e-6  # weight of a prior about zero on a joint's parameters, relative to the samples
 _ROUNDS = 12  # Gauss-Newton steps, each with new weights
-# Relative standard deviation allowed to the common scale about its value with starting inertias.
+# Relative standard deviation allowed to the common factor about its value with starting inertias.
 _COMMON_DEVIATION = 1e-4
 # Relative error of each joint's scale computed with the starting inertias, even without noise.
 _STARTING_SET_PART = 0.1
 # Prior standard deviation of the logarithm of a joint's scale, about its initial value.
 _PRIOR_DEVIATION = 1.0
-# If the relative standard deviation is larger, the motion does not determine a joint's scale, and
-# it is set to the median of the others.
+# A joint's scale with a larger relative standard deviation is set to the median of the others.
 SCALE_NOT_SHOWN = 0.25
 _HELD_DEVIATION = 1e-4  # prior standard deviation of the logarithm of a scale held at the median
 # A scale is doubted if the joint's largest torque would be more than this multiple of its limit.
@@ -78,7 +76,7 @@ def find_effort_scale(
     prior : Prior
         The prior; its inertias fix the common scale.
     arm : ArmDescription
-        The starting set: its joints' names and torque limits.
+        The starting set, for joint names and torque limits.
     inflation : float or ndarray, shape (n,)
         Number of samples per independent sample.
 
@@ -88,7 +86,10 @@ def find_effort_scale(
         If a joint's effort shows no torque of the model.
 
     """
-    alone = _with_inertias(factors, prior.center[: len(prior.model.base)], _rotors(prior))
+    base, n = prior.model.base, prior.model.n
+    b = len(base)
+    rotors = base.matrix[:, -n:].T if base.rotor_inertia else None
+    alone = _with_inertias(factors, prior.center[:b], rotors)
     limit = arm.limit('effort')
     for name, slope in zip(arm.joint_names, alone.slopes):
         if not np.isfinite(slope) or slope == 0.0:
@@ -97,7 +98,6 @@ def find_effort_scale(
                 "found: give every joint's with --effort-scale, or record a motion that loads "
                 'it.'
             )
-    n, b = len(alone.slopes), len(prior.model.base)
     per_torque, deviation = alone.starts(), alone.residual
     # Prior of the logarithms of the slopes: weak about the initial ones, narrow where held.
     center, width = np.log(np.abs(per_torque)), np.full(n, _PRIOR_DEVIATION)
@@ -108,7 +108,7 @@ def find_effort_scale(
     for _ in range(_ROUNDS):
         weights = np.abs(per_torque) / np.maximum(deviation, np.finfo(float).tiny)
         weights = weights / np.sqrt(inflation)
-        # A Gauss-Newton step: one column for each slope, the torque predicted so far.
+        # A Gauss-Newton step. The column of a joint's slope is the torque predicted so far.
         torques = factors.scaled(1.0 / per_torque)
         theta = estimate(torques.weighted(weights), scaled, PRIOR_PRECISION).theta
         columns = np.eye(n)[:, None, :] * torques.predicted(theta)[:, :, None]
@@ -135,15 +135,7 @@ def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[s
     """
     Return one sentence for each reason not to believe identified scales.
 
-    Parameters
-    ----------
-    found : EffortScale
-        The scales.
-    arm : ArmDescription
-        Its joints' names and torque limits.
-    strongest : ndarray, shape (n,)
-        The largest effort of each joint, as recorded.
-
+    `strongest` (n,) is the largest recorded effort of each joint, in the recording's unit.
     """
     names, said = arm.joint_names, []
     signs = [name for name, scale in zip(names, found.scale) if scale < 0.0]
@@ -166,10 +158,10 @@ def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[s
 
 def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Array:
     """
-    Return the factor on each joint's rigid-body torque of a set that fits the efforts best, (n,).
+    Return the factor on each joint's rigid-body torque of an arm that fits the efforts best, (n,).
 
-    If the effort scales were identified, each published set gets its own scales as well, so that
-    the comparison is fair.
+    If the effort scales were identified, each published set gets such factors as well, so that the
+    comparison is fair.
     """
     return _with_inertias(factors, prior.model.base.values(arm)).slopes
 
@@ -177,11 +169,11 @@ def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Arr
 @dataclass(frozen=True, eq=False)
 class _JointFits:
     """
-    The result of fitting each joint's effort separately, with given inertias and free friction.
+    Separate fits of each joint's effort with given inertias and free friction, (n,) each.
 
-    All have shape (n,): `slopes` is the effort per N m of rigid-body torque, `deviations` its
-    standard deviation, `residual` the root mean square of the residual effort, and `braking` the
-    sign of the effort scale for which friction brakes.
+    `slopes` are efforts per N m of rigid-body torque, `deviations` their standard deviations,
+    `residual` is the root mean square of the residual effort, and `braking` the sign of the slope
+    with which friction brakes.
     """
 
     slopes: Array
@@ -191,7 +183,7 @@ class _JointFits:
 
     @property
     def share(self) -> Array:
-        """Weight of each joint in the common scale; the weights sum to one."""
+        """Weight of each joint in the common factor; the weights sum to one."""
         relative = self.deviations / np.abs(self.slopes)
         weights = 1.0 / (relative**2 + _STARTING_SET_PART**2)
         return np.asarray(weights / weights.sum())
@@ -202,7 +194,7 @@ class _JointFits:
         return np.asarray(np.log(np.abs(self.slopes)))
 
     def starts(self) -> Array:
-        """Return initial slopes (n,); poorly determined ones get the size of the median slope."""
+        """Return initial slopes (n,); a poorly determined slope gets the median's size."""
         relative = self.deviations / np.abs(self.slopes)
         shown = relative < _STARTING_SET_PART
         common = np.exp(_median(self.logarithms, self.share))
@@ -211,16 +203,10 @@ class _JointFits:
 
 
 def _median(values: Array, weights: Array) -> float:
-    """Return the weighted median: half of the weight lies on either side."""
+    """Return the weighted median: half of the weight lies on each side of it."""
     order = np.argsort(values)
     middle = np.cumsum(weights[order]) - 0.5 * weights[order]
     return float(np.interp(0.5, middle, values[order]))
-
-
-def _rotors(prior: Prior) -> Array | None:
-    """Return the base parameters of each joint's unit rotor inertia, (n, b), if identified."""
-    base = prior.model.base
-    return base.matrix[:, -prior.model.n :].T if base.rotor_inertia else None
 
 
 def _with_inertias(
@@ -229,8 +215,8 @@ def _with_inertias(
     """
     Fit each joint's effort separately.
 
-    The fitted parameters are a factor on the rigid-body torque of the base parameters (b,), the
-    joint's friction, and its rotor inertia if `rotors` (n, b) are given.
+    Fitted are a factor on the rigid-body torque of the base parameters (b,), the joint's friction,
+    and its rotor inertia if `rotors` (n, b), base parameters of unit rotor inertias, is given.
     """
     b = len(base_values)
     found = []

@@ -9,9 +9,9 @@ IEEE T-RA 13(5)):
     q_j(t) = s_j + sum over k of a_jk sin(k w t) + b_jk (cos(k w t) - 1),    w = 2 pi / period
 
 With sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s, with zero velocity and
-acceleration, at the end of every period. The free coefficients refer to an orthonormal basis of
-the series that fulfil these conditions. The best of some random series within the limits is
-improved by sequential quadratic programming.
+acceleration, at the end of every period. The free coefficients are those of an orthonormal basis
+of all series with these properties. Sequential quadratic programming improves the best of some
+random series within the limits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..typing import Array
 HARMONICS = 5  # sines and cosines per joint
 _SAMPLES = 100  # samples of a period for regressor and limits during optimisation
 _CHECK_SAMPLES = 2000  # samples of a period for the final check of the limits
-# Amplitudes relative to the first: the smallest that is tried, and the bisection's tolerance.
+# Smallest amplitude, relative to the first, and relative tolerance of the bisection.
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGED = 1e-5  # change of the criterion at which the optimisation ends
 _STEP = 1e-4  # of central differences of scaled coefficients [rad/s]
@@ -41,7 +41,7 @@ _ROOM = 5e-4  # margin at the samples, for the motion between them [rad, m or re
 @dataclass(frozen=True, eq=False)
 class FourierTrajectory:
     """
-    One period of a motion of n joints.
+    One period of a periodic motion of n joints.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def random_trajectory(
     Raises
     ------
     IdentificationError
-        If the start pose itself violates a limit, or no amplitude keeps the limits.
+        If the start pose violates a limit, or no amplitude keeps the limits.
 
     """
     rest = np.zeros((2, problem.arm.n))
@@ -173,8 +173,8 @@ def within_limits(
 
     if keeps(1.0):
         return trajectory
-    # Margins are not monotonic in the amplitude, but all limits hold near the start pose:
-    # amplitudes decrease until the limits hold, which gives one end of the bisection.
+    # Margins are not monotonic in the amplitude, but the start pose keeps all limits. So the
+    # amplitude is halved until the limits hold, and then bisected.
     low, high = 0.5, 1.0
     while not keeps(low):
         low, high = 0.5 * low, low
@@ -260,21 +260,21 @@ def repeated(
     problem: ExcitationProblem, found: Excitation, fewest: int, most: int
 ) -> tuple[Excitation, int]:
     """
-    Find the smallest number of repetitions that identifies all essential base parameters.
+    Return the smallest number of repetitions that identifies all essential base parameters.
 
     Parameters
     ----------
     problem : ExcitationProblem
-        Arm and noise; its `duration` is not used.
+        Arm and noise; `duration` is not used.
     found : Excitation
         The motion.
     fewest, most : int
-        Bounds of the number; `most` is returned if even that is not enough.
+        Bounds of the number; `most` is returned even if it is not enough.
 
     Returns
     -------
     tuple of (Excitation, int)
-        The motion with the deviations of a recording with that number of repetitions; the number.
+        The motion with the deviations after so many repetitions, and their number.
 
     """
     period = found.trajectory.period
@@ -290,8 +290,8 @@ def repeated(
         enough = not one.not_known(one.deviations(*states)).any()
         fewest, most = (fewest, middle) if enough else (middle + 1, most)
     one = recorded(most)
-    left = one.left_open(*states)
-    return replace(found, deviations=one.deviations(*states), left_open=left), most
+    deviations, left_open = one.deviations(*states), one.left_open(*states)
+    return replace(found, deviations=deviations, left_open=left_open), most
 
 
 def _improve(
@@ -300,7 +300,7 @@ def _improve(
     iterations: int,
     report: Callable[[int], None],
 ) -> FourierTrajectory:
-    """Return the motion at which SLSQP ends, limits as constraints; `report` gets the step."""
+    """Return the motion at which SLSQP ends; `report` is called with the iteration's number."""
     with needing('Optimising a trajectory needs scipy', 'identify'):
         from scipy.optimize import minimize
     time = np.arange(_SAMPLES) / _SAMPLES * start.period

@@ -31,16 +31,16 @@ from ..options import option
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-_RATE_HZ = 30.0  # samples per second, with independent noise, that a recording is assumed to hold
+_RATE_HZ = 30.0  # assumed number of samples with independent noise per second of a recording
 _LEAST_NM = 1.0  # smallest static torque assumed for a joint without torque limit
-# A parameter is identifiable if at most this fraction of its prior deviation remains.
+# A parameter is identifiable if at most this fraction of its prior standard deviation remains.
 IDENTIFIABLE = 0.5
-# It is essential if one remaining standard deviation causes more torque than this fraction of a
-# joint's noise, in any of this number of random states (Pham and Gautier 1991, "Essential
-# parameters of robots", CDC).
+# A parameter is essential if one remaining standard deviation causes more torque than this part of
+# a joint's noise in one of so many random states (Pham and Gautier 1991, "Essential parameters of
+# robots", CDC).
 _ESSENTIAL, _RANDOM_STATES = 0.1, 500
-_SHARPNESS = 8  # exponent of the smooth mean in place of the worst parameter
-# Exponent of the smooth minimum; with 100 equal samples it is log(100) / 200 below the minimum.
+_SHARPNESS = 8  # exponent of the power mean that replaces the maximum over parameters
+# Exponent of the smooth minimum: of 100 equal samples it is log(100) / 200 below the minimum.
 _MARGIN_SHARPNESS = 200.0
 _RESTING = 1e-9  # [rad/s]; replaces a velocity limit of zero as a divisor
 
@@ -100,7 +100,7 @@ class ExcitationProblem:
     Attributes
     ----------
     arm : ArmDescription
-        The arm; its inertias give the torques that the limits apply to, and centre the prior.
+        The arm, whose inertias give the torques to limit and the centre of the prior.
     limits : ExcitationLimits
         The limits that a motion must keep.
     gravity : array_like, shape (3,)
@@ -176,23 +176,23 @@ class ExcitationProblem:
         return self.duration * _RATE_HZ / rows.shape[-3]
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return base parameters' deviations after the motion, as fraction of prior, (..., b)."""
+        """Return base parameters' deviations after the motion over the prior's, (..., b)."""
         b = len(self.model.base)
         return np.asarray(self.deviations(q, dq, ddq)[..., :b] / self.prior.deviations[:b])
 
     @cached_property
     def _largest_torques(self) -> Array:
-        """Largest torque of a unit of each base parameter at random states, per noise, (b,)."""
+        """Largest torque of each unit base parameter over joints and random states, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATES)
         rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
     def torques_left(self, deviations: Array) -> Array:
         """
-        Return the torque of one standard deviation of each base parameter, per noise, (b,).
+        Return the torque by one standard deviation of each base parameter over the noise, (b,).
 
-        It is the largest of all joints and of random states within the arm's limits. Along the
-        motion itself it would be small for just those parameters that the motion does not show.
+        It is the largest over joints and random states within the arm's limits, because along the
+        motion a parameter that the motion does not show causes little torque.
         """
         return np.asarray(deviations[: len(self.model.base)] * self._largest_torques)
 
@@ -226,11 +226,11 @@ class ExcitationProblem:
 
     def limits_left(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
-        Return the margin of every state to each limit, shape (..., samples, m).
+        Return the margin of every state to each of m limits, shape (..., samples, m).
 
         In this order: lower and upper position limits of all joints [rad]; velocity, acceleration
-        and torque limits in both directions, relative to the limit; height of every point above
-        the table from the third frame on, and distance of every pair of bars [m].
+        and torque limits in both directions, relative to the limit; heights of the third frame and
+        later points above the table, and distances of pairs of bars [m].
         """
         limits, arm = self.limits, self.arm
         lower, upper = arm.limit('lower'), arm.limit('upper')
@@ -252,17 +252,7 @@ class ExcitationProblem:
 
 
 def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
-    """
-    Return the information matrix of a recorded motion, shape (p, p).
-
-    Parameters
-    ----------
-    problem : ExcitationProblem
-        The problem; it gives the parameters and the noise.
-    motion : Motion
-        A prepared recording of the same arm.
-
-    """
+    """Return the information matrix of a prepared recording of the same arm, shape (p, p)."""
     triangle, _ = QRFactors.of(problem.model, motion).weighted(1.0 / problem.noise)
     return np.asarray(triangle.T @ triangle)
 
@@ -291,25 +281,18 @@ def smooth_least(values: Array) -> Array:
     return np.asarray(-logsumexp(-_MARGIN_SHARPNESS * values, axis=-2) / _MARGIN_SHARPNESS)
 
 
-_SHORTEST = 0.03  # [m]; frames nearer to each other than this are not joined by a bar
-# Only bars at least this many places apart are checked: an elbow's offset is a bar of its own.
-_APART = 3
-_FIRST_ABOVE = 3  # index of the first point that must be above the table; base and column are not
+_SHORTEST = 0.03  # [m]; no bar joins frames that are nearer to each other
+# A bar is checked against the third one after it and all later ones: joint limits keep nearer bars
+# from touching, and an elbow's offset is a bar.
+_CHECKED_FROM = 3
+_FIRST_ABOVE = 3  # index of the first point that must be above the table; base and column need not
 
 
 def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
     """
     Return base, frame origins, flange and tip of a tool in {S}, shape (..., n + 3, 3) [m].
 
-    Parameters
-    ----------
-    arm : ArmDescription
-        The arm; only its geometry is used.
-    q : array_like, shape (..., n)
-        Positions [rad].
-    tool : float
-        The tool's length along the flange's z [m].
-
+    The tool's length [m] is along the flange's z; positions q have shape (..., n).
     """
     frames = NewtonEulerModel(arm).frames(q)
     base = np.broadcast_to(np.asarray(arm.base)[:3, 3], (*frames.shape[:-3], 1, 3))
@@ -326,8 +309,8 @@ def clearances(points: Array) -> Array:
     """
     Return the distances of all pairs of bars that are not neighbours, shape (..., pairs) [m].
 
-    Bars connect consecutive `bar_ends` that are 0.03 m apart or more. Bars up to two places apart
-    count as neighbours: joint limits keep them from touching.
+    Bars join consecutive `bar_ends` that are 0.03 m apart or more. Each bar and the two after it
+    count as neighbours.
     """
     one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: bars have constant length
     bars, last = [], 0
@@ -338,7 +321,7 @@ def clearances(points: Array) -> Array:
     distances = [
         _bar_distance(points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :])
         for i, (a, b) in enumerate(bars)
-        for c, d in bars[i + _APART :]
+        for c, d in bars[i + _CHECKED_FROM :]
     ]
     return np.stack(distances, axis=-1)
 

@@ -35,13 +35,12 @@ from .joint_scale import scale_column
 from .prior import Prior
 from .samples import Part, QRFactors, total, with_load
 from .solve import estimate, Noise, solve
-from .torque_model import usual_residual
+from .torque_model import MASS_AND_MOMENT, usual_residual
 from .witnesses import ACCELERATION, CURVATURE, LEVEL, level, RATE
-from ..recordings.mounted import unit_loads
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# Threshold of `better`, the sum over the joints of log(residual before / after), for each fault.
+# Threshold for each fault of `better`, the sum over the joints of log(residual before / after).
 # On sound logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) 'load' reaches 0.1,
 # 'tilt' and 'exchanged' less. On faulty logs exchanged efforts reach 5 to 19, a load of 0.3 kg
 # from the middle on 2.9, gravity tilted by 10 degrees 11. For gains `likely` is compared instead:
@@ -59,22 +58,22 @@ _CLEAR = {
 # Smallest size of a fault: logarithm of the gain, delay [s], tilt [degrees], mass [kg].
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # A fault must also be larger than this many of its standard deviations. On sound logs (two FER, 16
-# simulated FR3 with friction that no column describes) the logarithms of gains reach 0.14, but not
-# more than 0.10 where they exceed one standard deviation, and 1.2 standard deviations at most. A
-# gain of 0.8 or 1.25 of any of the joints 1 to 6 of two FER has 0.15 or more, and 1.9 or more.
+# simulated FR3 with friction that no column describes) the logarithms of gains reach 0.14 (0.10 if
+# only those above one standard deviation count) and 1.2 standard deviations. Gains of 0.8 and 1.25
+# at any of the joints 1 to 6 of two FER are found as 0.15 or more, and 1.9 deviations or more.
 _DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. It is reported if `better` reaches this
-# value and no fault's is larger; the faults are then tried again with rotor inertias in the fit.
+# value and no fault has more; all faults are then tried again with rotor inertias in the fit.
 _ROTORS_BETTER = 0.3
-# Smaller residuals are raised to this fraction of the usual residual, for `better` and for
-# `likely`: shrinking a residual that is small already explains nothing.
+# For `better` and for `likely`, smaller residuals are raised to this part of the usual residual,
+# because lowering an already small residual explains nothing.
 _RESOLVED, _FINELY = 0.25, 0.02
 _FIRST_DELAYS_S, _DELAY_ROUNDS = (-0.06, 0.0, 0.06), 4
-_MOST_BAGS = 10  # a change of load is searched for in the first bags, at most this many
-_ROUNDS = 3  # rounds, each of which updates the weights and the friction that is held near zero
-_HELD = 1e4  # factor on the prior's rows of friction parameters that came out negative
-# Samples are contacts where the squared residual is this factor above its median, with a margin
-# before and after. More than this fraction of a recording is no contact but a bad fit.
+_MOST_BAGS = 10  # number of bags in which a change of load is searched for
+_ROUNDS = 3  # rounds, each with new weights and negative friction of the last round held near zero
+_HELD = 1e4  # factor on the prior's rows of negative friction parameters
+# Contact is assumed where the squared residual is this factor above its median, and for a margin
+# before and after. More than this fraction of a recording is a bad fit instead.
 _CONTACT_ROUNDS, _CONTACT_FACTOR, _CONTACT_MARGIN_S, _CONTACT_PART = 4, 12.0, 0.2, 0.3
 _FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, relative to samples
 
@@ -82,7 +81,7 @@ _FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, rel
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """
-    One possible fault of a log, and the residuals of a fit that allows for it.
+    A possible fault of a log, and the residuals of a fit that includes the fault.
 
     Attributes
     ----------
@@ -97,18 +96,18 @@ class Explanation:
     joints : tuple of int
         Indices of the faulty joints; empty if the fault is not of single joints.
     where : str
-        The stretch from which on the load differs, or the bag of contacts; else empty.
+        The stretch at which the load changes, or the bag with contacts; else empty.
     before, after : ndarray, shape (n,)
-        Root mean square of each joint's residual without and with the fault in the fit [N m]; of
-        contacts on all samples, and on those without contact.
+        Root mean square of each joint's residual without and with the fault in the fit [N m]; for
+        contacts, over all samples and over the samples without contact.
     better : float
-        Sum over the joints of log(before / after); residuals below a quarter of the usual residual
-        are raised to it. Decides whether the fault is reported, unless it is a gain.
+        Sum over the joints of log(before / after), where residuals below a quarter of the usual
+        residual are raised to that quarter. Decides whether a fault other than a gain is reported.
     likely : float
-        The same with 2 % in place of a quarter. Decides whether a gain is reported, and which of
-        several candidates.
+        The same sum with 2 % in place of a quarter. Decides whether a gain is reported, and which
+        of several faults.
     deviation : float
-        Standard deviation of the first value, but of the logarithm of a positive gain; 0 for kinds
+        Standard deviation of the first value (of a positive gain, of its logarithm); 0 for kinds
         without fitted columns ('sign', 'exchanged', 'contact').
 
     """
@@ -125,7 +124,7 @@ class Explanation:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the first value itself."""
+        """Standard deviation of the first value, also of a gain."""
         gain = self.kind == 'gain' and self.values[0] > 0.0
         return self.deviation * self.values[0] if gain else self.deviation
 
@@ -145,7 +144,7 @@ class Explanation:
 
     @property
     def size(self) -> float:
-        """Size of the fault, in the units of _LEAST; zero for kinds without a size."""
+        """Size of the fault, in the units of _LEAST; zero for kinds that _LEAST lacks."""
         if self.kind not in _LEAST:
             return 0.0
         first = self.values[0]
@@ -161,8 +160,8 @@ class _Search:
     """
     The samples and settings with which every candidate fault is fitted.
 
-    `usual` is each joint's usual residual (n,) [N m], `scales_known` says whether gains may be
-    tried, and `rotors` whether every fit includes rotor inertias.
+    `usual` is each joint's usual residual (n,) [N m]. Gains are tried if `scales_known`; with
+    `rotors` every fit includes rotor inertias.
     """
 
     parts: Sequence[Part]
@@ -185,19 +184,13 @@ class _Search:
 
     def fitted(self, factors: QRFactors) -> tuple[Array, Array, Array]:
         """
-        Fit all parameters and return each joint's residual and the candidate's parameters.
-
-        Parameters
-        ----------
-        factors : QRFactors
-            The samples as the candidate changes them. Columns after the model's base parameters
-            are the candidate's own.
+        Fit all parameters to samples with the candidate's k shared columns (`with_shared`).
 
         Returns
         -------
         tuple of ndarray, shapes (n,), (k,) and (k,)
-            Root mean square residuals [N m]; the parameters of the candidate's k columns; their
-            standard deviations.
+            Each joint's root mean square residual [N m]; the parameters of the candidate's k
+            columns; their standard deviations.
 
         """
         b = len(self.prior.model.base)
@@ -222,7 +215,7 @@ class _Search:
     def tried(
         self, kind: str, factors: QRFactors, joints: tuple[int, ...] = (), where: str = ''
     ) -> Explanation:
-        """Fit a candidate and return it; its values are the parameters of its own columns."""
+        """Fit a candidate fault and return it with the parameters of its shared columns."""
         after, values, deviations = self.fitted(factors)
         shrunk = _shrunk(self.before, after, self.usual)
         spread = float(deviations[0]) if len(deviations) else 0.0
@@ -245,9 +238,9 @@ class _Search:
         """
         Return the candidate 'gain': a joint's recorded effort is a multiple of its torque.
 
-        The gain and its deviation come from a fit with the gains of the neighbouring joints. Most
-        of a joint's load passes through its neighbours too: if only its own gain is free, errors
-        of theirs shift it, and hide a wrong gain or feign one.
+        The gain and its deviation come from a fit with the gains of the neighbouring joints too.
+        Neighbours carry most of the joint's load: if only one gain is free, errors of the
+        neighbours shift it, and hide a wrong gain or feign one.
         """
         found = self.tried('gain', self._with_gains([joint]), (joint,))
         near = [one for one in (joint - 1, joint, joint + 1) if one in self.shown]
@@ -279,12 +272,12 @@ class _Search:
         return self.tried('rotors', self.whole.with_shared(_rotor_columns(self.whole)))
 
     def faults(self) -> Iterator[Explanation]:
-        """Yield all candidate faults except rotors and contacts; of delays only the likeliest."""
+        """Yield all candidate faults except contacts; of several delays only the likeliest."""
         n, whole = self.prior.model.n, self.whole
         yield from self.gains
         for joint in range(n):
-            turned = whole.scaled(np.where(np.arange(n) == joint, -1.0, 1.0))
-            yield self.tried('sign', turned, (joint,))
+            flipped = whole.scaled(np.where(np.arange(n) == joint, -1.0, 1.0))
+            yield self.tried('sign', flipped, (joint,))
         for one, other in combinations(range(n), 2):
             effort = whole.effort.copy()
             effort[one], effort[other] = whole.beside[one, :, other], whole.beside[other, :, one]
@@ -294,11 +287,8 @@ class _Search:
         yield from self._loads()
 
     def _loads(self) -> Iterator[Explanation]:
-        """Yield candidates 'load': a load from the second or a later part of a bag on."""
-        base = self.prior.model.base
-        arm = self.prior.reference
-        none = base.values(arm)
-        loads = np.column_stack([base.values(one) - none for one in unit_loads(arm)])
+        """Yield candidates 'load': a load changes where a later part of a bag begins."""
+        loads = self.prior.model.loads(self.prior.reference)[:, MASS_AND_MOMENT]
         bags = list(dict.fromkeys(part.bag for part in self.parts))[:_MOST_BAGS]
         for k, part in enumerate(self.parts):
             if k == 0 or part.bag not in bags or self.parts[k - 1].bag != part.bag:
@@ -310,7 +300,7 @@ class _Search:
 
 
 def _best(search: _Search) -> Explanation | None:
-    """Return the likeliest fault that is large and clear enough to be reported."""
+    """Return the likeliest fault that is large and clear enough to be reported, or None."""
     return max((one for one in search.faults() if one.is_fault), key=_likely, default=None)
 
 
@@ -329,7 +319,7 @@ def _shrunk(before: Array, after: Array, usual: Array) -> tuple[float, float]:
 
 
 def _rotor_columns(factors: QRFactors) -> Array:
-    """Return one column per joint with that joint's acceleration in its rows, (n, rows, n)."""
+    """Return n columns, each with one joint's acceleration in that joint's rows, (n, rows, n)."""
     n, rows = factors.r_factors.shape[:2]
     columns = np.zeros((n, rows, n))
     joints = np.arange(n)
@@ -352,10 +342,10 @@ class Diagnosis:
     Attributes
     ----------
     times : ndarray, shape (n,)
-        Each joint's residual on unseen torque divided by its usual residual.
+        Each joint's residual on unseen parts divided by its usual residual.
     gains : tuple of Explanation
-        The best-fitting gain of each joint's effort, fault or not; none for joints whose motion
-        does not show it, and none at all if the effort scales were identified.
+        The best-fitting gain of each joint's effort, fault or not. Joints whose motion does not
+        show the gain are left out; empty if the effort scales were identified.
     fault : Explanation or None
         The fault of the log that best explains the residuals.
     rotors : Explanation or None
@@ -373,17 +363,17 @@ class Diagnosis:
 
     @property
     def odd_joints(self) -> tuple[int, ...]:
-        """Joints whose unseen residual is more than five times the usual one."""
+        """Indices of joints with an unseen residual above five times the usual residual."""
         return tuple(int(joint) for joint in np.flatnonzero(self.times > MOST_TIMES))
 
     @property
     def sound(self) -> bool:
-        """Whether there is no fault, no odd joint, and no doubt about identified scales."""
+        """Whether there is no fault, no too large residual, and no doubt about scales."""
         return self.fault is None and not self.odd_joints and not self.scale_doubts
 
 
-# Largest ratio of unseen and usual residual on a sound log. The worst joints of two FER have 0.4,
-# of a UR10e 1.3, of a TX40 with a coupled wrist that is not modelled 2.4.
+# Largest accepted ratio of unseen to usual residual. The worst joints of two FER have 0.4, of a
+# UR10e 1.3, of a TX40 with a coupled wrist that is not modelled 2.4.
 MOST_TIMES = 5.0
 
 
@@ -398,14 +388,14 @@ def diagnose(
     scales_known: bool = True,
 ) -> Diagnosis:
     """
-    Compare unseen residuals with the usual ones, and search for faults of the log.
+    Compare the residuals on unseen parts with usual residuals, and search for faults of the log.
 
     Parameters
     ----------
     unseen : ndarray, shape (n,)
         Root mean square of each joint's residual on the left-out parts [N m].
     parts : sequence of Part
-        Stretches of all recordings with their `witnesses`, efforts torques [N m].
+        Stretches of all recordings with their `witnesses` columns, efforts in N m.
     prior, regularization
         The prior of the fit, and its precision.
     noise : Noise
@@ -413,20 +403,18 @@ def diagnose(
     theta : ndarray, shape (p,)
         Base and friction parameters fitted to all parts.
     scales_known : bool
-        Whether the scales of the efforts were given, not identified from these parts. Identified
-        scales absorb wrong gains, which are then not searched for.
+        Whether the effort scales were given. Gains are not tried if the scales were identified,
+        because identified scales absorb wrong gains.
 
     """
     whole = total(part.factors for part in parts)
-    b, k = whole.base_count, whole.terms
-    friction = np.einsum('jrk,jk->jr', whole.r_factors[:, :, b : b + k], theta[b:].reshape(-1, k))
-    friction_rms = np.linalg.norm(friction, axis=1) / np.sqrt(whole.samples)
+    alone = np.where(np.arange(len(theta)) < whole.base_count, 0.0, theta)
+    friction_rms = np.linalg.norm(whole.predicted(alone), axis=1) / np.sqrt(whole.samples)
     usual = usual_residual(prior.effort, friction_rms)
     search = _Search(parts, prior, regularization, noise, usual, scales_known)
-    rotors: Explanation | None = search.rotating()
-    assert rotors is not None
-    if prior.model.base.rotor_inertia or rotors.better < _ROTORS_BETTER:
-        rotors = None
+    rotating = search.rotating()
+    known = prior.model.base.rotor_inertia or rotating.better < _ROTORS_BETTER
+    rotors = None if known else rotating
     best = _best(search)
     if rotors is not None and (best is None or rotors.better >= best.better):
         best = _best(replace(search, rotors=True))
@@ -441,42 +429,36 @@ def contacts(
     """
     Return the intervals of a motion in which the arm seems to touch something, or None.
 
-    In these intervals (and 0.2 s around them) the residual of a fit to the other samples is far
-    above its median.
+    In these intervals, 0.2 s before and after included, the residual of a fit to the other samples
+    is far above its median. None is returned without such intervals, if they cover more than 30 %
+    of the motion, or if the residuals without them are not much lower.
 
     Parameters
     ----------
     motion : Motion
-        The motion, its efforts in N m.
+        The motion, efforts in N m.
     where : str
         The bag's name.
     prior, regularization, noise
         As for `diagnose`.
 
-    Returns
-    -------
-    Explanation or None
-        None if there is no such interval, the intervals cover more than 30 % of the motion, or
-        leaving them out does not lower the residuals enough.
-
     """
     model = prior.model
     usual = usual_residual(prior.effort, np.zeros(model.n))
-    touched = np.zeros(len(motion), dtype=bool)
-    start: Array | None = None
+    touched, residuals = np.zeros(len(motion), dtype=bool), []
     for _ in range(_CONTACT_ROUNDS):
         factors = QRFactors.of(model, motion.part(~touched))
         theta = estimate(factors.weighted(noise.weights), prior, regularization).theta
         residual = motion.effort - model.torque(motion, theta)
-        start = residual if start is None else start
+        residuals.append(residual)
         size = np.sum((residual / usual) ** 2, axis=1)
         far = size > _CONTACT_FACTOR * np.median(size)
         window = 1 + 2 * round(_CONTACT_MARGIN_S * motion.options.rate)
         touched = np.convolve(far, np.ones(window), mode='same') > 0.5
         if not far.any() or touched.mean() > _CONTACT_PART:
             return None
-    assert start is not None
-    before, after = (np.sqrt(np.mean(one**2, axis=0)) for one in (start, residual[~touched]))
+    pair = residuals[0], residual[~touched]
+    before, after = (np.sqrt(np.mean(one**2, axis=0)) for one in pair)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], touched, [False]]).astype(int)))
     ends = np.minimum(edges, len(motion) - 1)
     found = Explanation(

@@ -3,11 +3,11 @@
 """
 The whole identification: from recorded motions to an arm with identified inertias and friction.
 
-1. Every recording is reduced to a summary (`samples`), in this process or by an executor.
-2. The error on unseen data is measured. Either parts of the recordings are left out in turn (bags,
-   or stretches of one or two bags), or the caller names test recordings. Every unseen part is
-   predicted by a fit without it, which chooses its noise and slip elements anew. The published
-   sets, with friction fitted to the same samples, predict the same parts.
+1. Every recording is reduced to a summary (`samples`), in this process or by an executor. 2. The
+error on unseen parts is measured: test recordings, or else parts of the recordings (bags, or
+   stretches of one or two bags), each left out in turn. A fit to the other parts, with noise and
+   slip elements of its own, predicts the unseen part. The published sets, with friction fitted to
+   the same samples, predict it too.
 3. All recordings are fitted together: base parameters with friction, and the standard parameters
    of a physically consistent arm.
 """
@@ -39,10 +39,10 @@ from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import Unit
 
-# The motion does not show a base parameter whose standard deviation stays above this fraction of
-# the prior's, both under a prior of precision one.
+# The motion does not show a base parameter if its standard deviation in a fit with a prior of
+# precision one is above this fraction of the prior's.
 NOT_SHOWN = 0.5
-_MOST_READ_AGAIN = 5  # number of recordings that are read a second time to search for contacts
+_MOST_READ_AGAIN = 5  # number of recordings that are read again to search for contacts
 Progress = Callable[[int, int], None]
 
 
@@ -59,52 +59,51 @@ def identify(
     progress: Progress | None = None,
 ) -> Identification:
     """
-    Identify an arm's inertias and friction from its recorded motions; no file is written.
+    Identify an arm's inertias and friction from its recorded motions, without writing a file.
 
     Parameters
     ----------
     recordings : sequence of Bag, Recording or Motion
-        Recordings of the same arm with the same load. A `Bag` is read and prepared here, and its
-        samples are not kept in memory. A `Recording` is prepared with default options. A `Motion`
-        must be prepared with `columns=options.torque_model(start).friction.columns`, all with
-        the same signal options.
+        Recordings of the same arm with the same load, all with the same signal options. A `Bag` is
+        read and prepared here, and its samples are not kept in memory. A `Recording` is prepared
+        with default options. A `Motion` must be prepared with
+        `columns=options.torque_model(start).friction.columns`.
     start : ArmDescription
-        The starting set. It gives the geometry, the centre of the prior, and the masses that the
-        identified ones may differ from by a factor of three.
+        The starting set: geometry, centre of the prior, and masses, from which identified masses
+        differ by a factor of three at most.
     published : sequence of ArmDescription
         Sets to compare with; their friction is fitted to the same samples.
     options : IdentificationOptions, optional
         The options; their defaults if not given.
     tests : sequence of Bag, Recording or Motion
-        Unseen recordings that decide the verdict. The final fit then includes them. Without test
+        Unseen recordings that decide the verdict; the final fit includes them. Without test
         recordings, parts of `recordings` are left out in turn.
     hands : sequence of ArmDescription
-        Published sets without and with each hand, by which the mass on the flange is estimated.
-        If that mass contradicts the starting set's hand, IdentificationError is raised, unless
-        `options.anyway`. Not used if effort scales are to be identified.
+        Published sets without and with each hand, by which the mass on the flange is estimated,
+        unless effort scales are identified. If that mass contradicts the starting set's hand,
+        IdentificationError is raised, unless `options.anyway`.
     skip_failures : bool
-        Whether to go on without bags that cannot be used; otherwise the first one raises.
+        Whether to go on without unusable bags, instead of raising the first one's error.
     executor : concurrent.futures.Executor, optional
         Runs the summaries and the fits, for example in other processes, or on other machines with
-        `distributed.Client(...).get_executor()`. Its workers must find the bags under the same
-        paths. Without an executor everything runs in this process. The result is the same.
+        `distributed.Client(...).get_executor()`. The workers must find the bags under the same
+        paths. By default everything runs in this process, with the same result.
     progress : callable, optional
         Called with the number of steps done and the total, first for recordings, then for fits.
 
     Returns
     -------
     Identification
-        Its `arm` has the identified inertias and friction; its `verdict` says whether that arm
-        predicts unseen parts better than the published sets.
+        `arm` has the identified inertias and friction; `verdict` says whether this arm predicts
+        unseen parts better than the published sets.
 
     Raises
     ------
     IdentificationError
-        If there is no recording, the arm stands still, the recordings are too short, were prepared
-        differently, include one twice, or show another hand than the starting set has.
+        If there is no recording, the arm stands still, or the recordings are too short, prepared
+        with different options, given twice, or show another hand than the starting set has.
     RecordingError
-        If a bag cannot be used and `skip_failures` is false, or if no bag, or none of the `tests`,
-        can be used.
+        If a bag cannot be used, unless `skip_failures`; if no bag, or no test bag, can be used.
 
     """
     asked = IdentificationOptions() if options is None else options
@@ -112,7 +111,7 @@ def identify(
         raise IdentificationError('There is no recording to identify from.')
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     model = asked.torque_model(start)
-    asked.known_scale(model.n)  # refused before anything is read
+    asked.known_scale(model.n)  # raises for wrong scales before anything is read
     sources = [*recordings, *tests]
     labels = labels_of(sources)
     results, unseen, failures = gathered(
@@ -201,10 +200,10 @@ def _contact(
     final: Fit,
 ) -> Explanation | None:
     """
-    Return the contacts in the first recording whose residual they explain; None if there is none.
+    Return the contacts of the first recording that has any, or None.
 
-    It reads the first five bags again, of a long one the first piece, because contacts are found
-    sample by sample.
+    The first five recordings (of a long bag the first piece) are read again, because contacts are
+    found sample by sample.
     """
     prior = final.prior
     every = model.friction.symbols
@@ -223,10 +222,9 @@ def _contact(
 
 
 def _not_shown(weakly: Estimate, prior: Prior) -> tuple[str, ...]:
-    """Return the base parameters that the motion does not show, by a fit with precision one."""
-    names = prior.model.base.names
-    part = weakly.deviations / prior.deviations
-    return tuple(name for name, left in zip(names, part) if left > NOT_SHOWN)
+    """Return base parameters that the motion does not show, by a fit with precision one."""
+    share = weakly.deviations / prior.deviations
+    return tuple(name for name, one in zip(prior.model.base.names, share) if one > NOT_SHOWN)
 
 
 def _about_hands(
@@ -236,7 +234,11 @@ def _about_hands(
     hands: Sequence[ArmDescription],
     options: IdentificationOptions,
 ) -> tuple[str, ...]:
-    """Return warnings about hands and loads; raise if another hand is mounted than declared."""
+    """
+    Return warnings about hands and loads.
+
+    Raises IdentificationError if another hand is mounted than declared, unless `options.anyway`.
+    """
     if options.scale_unknown or not hands:
         return ()
     scale, wholes = options.known_scale(model.n), [one.whole for one in summaries]

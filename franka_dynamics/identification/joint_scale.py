@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Whether a motion shows the scale of a joint's effort: the factor from sensor reading to torque.
+Whether a motion shows the scale of a joint's effort: the factor from the recorded value to N m.
 
-Friction is estimated from the same effort and follows any scale. So the scale shows only in the
-torques of gravity and inertia, whose size the starting set tells. The torques of a joint without
-such torques (a last joint that turns a small, balanced body) must not affect inertias.
+Friction is estimated from the same effort and follows any scale. So only the torques of gravity
+and inertia show the scale, because the starting set predicts their size. The effort of a joint
+with little of them (a last joint that turns a small, balanced body) must not affect inertias.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .solve import estimate, Noise
 from .torque_model import usual_residual
 from ..typing import Array
 
-# The motion does not show a scale if the standard deviation of its logarithm is larger than this:
-# a scale wrong by a factor of two would then be less than two standard deviations away.
+# The motion does not show a scale if the standard deviation of the scale's logarithm is larger: an
+# error of a factor of two would then be less than two standard deviations.
 NOT_SHOWN = 0.35
 
 
@@ -37,7 +37,7 @@ def scales_shown(
     """
     Return whether a motion shows each joint's effort scale, shape (n,) of bool.
 
-    Measured efforts enter only by `inflation`, and by `prior.effort` of an arm without limits.
+    Measured efforts matter only for `inflation`, and for `prior.effort` of an arm without limits.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def scales_shown(
 
     """
     n, b = prior.model.n, len(prior.model.base)
-    # The usual residual as noise: it includes errors of the model.
+    # The usual residual is taken as noise, because it includes errors of the model.
     noise = Noise(usual_residual(prior.effort, np.zeros(n)), inflation)
     shown = np.empty(n, dtype=bool)
     for joint in range(n):

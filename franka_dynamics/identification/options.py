@@ -43,13 +43,13 @@ class IdentificationOptions:
     rotor_inertia : bool
         Whether each joint's rotor inertia is identified too; from motor currents it always is.
     regularization : float
-        Precision P of the prior on inertias: the starting set's masses have a relative standard
-        deviation of 1 / sqrt(P).
+        Precision P of the prior on inertias, which gives masses a relative standard deviation of
+        1 / sqrt(P) about the starting set.
     effort_unit : str
         Unit of the recorded efforts: 'Nm', or 'A' for motor currents.
     effort_scale : sequence of float, optional
-        N m per unit of effort, one number or one per joint. Without it the scales are 1 for 'Nm'
-        and identified for 'A'.
+        N m per unit of effort, one number or one per joint; by default 1 for 'Nm', and identified
+        for 'A'.
     anyway : bool
         Whether to accept recordings with faults, or with another hand than declared, and an arm
         whose residual a fault of the log explains.
@@ -113,7 +113,7 @@ class IdentificationOptions:
 
     @property
     def torque(self) -> bool:
-        """Whether the effort unit is N m (after a given scale), not A."""
+        """Whether the effort unit is N m and not A; --effort-scale may turn both into N m."""
         return self.effort_unit == NEWTON_METRES
 
     @property
@@ -127,7 +127,7 @@ class IdentificationOptions:
 
     @property
     def slip_reaches(self) -> tuple[tuple[float, ...], ...]:
-        """Choices of the slip elements' reaches [rad], the usual choice first."""
+        """Choices of the slip elements' reaches [rad], the default first."""
         return SLIP_REACHES if self.friction == MAXWELL_SLIP else ((),)
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:

@@ -3,10 +3,9 @@
 """
 Identification of a payload on the flange, from recordings with and without it.
 
-Torque is linear in the load's ten parameters in the flange frame, as it is in a link's (Gautier
-and Khalil 1990, eq. 12). They are estimated together with the arm's base parameters and friction,
-which are the same in both sets of recordings; so most errors of the arm's model cancel. The result
-has values, standard deviations and a physical body.
+Torque is linear in the load's ten parameters in the flange frame, as it is in a link's parameters
+(Gautier and Khalil 1990, eq. 12). The load is estimated together with the arm's base parameters
+and friction, which both sets of recordings share, so that most errors of the arm's model cancel.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..typing import Array
 
-# The motion shows the load's inertia if all its standard deviations are below mass times this
-# radius squared.
+# The motion shows the load's inertia if the standard deviations of all its entries are below mass
+# times this radius squared.
 _SHOWN_RADIUS_M = 0.1
-_STEP = 1e-6  # of central differences
+_STEP = 1e-6  # of central differences of the load's parameters [kg m^2, kg m, kg]
 # Smallest radius of gyration of the reported physical body.
 _LEAST_GYRATION_M = 1e-3
 
@@ -46,15 +45,15 @@ class PayloadEstimate:
     Attributes
     ----------
     values : ndarray, shape (10,)
-        Mass [kg], centre of mass [m], inertia about it (xx xy xz yy yz zz) [kg m^2], as the
-        least squares found them; they need not belong to a real body.
+        Mass [kg], centre of mass [m] and inertia about it (xx xy xz yy yz zz) [kg m^2] by least
+        squares, not necessarily of a physical body.
     deviations : ndarray, shape (10,)
         Standard deviations of `values`, in the same units.
     inertia_shown : bool
         Whether the motion shows the inertia to better than mass times (0.1 m)^2.
     payload : ndarray, shape (10,)
-        The node's parameter `payload`, ordered like `values`: mass and centre of mass with a
-        physical inertia, or with none (a point mass) if the motion does not show it.
+        The node's parameter `payload`, ordered like `values`: the mass with a physical inertia, or
+        a point mass if the motion does not show the inertia.
     noise : ndarray, shape (n,)
         Standard deviation of each joint's residual [N m].
 
@@ -123,8 +122,8 @@ def _about_center(vector: Array) -> Array:
 
 
 # Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
-# Any load that such an arm can carry has smaller parameters, so that the prior matters only where
-# the motion does not determine a parameter.
+# They exceed the parameters of any load that such an arm can carry, so that the prior matters only
+# for parameters that the motion does not determine.
 _PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 
 
@@ -136,13 +135,14 @@ def identify_payload(
     gravity: ArrayLike = GRAVITY,
 ) -> PayloadEstimate:
     """
-    Return the load that one set of recordings has on the flange and the other has not.
+    Return the load on the flange in the second of two sets of recordings.
 
     Parameters
     ----------
     without, loaded : sequence of Motion
-        Recordings of the same arm, prepared alike; or `static_samples` of them. If both contain
-        the same motion, most errors of the arm's model cancel.
+        Recordings of the same arm without and with the load, prepared alike, or their
+        `static_samples`. If both sets contain the same motion, most errors of the arm's model
+        cancel.
     arm : ArmDescription
         The arm without the load. Its inertias are trusted to 100 % only, so any published set
         will do.
@@ -167,7 +167,7 @@ def identify_payload(
     both = [*without, *loaded]
     strongest = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     prior = Prior.towards(arm, model, strongest)
-    loads = model.base.matrix @ _onto_last_link(arm, model)
+    loads = model.loads(arm)
 
     def reduced(of: Callable[[TorqueModel, Motion], QRFactors]) -> QRFactors:
         free, held = (total(of(model, one) for one in motions) for motions in (without, loaded))
@@ -195,26 +195,16 @@ def identify_payload(
     )
 
 
-def _onto_last_link(arm: ArmDescription, model: TorqueModel) -> Array:
-    """Return the map from a load's ten parameters to the arm's standard parameters, (p, 10)."""
-    onto = np.zeros((model.base.matrix.shape[1], PER_LINK))
-    last = slice(PER_LINK * (arm.n - 1), PER_LINK * arm.n)
-    for column, unit in enumerate(np.eye(PER_LINK)):
-        body = LinkInertia.from_parameters(unit).expressed_in(arm.flange_transform())
-        onto[last, column] = body.parameters()
-    return onto
-
-
-STILL_RAD_PER_S = 0.01  # the arm stands still if every joint is slower
-_SHORTEST_S = 0.5
-_SETTLING_S = 0.2  # [s], the arm vibrates for this time after a stop
+STILL_RAD_PER_S = 0.01  # the arm is at rest if every joint is slower
+_SHORTEST_S = 0.5  # shortest interval at rest
+_SETTLING_S = 0.2  # the arm vibrates for this time after a stop
 
 
 def static_samples(recording: Recording) -> Motion:
     """
     Return one sample for each time interval at rest: mean position and effort, zero velocity.
 
-    An interval at rest lasts half a second or longer; its first 0.2 s are left out.
+    An interval at rest lasts half a second or longer. Its first 0.2 s are left out of the means.
 
     Parameters
     ----------

@@ -11,30 +11,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base_parameters import base_parameters, BaseParameters
-from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
+from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.friction import COULOMB_WIDTH, sliding_terms, slip_bounds
 from ..dynamics.model import GRAVITY
+from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
+MASS_AND_MOMENT = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
 VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
-# Pairs of reaches [rad]: one slip element for the pre-sliding of bearings and seals, one for the
-# wind-up of the drive. The first pair is used unless another predicts left-out parts clearly
-# better. An element with a reach above 0.3 rad acts as a spring in most motions and is confused
-# with gravity: on a real FER, 0.6 rad raises the error on a left-out stretch from 0.2 to 0.5 N m.
+# Pairs of displacements [rad] at which a slip element saturates: one element for the pre-sliding
+# of bearings and seals, one for the wind-up of the drive. The first pair is used unless another
+# one predicts left-out parts clearly better. An element that saturates above 0.3 rad acts as a
+# spring in most motions and is confused with gravity: on a real FER 0.6 rad raises the error on a
+# left-out stretch from 0.2 to 0.5 N m.
 SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
 # Stribeck velocity: friction decreases as a joint reaches this speed [rad/s].
 STRIBECK_VELOCITY = 0.1
-# Prior standard deviations relative to the joints' torque limits: of friction torques, and of the
-# offset of a torque sensor. The offset's is ten times less, which keeps it from absorbing gravity.
+# Prior standard deviations of friction torques and of the offset of a torque sensor, relative to
+# the joint's torque limit. The offset's is ten times smaller, so that it does not absorb gravity.
 FRICTION_PART, OFFSET_PART = 0.02, 0.002
-# The same if efforts are motor currents, which also overcome the friction of the gears (a UR10e's
-# Coulomb friction is 4 to 7 %).
+# Prior standard deviation of friction if efforts are motor currents, which also overcome the
+# friction of the gears (the Coulomb friction of a UR10e is 4 to 7 % of the limits).
 DRIVE_FRICTION_PART = 0.1
 
-# The usual residual of a good fit on unseen torque, relative to the torque limit: of joints with a
-# limit of 50 N m or more, and of smaller ones. Or, if that is more, relative to the friction.
+# Usual residual relative to the torque limit, of joints with a limit of 50 N m or more and of
+# other joints; and relative to the friction torque, where that is more.
 _LARGE_NM, _LARGE_LEAVES, _SMALL_LEAVES, _FRICTION_LEAVES = 50.0, 0.006, 0.018, 0.5
 
 
@@ -60,7 +63,8 @@ class FrictionTerms:
     tau_f = fv dq + fc tanh(dq / width) + fo. With `reaches` [rad] there are also the Stribeck term
     fs tanh(dq / width) exp(-(dq / 0.1)^2), and for each reach a Maxwell-slip element fz z, whose
     state changes by z <- clip(z + change of q / reach, -1, 1) (Al-Bender, Lampaert and Swevers
-    2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11), without its memory of velocity).
+    2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11), without the model's memory of
+    velocity).
     A sign function in place of tanh would turn the velocity noise of a resting joint into torque.
     """
 
@@ -103,7 +107,7 @@ class FrictionTerms:
         terms = [viscous, coulomb, np.ones_like(velocity)]
         if self.reaches:
             terms.append(coulomb * np.exp(-((velocity / STRIBECK_VELOCITY) ** 2)))
-            # The elements' initial state is unknown: the mean of both extremes is used.
+            # The elements' initial state is unknown: the mean over both extremes is used.
             terms.extend(np.moveaxis(slip_bounds(q, self.reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
@@ -119,7 +123,8 @@ class FrictionTerms:
         """
         torque = self.part * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
-        # The unit of speed is half of the velocity limit, at least 1 rad/s.
+        # Viscous friction is as large as the others at half of the velocity limit, at least 1
+        # rad/s.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET)] *= OFFSET_PART / FRICTION_PART
@@ -127,7 +132,7 @@ class FrictionTerms:
 
     @cached_property
     def braking(self) -> NDArray[np.bool_]:
-        """Which parameters must not be negative, so that friction brakes: all but the offsets."""
+        """Whether each parameter must not be negative, so that friction brakes; not offsets."""
         return np.array([not name.startswith(OFFSET) for name in self.names])
 
     def model(
@@ -149,7 +154,7 @@ class FrictionTerms:
             viscous, coulomb, offset = table
             return ViscousCoulombFriction(viscous, coulomb, offset, self.width, spread)
         used = [k for k, amplitude in enumerate(table[4:]) if amplitude.any()]
-        order = [0, 1, 3, 2, *(4 + k for k in used)]  # the offset behind the Stribeck term
+        order = [0, 1, 3, 2, *(4 + k for k in used)]  # Stribeck term before the offset
         viscous, coulomb, stribeck, offset, *slip = table[order]
         return MaxwellSlipFriction(
             viscous,
@@ -239,6 +244,13 @@ class TorqueModel:
                 )
             friction_columns = self.friction.columns(motion.q, motion.dq)
         return self.base.regressor(motion.q, motion.dq, motion.ddq), friction_columns
+
+    def loads(self, arm: ArmDescription) -> Array:
+        """Return the changes of the base parameters, (b, 10), by a load's ten unit parameters."""
+        n, flange = self.n, arm.flange_transform()
+        bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(PER_LINK)]
+        columns = [body.expressed_in(flange).parameters() for body in bodies]
+        return self.base.matrix[:, PER_LINK * (n - 1) : PER_LINK * n] @ np.transpose(columns)
 
     def regressor(self, rigid: Array, friction_columns: Array) -> Array:
         """Return Y, (..., n, p), from base and friction columns, (..., n, b) and (..., n, k)."""

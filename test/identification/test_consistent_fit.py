@@ -9,15 +9,14 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.hand_file import load_hand
+from franka_dynamics.arm.shapes import load_shapes
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import consistent_fit
-from franka_dynamics.identification.consistent_fit import fit_consistent, link_rooms
+from franka_dynamics.identification.consistent_fit import center_bounds, fit_consistent
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.samples import QRFactors
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
-
-from ..arms import outside
 
 FER = load('fer')
 MODEL = TorqueModel.of(FER)
@@ -92,12 +91,29 @@ def test_centres_of_mass_stop_where_their_links_end(simulate):
         simulate, MODEL, replace(FER, links=(*FER.links[:6], FER.links[6] + away))
     )
     fit = fit_consistent(equations, PRIOR, 1.0, start=FER)
-    distances = np.array(
-        [outside(room, link.center_of_mass) for room, link in zip(link_rooms(FER), fit.arm.links)]
-    )
-    # Directions of the bounds and of the measure differ by a fraction of a millimetre.
-    assert distances.max() < 2e-3
-    assert distances[6] > -2e-3
+    room = [
+        np.min([link.center_of_mass - low, high - link.center_of_mass])
+        for link, (low, high) in zip(fit.arm.links, center_bounds(FER))
+    ]
+    # Within the solver's accuracy the last centre is at its bound, and none is beyond.
+    assert min(room) > -1e-4
+    assert room[6] < 1e-4
+
+
+def test_bounds_of_a_centre_are_its_capsules_ends_and_60_mm():
+    low, high = center_bounds(FER)[4]
+    ends = [
+        one.pose[:3, 3] + sign * 0.5 * one.size[1] * one.pose[:3, 2]
+        for one in load_shapes('fer')[5]
+        for sign in (-1.0, 1.0)
+    ]
+    radius = max(one.size[0] for one in load_shapes('fer')[5])
+    assert (low >= np.min(ends, axis=0) - radius - 0.06 - 1e-12).all()
+    assert (high <= np.max(ends, axis=0) + radius + 0.06 + 1e-12).all()
+    for one in load_shapes('fer')[5]:
+        half = (0.5 * one.size[1] + one.size[0]) * one.pose[:3, 2]
+        tips = one.pose[:3, 3] + np.outer([-1, 1], half)
+        assert (tips - low > 0.06 - 1e-12).all() and (high - tips > 0.06 - 1e-12).all()
 
 
 def test_friction_that_would_drive_is_fitted_as_braking_or_zero(simulate):

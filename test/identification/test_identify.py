@@ -11,7 +11,7 @@ import pytest
 from franka_dynamics.arm import available_hands, LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.bags import BagNote
-from franka_dynamics.identification.consistent_fit import link_rooms
+from franka_dynamics.identification.consistent_fit import center_bounds
 from franka_dynamics.identification.explanations import Diagnosis
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
@@ -20,7 +20,7 @@ from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import fit
 from franka_dynamics.report.identification import verdict
 
-from ..arms import drawn_around, outside
+from ..arms import drawn_around
 from ..slow_work import drawn_friction, slow_work
 
 FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
@@ -252,8 +252,9 @@ def test_nothing_or_unlike_preparations_are_refused(simulate):
 def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):
     # Fitted without these bounds, a link 7 of 0.25 kg and a centre outside its link came out.
     result = identified('fast')
-    for link, own, room in zip(result.arm.links, FER.links, link_rooms(FER)):
-        assert outside(room, link.center_of_mass) < 1e-3
+    for link, own, (low, high) in zip(result.arm.links, FER.links, center_bounds(FER)):
+        assert (low - 1e-4 < link.center_of_mass).all()
+        assert (link.center_of_mass < high + 1e-4).all()
         assert 0.6 < link.mass / own.mass < 1.4
     assert result.arm.links[6].mass == pytest.approx(0.66, abs=0.1)  # gaz2019: 0.74
 
