@@ -17,8 +17,8 @@ PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3.14 python3; 
 	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \
 	2>/dev/null && { echo $$p; break; }; done)
 
-# A sourced ROS leaks its Python path, libraries and middleware settings: none of it may enter.
-# Nor may what keeps byte code from being written: hundreds of processes would compile all again.
+# Variables of a sourced ROS (Python path, libraries, middleware settings) must not reach what runs
+# here; nor those that keep byte code from being written, because every process would compile anew.
 LEAKS := PYTHONPATH PYTHONHOME LD_LIBRARY_PATH LD_PRELOAD AMENT_PREFIX_PATH CMAKE_PREFIX_PATH \
 	COLCON_PREFIX_PATH ROS_DISTRO ROS_VERSION ROS_PYTHON_VERSION ROS_PACKAGE_PATH ROS_MASTER_URI \
 	ROS_LOCALHOST_ONLY ROS_DISCOVERY_SERVER ROS_DOMAIN_ID ROS_NAMESPACE ROS_STATIC_PEERS \
@@ -29,10 +29,10 @@ LEAKS := PYTHONPATH PYTHONHOME LD_LIBRARY_PATH LD_PRELOAD AMENT_PREFIX_PATH CMAK
 CLEAN := env $(addprefix -u ,$(LEAKS)) ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
 BIN := $(CLEAN) $(VENV)/bin
 
-# Every package by name as it comes: a quiet two minutes looks like a hang.
+# Each package's name while pip works, because two silent minutes look like a hang.
 PIP := -m pip install --disable-pip-version-check --progress-bar off
 SHOWN := | sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking .../p'
-# While it unpacks pip says nothing: $(call COUNTED,FOLDER) counts beside it until the line ends.
+# pip unpacks in silence: $(call COUNTED,FOLDER) counts the unpacked packages meanwhile.
 COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
 	n=$$(ls -d $(1)/lib/python*/site-packages/*.dist-info 2> /dev/null | wc -l); \
 	[ $$n -lt 5 ] || [ $$n = $$last ] || echo "  $$n packages unpacked"; done) & trap "kill $$!" EXIT;
@@ -42,25 +42,26 @@ COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo         set up, then run the main job without a screen (about a minute)'
-	@echo 'make test         set up, then run the whole test suite'
-	@echo 'make test-numpy1  the same with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
-	@echo 'make test-long    soak, fuzz and statistics, which make test leaves out'
+	@echo 'make demo         set up, then run the demonstration, without a window (about a minute)'
+	@echo 'make test         set up, then run the test suite without its long tests'
+	@echo 'make test-numpy1  make test with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
+	@echo 'make test-long    the long tests: soak, fuzz and statistics'
 	@echo "make test-ros ROS=FOLDER  launch files, ros2 commands of the pages and C++ against ROS's own launch,"
 	@echo '                  ros2cli and ros2_control in FOLDER: /opt/ros/jazzy, a workspace, a Python environment'
-	@echo 'make test-libraries  PyTorch and JAX in an environment of their own, and their tests (gigabytes)'
-	@echo 'make fuzz         a hundred times the bytes and requests without sense that make test sends'
-	@echo 'make soak         ten minutes at 1 kHz: does the node grow?'
-	@echo 'make told-wrong   arms whose controller is told something wrong, in simulation: how fast they get'
-	@echo 'make broken-logs  what identify says of two real logs broken on purpose, in FRANKA_DYNAMICS_RECORDINGS'
-	@echo 'make receivers    senders killed, stopped, beside others: what the simulated arm does with their torque'
+	@echo 'make test-libraries  the tests of PyTorch and JAX, in an environment of their own (gigabytes)'
+	@echo 'make fuzz         random bytes and requests to the nodes, a hundred times as many as in make test'
+	@echo "make soak         ten minutes at 1 kHz: does the node's memory grow?"
+	@echo 'make told-wrong   how fast simulated arms get whose controller has wrong settings or sensors'
+	@echo 'make broken-logs  what identify says of two real logs with faults put in; FRANKA_DYNAMICS_RECORDINGS'
+	@echo '                  names their folder'
+	@echo 'make receivers    what the simulated arm does if its sender is killed, stopped or not the only one'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
-	@echo 'make sbom         what this depends on, with versions and licences, in sbom.json (CycloneDX)'
+	@echo 'make sbom         all dependencies, with versions and licences, in sbom.json (CycloneDX)'
 	@echo 'make lint         ruff and mypy'
-	@echo 'make clean        remove the environments and what runs left behind'
-	@echo 'PYTHON=... names the Python (3.11 to 3.14) of an environment that is yet to be made;'
-	@echo 'VENV=... names its folder; TEST_ARGS and DEMO_ARGS are passed on.'
+	@echo 'make clean        remove the environments, built files and outputs of demo and replay'
+	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder;'
+	@echo 'TEST_ARGS are for pytest, DEMO_ARGS for franka-dynamics demo.'
 
 setup: $(VENV)/ready
 
@@ -84,8 +85,8 @@ $(VENV)/ready: $(REQUIREMENTS) setup.py
 		exit 2; } >&2
 	@touch $@
 
-# apt's versions, and what [all] needs. The wheel of pin 4.1.0 computes with numpy 1.26, but a library beneath it asks
-# for numpy 2: pip must be given the two one after the other, and says so in red.
+# apt's versions, and what [all] needs. The wheel of pin 4.1.0 works with numpy 1.26, but a library that it depends on
+# asks for numpy 2: so pip installs the two one after the other, and complains in red.
 NUMPY1_VENV ?= .venv-numpy1
 NUMPY1_BIN := $(CLEAN) $(NUMPY1_VENV)/bin
 NUMPY1 := numpy==1.26.4
@@ -97,7 +98,7 @@ REQUIRED := import re; from importlib.metadata import requires; \
 
 $(NUMPY1_VENV)/ready: $(REQUIREMENTS) setup.py
 	$(call make_venv,$(NUMPY1_VENV))
-	@echo 'pip will say in red that cmeel-boost wants numpy 2: so it is meant.'
+	@echo 'pip will say in red that cmeel-boost wants numpy 2; ignore that.'
 	@$(NUMPY1_BIN)/python $(PIP) '$(APT_PIN)'
 	@$(NUMPY1_BIN)/python $(PIP) --no-deps -e .
 	@$(NUMPY1_BIN)/python -c '$(REQUIRED)' > $(NUMPY1_VENV)/required.txt
@@ -137,7 +138,7 @@ test-ros:
 	else echo 'make test-ros ROS=FOLDER: FOLDER has setup.bash (/opt/ros/jazzy, or install of a' \
 		'workspace) or bin/python (an environment with launch and ros2cli).' >&2; exit 2; fi
 
-# Two packages of gigabytes that few need: no part of [all].
+# Two packages of gigabytes that few need; so they are not in [all].
 LIBRARIES_VENV ?= .venv-libraries
 LIBRARIES_BIN := $(CLEAN) $(LIBRARIES_VENV)/bin
 
@@ -175,7 +176,7 @@ receivers: setup
 soak: setup
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS)
 
-# In the sourced ROS it is called from, where this package was built: Gazebo is in no wheel.
+# To be called in a sourced ROS in which this package was built, because there is no wheel of Gazebo.
 gazebo-check:
 	@if command -v gz >/dev/null && command -v ros2 >/dev/null; then \
 		python3 benchmarks/gazebo_check.py $(GAZEBO_ARGS); else \

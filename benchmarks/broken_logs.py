@@ -5,7 +5,7 @@ What `identify` says of logs that were broken on purpose: refused or accepted, a
 
     python benchmarks/broken_logs.py FOLDER [--only gain]
 
-FOLDER holds the two public recordings of bare FER that docs/howto/recordings.md names
+FOLDER holds the two public recordings of bare FER that docs/performance.md names, as bags
 (`fer_excitation`, `fer_gaz2019_1khz`). Each fault is put into the sound log by calculation. An
 accepted arm is compared with the sound log: `harmless` if it predicts that better than the best
 published set with friction fitted in the same way, `HARMFUL` if not. A recording takes about two
@@ -38,7 +38,8 @@ HANDS = [load('fer', hand=hand) for hand in ('none', 'franka_hand', 'hand_ledezm
 OPTIONS = IdentificationOptions()
 TILTED = replace(OPTIONS, gravity=9.81 * np.array([np.sin(0.1745), 0.0, -np.cos(0.1745)]))
 
-# What is put in; which explanation names it ('' where none should be found: the log stays sound).
+# Name of the case, kind of the fault that identify should name ('': none, the log stays sound),
+# function that puts the fault in, arm, options.
 Case = tuple[str, str, Callable[[Recording], Recording], ArmDescription, IdentificationOptions]
 
 

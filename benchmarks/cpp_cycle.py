@@ -34,7 +34,7 @@ int main() {
       dq[i] = 0.1 * std::cos(t + static_cast<double>(i));
       reference.q[i] = q[i]; reference.dq[i] = dq[i]; reference.ddq[i] = -0.1;
     }
-    q[2] += 1e-4 * static_cast<double>(k % 7);  // so that friction's elements turn
+    q[2] += 1e-4 * static_cast<double>(k % 7);  // so that Maxwell-slip elements reverse
     const auto begin = std::chrono::steady_clock::now();
     feedforward.update(t, q, dq, &reference, tau);
     const std::chrono::duration<double, std::nano> passed =

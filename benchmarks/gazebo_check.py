@@ -155,7 +155,7 @@ class Session:
         self._executor.add_node(self._node)
         self.states: list[tuple[float, np.ndarray]] = []
         self.diagnostics: dict[str, dict[str, str]] = {}
-        self._told_at: dict[str, float] = {}  # stamps of these, on the states' clock [s]
+        self._told_at: dict[str, float] = {}  # stamps of the diagnostics, on the states' clock [s]
         self.planned: list[JointTrajectory] = []
         self._node.create_subscription(JointState, 'joint_states', self._on_state, STATE_QOS)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
@@ -200,7 +200,7 @@ class Session:
         """Return counts of the node's diagnostics, as they are now."""
         self.diagnostics.pop(COMMAND, None)
         now = self.states[-1][0] if self.states else 0.0
-        # Messages sent before are older.
+        # Diagnostics that were sent before this call have older stamps.
         self.until(
             lambda: COMMAND in self.diagnostics and self._told_at[COMMAND] >= now,
             "the node's diagnostics",

@@ -34,7 +34,7 @@ RATE_HZ = 1000.0
 HOME = Path(__file__).resolve().parent
 _WARM_UP_S = 0.5  # [s] at the start of each round, not counted
 _START_S = 120.0  # [s]; reached only if something is broken
-_SLOWLY_S = 2e-3
+_SLOWLY_S = 2e-3  # time for the reply to each state while replies are learnt
 _STATES = 64  # number of different joint states, sent in turn
 # Format and position of the second of seven values, counted from the end of a command.
 _SECOND, _FROM_END = struct.Struct('<d'), 6 * 8
@@ -212,7 +212,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--rounds', type=int, default=10)
     parser.add_argument(
-        '--seconds', type=float, default=3.0, help='duration of each round of each device [s]'
+        '--seconds', type=float, default=3.0, help='duration of a round of node or relay [s]'
     )
     arguments = parser.parse_args()
     use_isolated_network()

@@ -53,6 +53,9 @@ FER = load('fer')
 GAINS = {'kp': [60.0] * 4 + [15.0, 15.0, 10.0], 'kd': [6.0] * 4 + [1.0, 1.0, 0.5]}
 STALLS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 PAUSED = tuple(f'stop-{stall:g}' for stall in STALLS_S)
+# int, kill, kill-restart: SIGINT or SIGKILL to the node, and a new node at once; stop-S: SIGSTOP
+# for S seconds; two-nodes: a second node; relay: commands are repeated 50 ms later; rival:
+# another sender of 10 N m on every joint; states: a second publisher repeats the joint states.
 EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', 'relay', 'rival', 'states')
 _MOST_STEP, _MOST_HELD_S, _MOST_NOTICE_S = 1.0 + 1e-6, COMMAND_TIMEOUT_S + 0.005, 0.1
 _AT_REST, _ROUNDING = 0.05, 1e-9  # [rad/s, N m]

@@ -22,7 +22,7 @@ from latency import devices, Probe, RATE_HZ
 from franka_dynamics.ros.node_group import use_isolated_network
 
 MOST_GROWTH_MIB = 1.0
-_PIECE_S = 2.0  # [s] between two readings of the clock
+_PIECE_S = 2.0  # duration of one measurement [s]; the end is checked after each
 
 
 def resident_mib(pid: int) -> float:

@@ -4,8 +4,8 @@
 Simulate arms whose controller has a wrong setting or wrong sensors, and print their peak speed.
 
 Each case is run with and without measured effort, with no, gentle and firm gains (some cases with
-only some of these), on each arm. A
-row has the fastest joint's speed, the largest displacement of a joint and the torque at the end.
+only some of these), on each arm. A row has the fastest joint's speed, the largest displacement of
+a joint and the torque at the end.
 `make told-wrong` runs all cases (ten minutes of processor time); `--json FILE` keeps the rows, and
 `--against FILE` compares with rows that were kept before. `--healthy N` instead runs motions at
 90 % of the limits on N random realistic arms of each type, with correct settings; the guard may
@@ -442,7 +442,7 @@ def rows(family: str, name: str) -> list[Row]:
 
 
 def healthy(family: str, seed: int) -> list[str]:
-    """Return how excitations of a drawn plant were followed: a line for each target."""
+    """Return a line for each target: why the node stopped a random arm's motion, if it did."""
     arm, plant = load(family), draw_plant(load(family), seed)
     assert arm.home is not None
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.9, position_margin=0.2))
@@ -514,7 +514,9 @@ def main() -> int:
     parser.add_argument('--part', default='', help='only cases whose names contain this')
     parser.add_argument('--json', type=Path, help='keep the rows in this file')
     parser.add_argument('--against', type=Path, help='compare with rows kept before')
-    parser.add_argument('--healthy', type=int, metavar='N', help='draw N plants of each arm')
+    parser.add_argument(
+        '--healthy', type=int, metavar='N', help='N random arms of each type, nothing wrong'
+    )
     parser.add_argument('--without-guard', action='store_true', help='run without the guard')
     given = parser.parse_args()
     if given.healthy:

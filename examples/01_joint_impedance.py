@@ -32,7 +32,7 @@ DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad
 AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
 # Frequency of the motion [rad/s]; how long the arm stands still before it [s].
 FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
-# [s] until it says which topics it waits for; [s] between two reports.
+# Time after which the awaited topics are printed, and time between two reports [s].
 PATIENCE_S, REPORT_S = 2.0, 2.5
 
 
@@ -104,7 +104,7 @@ def smooth_wave(since):
 
 
 def joint_order(names, joints):
-    """Return where the joints are among the names."""
+    """Return each joint's index in the names; JointStateError if a joint is missing."""
     if missing := [joint for joint in joints if joint not in names]:
         raise JointStateError(
             f"joint_states has no {missing[0]}, but {', '.join(names[:7])}: name the arm's "
@@ -136,7 +136,7 @@ class Report:
             )
 
     def add(self, since, error, torque):
-        """Take the error [rad or m] and the torque [N m] of a state, by time in the motion [s]."""
+        """Add a state: time since the motion began [s], error [rad or m], torque [N m]."""
         if self._since is None:
             print(f'heard {self.topics}; standing still for {HOLD_S:g} s, then moving', flush=True)
             self._since = 0.0
@@ -181,7 +181,7 @@ class Report:
 
 
 def run(make_node, description):
-    """Control until interrupted, terminated or a joint is missing; return the exit code."""
+    """Control until a signal, or until joint_states lacks a joint; return the exit code."""
     parser = argparse.ArgumentParser(
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -25,11 +25,12 @@ shared = import_module('01_joint_impedance')
 STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
 DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad
 ELBOW_STIFFNESS, ELBOW_DAMPING = 10.0, 2.0  # N m/rad, N m s/rad
-REACH = np.array([0.0, 0.2, 0.1, 0.0, 0.0, 0.0])  # m along the base's axes; no rotation
+# Displacement of the flange along the base's axes [m], and its rotation [rad].
+REACH = np.array([0.0, 0.2, 0.1, 0.0, 0.0, 0.0])
 
 
 def rotation_from_to(start, end):
-    """Return the small rotation between quaternions (x, y, z, w) as a vector in the base [rad]."""
+    """Return the small rotation vector between quaternions (x, y, z, w), base axes [rad]."""
     vector = start[3] * end[:3] - end[3] * start[:3] - np.cross(end[:3], start[:3])
     return 2.0 * np.copysign(1.0, start @ end) * vector
 

@@ -6,10 +6,10 @@ Guide an arm by hand: the force it takes, with gravity, payload and friction com
 An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that
 was identified from a real FER is pulled by its flange along a line, to and fro, and then let go.
 The controller has no stiffness. The reference follows the measured motion, and the friction torque
-of its velocity is added, with the controller's usual margins: none below 0.005
-rad/s, and each coefficient reduced by two standard deviations. Run `python
-examples/03_hand_guiding.py`; it prints a table and writes `hand_guiding.png`. A real arm under FCI
-compensates gravity and part of its friction itself; there the node commands no friction.
+at the reference velocity is added, with the controller's margins: none below 0.005 rad/s, and each
+coefficient reduced by two standard deviations. Run `python examples/03_hand_guiding.py`; it prints
+a table and writes `hand_guiding.png`. A real arm under FCI compensates gravity and part of its
+friction itself; there the node commands no friction.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ NOTHING = (0.0,) * 10
 # The hand: springs and dampers between where the flange should be and where it is.
 HAND_STIFFNESS, HAND_DAMPING = 1000.0, 60.0  # N/m, N s/m
 WRIST_STIFFNESS, WRIST_DAMPING = 30.0, 2.0  # N m/rad, N m s/rad: it keeps the flange's attitude
-WAY, CYCLE_S, CYCLES = np.array([0.10, 0.10, 0.05]), 4.0, 2  # m, s
+# Displacement of the hand [m], duration of one cycle to and fro [s], number of cycles.
+WAY, CYCLE_S, CYCLES = np.array([0.10, 0.10, 0.05]), 4.0, 2
 START_S, LET_GO_S = 1.0, 2.0  # [s] at rest before the motion; [s] after the hand has let go
 # Time constant of the low-pass filter of the velocity at which friction is compensated.
 SMOOTHING_S = 0.01

@@ -6,10 +6,9 @@ Hand over an object: the arm lets go when somebody pulls at it, and not when it 
 An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object that the
 controller knows. The external wrench says how hard somebody pulls. A pull of more than 5 N for
 0.1 s opens the gripper, and the payload is taken off the model. The guard's bounds are raised,
-because somebody is meant to touch this arm.
-Run `python examples/04_hand_over.py`; it prints when what happened and writes `hand_over.png`.
-On a real arm feed `Releaser` with the feedforward node's `~/external_torque`,
-and open the gripper by franka_gripper's `move` action.
+because somebody is meant to touch this arm. Run `python examples/04_hand_over.py`; it prints the
+times of the events and writes `hand_over.png`. On a real arm feed `Releaser` with the feedforward
+node's `~/external_torque`, and open the gripper by franka_gripper's `move` action.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 ARM = load('fer')
 STEP_S = 1e-3
-PULL_N, PULL_S = 5.0, 0.1  # what counts as a pull
-LOAD_S = 0.5  # time constant of the torque that is load or model error
+PULL_N, PULL_S = 5.0, 0.1  # least force [N] and duration [s] of a pull
+LOAD_S = 0.5  # time constant with which load and model error are estimated [s]
 SETTLED_S = 1.0  # time for the arm to come to rest under its gains
 OPENING_S = 0.05  # from the order to open until the gripper's fingers have let go
 OBJECT = (0.8, 0.0, 0.0, 0.12, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as setLoad takes it
@@ -63,7 +62,7 @@ class Releaser:
         self.pull = -self._estimator.estimate(q, external - self._load).wrench[:3]
         if np.linalg.norm(self.pull) < PULL_N:
             self._since = None
-            # What changes slowly is the model's error, and no pull.
+            # Slow changes of the external torque are errors of the model, no pull.
             self._load = self._load + STEP_S / LOAD_S * (external - self._load)
         elif self._since is None:
             self._since = stamp

@@ -44,13 +44,15 @@ JOINT_AXES = {
     4: (75.0, -40.0),
     5: (55.0, 40.0),
 }
-LINK_ENDS = {1: (1, 2), 2: (2, 3), 3: (3, 5), 4: (4, 5)}
+LINK_ENDS = {1: (1, 2), 2: (2, 3), 3: (3, 5), 4: (4, 5)}  # the joints at each link's ends
 RADIUS, WIDTH, THICKNESS = 0.2, 0.02, 0.01  # m
 DENSITY = 2700.0  # kg/m^3
 LINK = 1  # index of the link whose mesh changes: link 2 of Kwon
 AXES = (1, 2, 4)  # the passive joints: 2, 3 and 5 of Kwon
-VERTEX_REACH = 0.003  # m; the bar is 10 mm thick, so that opposite faces cannot meet
-AXIS_REACH = 0.15  # rad
+# Largest displacement of a vertex along each axis [m]: the bar is 10 mm thick, so that opposite
+# faces cannot meet. Largest rotation of a joint axis [rad].
+VERTEX_REACH = 0.003
+AXIS_REACH = 0.15
 START, END = np.zeros(2), np.radians([35.0, -45.0])  # rad
 DURATION = 0.5  # s, of the design's motion
 

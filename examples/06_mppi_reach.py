@@ -30,12 +30,12 @@ ARM = load('fer')
 # Number of sequences; steps in each; duration of a step [s].
 ROLLOUTS, HORIZON, STEP = 2000, 30, 0.01
 EVERY = 2  # steps between two plans
-TEMPERATURE = 0.05  # relative to the median excess of the costs over the best one
+TEMPERATURE = 0.05  # relative to the median excess of the costs over the smallest one
 NOISE = 8.0  # rad/s^2: the noise of the torques is scaled to accelerate every joint by this much
-NEAR = 0.1  # m from the goal; nearer than this the noise decreases
+NEAR = 0.1  # distance from the goal [m] below which the noise decreases
 SMOOTH = 0.98  # correlation of a torque's noise from step to step
 GOAL = np.array([0.45, 0.30, 0.35])  # m, in the base frame
-REACHED = 0.03  # m from the goal, at the end
+REACHED = 0.03  # largest distance from the goal at the end [m]
 DISTANCE, SPEED, TERMINAL = 3000.0, 2.0, 1000.0  # weights of the cost
 PHYSICS = 1e-3  # s
 

@@ -11,8 +11,7 @@ rate, from rest to rest. Each program needs the derivatives of all torques, from
 `BatchModel.inverse_dynamics_derivatives`. The torques are then sent to an arm in MuJoCo, without
 feedback and with a linear-quadratic regulator along the motion, designed with `linearize`: once
 with the planned load, once with 0.2 kg more. Run `python examples/07_time_optimal_reach.py --arm
-fr3`. The torques include gravity. Collisions are not
-checked.
+fr3`. The torques include gravity. Collisions are not checked.
 """
 
 from __future__ import annotations
@@ -43,11 +42,13 @@ SHARE = 0.95
 INTERVALS = 40  # between knots
 FIRST_DURATION = 2.5  # s, duration of the polynomial with which the programs begin
 LEAP = 0.2  # largest relative change of the duration from one program to the next
-UNITS = (1.0, 1.0, 10.0)  # rad, rad/s, rad/s^2: scales of the steps of the knots
-# Trust region [s per unit step of all knots]: first value, factor, smallest value.
+# Units of the knots' steps in position, velocity and acceleration [rad, rad/s, rad/s^2].
+UNITS = (1.0, 1.0, 10.0)
+# Weight of the knots' squared steps beside the duration [s]: first value, factor from program to
+# program, smallest value. It keeps the steps small enough for the linearisation.
 NEAR = (0.3, 0.6, 0.005)
-GAIN = 1e-3  # relative gain in duration below which the programs end
-# Factor on the duration until the nonlinear limits are kept, which the programs linearise.
+GAIN = 1e-3  # relative reduction of the duration below which the programs end
+# Factor by which the duration is stretched until the limits, which the programs linearise, hold.
 STRETCH = 1.0 + 1e-4
 PHYSICS, CONTROL = 1e-4, 1e-3  # s
 # LQR: position and velocity errors [rad, rad/s] and fraction of the torque limit with cost 1.

@@ -35,7 +35,7 @@ KD = (4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5)  # N m s/rad
 STEP_S, PERIOD_S = 1e-3, 0.033  # of the arm; between two targets of the policy
 CHUNK, CHUNK_EVERY = 30, 15  # targets in a chunk; after how many targets the next chunk comes
 SETTLE_S, DURATION_S = 1.0, 8.0
-MOST_DELAY_S = 0.4
+MOST_DELAY_S = 0.4  # largest delay that is tried
 
 
 def policy(arm, time):
@@ -54,7 +54,7 @@ def policy(arm, time):
 
 
 def request_of(arm, k, way):
-    """Return what the controller is asked for at the policy's k-th target, or None."""
+    """Return the request at the policy's k-th target, or None between two chunks."""
     if way == 'stream':  # one position at time zero: a set-point
         return TrajectoryRequest(arm.joint_names, np.zeros(1), policy(arm, k * PERIOD_S)[None, :])
     if k % CHUNK_EVERY:

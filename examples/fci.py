@@ -35,8 +35,8 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.validation.crosscheck import crosscheck
 
-LEAD_S = 1.0  # from the plan to the motion
-MOST_DAMPING_RATE = 20.0  # [1/s] of velocity, by the PD
+LEAD_S = 1.0  # time from planning to the start of the motion
+MOST_DAMPING_RATE = 20.0  # largest rate at which the PD's kd makes velocities decay [1/s]
 # The robot stops at a torque rate above its limit, which rounding of the limit itself may exceed.
 RATE_SHARE = 0.999
 # Of libfranka's torque examples (communication_test.cpp, joint_impedance_control.cpp): external
@@ -121,7 +121,7 @@ class TorqueLoop:
                 return controller.stop_reason
 
     def _take(self, state: Any) -> np.ndarray | None:
-        """Return the controller's torque for a state, shape (n,) [N m], or None for none."""
+        """Return the torque with which to answer a state, shape (n,) [N m]; None at the end."""
         controller = self._controller
         if self.failure is not None:
             return None

@@ -33,8 +33,8 @@ def generate_launch_description() -> LaunchDescription:
             argument(
                 'robot_type',
                 UNSET,
-                'The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If empty, what '
-                'params_file says; fer otherwise.',
+                'The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If empty, that of '
+                'params_file, or else fer.',
             ),
             argument(
                 'arm_prefix',
@@ -46,8 +46,8 @@ def generate_launch_description() -> LaunchDescription:
             argument(
                 'target',
                 UNSET,
-                'Who receives the torques, and hence who adds gravity and friction. If empty, '
-                'what params_file says; fci otherwise.',
+                'The receiver of the torques, and hence who adds gravity and friction. If empty, '
+                'that of params_file, or else fci.',
                 [UNSET, *TARGETS],
             ),
             argument(
@@ -70,8 +70,8 @@ def generate_launch_description() -> LaunchDescription:
             argument(
                 'use_sim_time',
                 UNSET,
-                "Whether the node's clock is /clock. If empty, what the files say; the files of "
-                'the Gazebo targets say true.',
+                "Whether the node's clock is /clock. If empty, as the parameter files say; those "
+                'of the Gazebo targets say true.',
                 [UNSET, 'true', 'false'],
             ),
         ],

@@ -163,7 +163,7 @@ def ros2_control_way(given, arm, own_file):
 
 
 def direct_way(given, arm, own_file):
-    """Return the actions that spawn the arm into paused Gazebo and start time once it is held."""
+    """Return the actions that spawn the arm in paused Gazebo and let time run once it is held."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation import gazebo
 
@@ -203,7 +203,7 @@ def direct_way(given, arm, own_file):
     )
     return [
         removal,
-        server(given, ''),  # paused until the torque is there
+        server(given, ''),  # without -r Gazebo starts paused
         bridge(folder),
         robot_state_publisher({**parameters, 'connected_to': 'world'}),
         spawn,

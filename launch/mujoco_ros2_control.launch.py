@@ -54,7 +54,7 @@ def generate_launch_description():
 
 
 def everything(given):
-    """Return MuJoCo with its controller manager, the controllers, the node."""
+    """Return the actions that start MuJoCo with its controller manager, controllers and node."""
     from franka_dynamics.arm import load
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.ros.parameter_files import given_file
@@ -79,8 +79,8 @@ def everything(given):
         }
     )
     parameters = str(folder / 'controllers.yaml')
-    # The first effort command holds the arm: the physics runs before any controller does. With an
-    # initial_keyframe mujoco_ros2_control would not take these values.
+    # The first effort command must hold the arm, because the physics runs before any controller.
+    # With an initial_keyframe mujoco_ros2_control would ignore these values.
     start = start_of(arm)
     publisher = robot_state_publisher(
         {

@@ -39,8 +39,8 @@ def generate_launch_description() -> LaunchDescription:
         for name, (_, sentence) in PER_ARM.items()
     ]
     names = [
-        argument('namespace', '', 'In front of the namespaces left and right.'),
-        argument('arm_prefix', '', 'In front of left_ and right_ in every joint name, verbatim.'),
+        argument('namespace', '', 'Namespace that contains the namespaces left and right.'),
+        argument('arm_prefix', '', 'Put before left_ and right_ in every joint name, verbatim.'),
     ]
     return launch_description([*both, *own, *names], both_arms)
 

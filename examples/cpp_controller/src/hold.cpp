@@ -5,8 +5,8 @@
 //
 //   tau = M(q) (kp (q_d - q) - kd dq) + C(q, dq) dq + g(q),
 //
-// M, C and g from the topics of the feedforward node, whose own ~/command is connected to nobody.
-// g only where the receiver adds none (parameter add_gravity): under FCI the robot does.
+// M, C and g come from the topics of the feedforward node, whose own ~/command must not reach the
+// arm. g is added only with the parameter add_gravity: under FCI the robot adds it.
 //
 // Without a valid torque for 50 ms, and at Ctrl-C, the torque fades to zero. Then nothing is
 // published, so that a receiver with a time-out brakes the arm.
@@ -49,7 +49,7 @@ public:
     kp_ = declare_parameter("kp", 100.0);  // 1/s^2
     kd_ = declare_parameter("kd", 20.0);   // 1/s
     add_gravity_ = declare_parameter("add_gravity", false);
-    // The freshest message counts, and none is worth being sent again.
+    // Only the newest message is used, so a lost one need not be sent again.
     const auto qos = rclcpp::QoS(1).best_effort();
     mass_ = listen("feedforward/mass_matrix", qos);
     coriolis_ = listen("feedforward/coriolis_matrix", qos);
