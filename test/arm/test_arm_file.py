@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arm files: shipped ones load as published, and each fault is one sentence that says where."""
+"""Shipped arm files load with the published numbers; each error names file, line and field."""
 
 from copy import deepcopy
 import os
@@ -71,7 +71,7 @@ CYLINDER = {'shape': 'cylinder', 'radius': 0.1, 'length': 0.5, 'axis': 'z', 'den
 
 
 def changed(path, value=REMOVED):
-    """Return a deep copy of VALID with the field at a dotted path set, or taken out."""
+    """Return a copy of VALID with the field at a dotted path set to a value, or removed."""
     content = deepcopy(VALID)
     place, keys = content, path.replace('LINK', 'inertial_sets.guess.links.0').split('.')
     for key in keys[:-1]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is written as an arm file is read back as the same arm, field by field."""
+"""An arm that is written to an arm file and loaded again is the same in every field."""
 
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -23,7 +23,7 @@ from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 
-ROUNDING = 1e-14  # a tilted base goes through roll, pitch and yaw; all other numbers are exact
+ROUNDING = 1e-14  # a rotated base is written as roll, pitch and yaw; all other numbers are exact
 N = 7
 
 
@@ -66,7 +66,7 @@ def test_given_a_shipped_arm_when_saved_then_every_field_returns(
     name, inertial_set, hand, tmp_path
 ):
     arm = load(name, inertial_set, hand=hand)
-    # `file` says where a description was read from: the one field that a copy must change.
+    # The field `file`, the path of the arm file, is the only one that differs.
     assert_same(written_and_read(arm, tmp_path), arm, name, differs=('file',))
 
 
@@ -112,12 +112,12 @@ def test_any_limits_and_friction_return_from_a_saved_arm(friction, limits, tmp_p
 
 @pytest.mark.parametrize('seed', range(2))
 def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
-    # Its tensors are sums, symmetric up to rounding; a file holds the ten parameters.
+    # Tensors of random arms are symmetric only up to rounding; a file has the ten parameters.
     arm = random_arm(np.random.default_rng(seed), joints=N).map_links(
         lambda link: LinkInertia.from_parameters(link.parameters())
     )
     back = written_and_read(arm, tmp_path)
-    # An arm without a name or source is given one, because a file must have them.
+    # A file must have an inertial set and a source, so the writer fills them in.
     assert_same(back, arm, f'seed {seed}', differs=('file', 'base', 'source', 'inertial_set'))
     np.testing.assert_allclose(back.base, arm.base, rtol=0.0, atol=ROUNDING)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Margins of physical consistency, and the nearest consistent parameters within a rounding."""
+"""Tests of physical consistency, and of its repair within the rounding of a table."""
 
 from importlib.util import find_spec
 import sys
@@ -18,7 +18,7 @@ from franka_dynamics.errors import InertiaError, MissingDependencyError
 from franka_dynamics.urdf.xacro_writer import robot_text
 
 ROUNDING = 5e-5  # half of the table's fourth decimal
-# relative to a change of 2e-5: the solver's tolerance is 1e-8 of the rounding
+# of the change of 2e-5; the solver's tolerance is 1e-8 of the rounding
 DISTANCE_RTOL = 1e-3
 
 needs_solver = pytest.mark.skipif(

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""DH rows: exact quarter turns, and values that are none."""
+"""DH rows: transforms of quarter turns are exact, and NaN is refused."""
 
 import numpy as np
 import pytest

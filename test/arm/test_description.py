@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""ArmDescription: what belongs together, what is refused, and what a payload changes."""
+"""ArmDescription: inconsistent arms are refused; velocity bounds and physical consistency."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_fr3_velocity_bounds_at_a_limit_allow_only_the_way_back(beyond):
 
 
 def test_franka_descriptions_link_4_is_named_with_its_margin():
-    # Publicly known: its principal moments break the triangle inequality by 1.1e-3.
+    # A known error of franka_description: the triangle inequality is missed by 1.1e-3.
     sentences = load('fer', 'franka_description').inconsistencies()
     assert len(sentences) == 1
     assert 'fer_joint4 is not physical' in sentences[0]

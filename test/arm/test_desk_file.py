@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Franka's end-effector file has the fields that Franka's documentation lists, by columns."""
+"""Franka's end-effector file: written with the documented fields, and read back."""
 
 import json
 import re
@@ -12,12 +12,12 @@ from franka_dynamics.arm import LinkInertia, load, load_hand
 from franka_dynamics.arm.payload import desk_json, read_payload
 from franka_dynamics.errors import FrankaDynamicsError
 
-# "inertia" is column by column; a tensor with off-diagonal elements tests the symmetry check.
+# xx, xy, xz, yy, yz, zz [kg m^2]; off-diagonal elements show a wrong order.
 SIX = (2e-3, 1e-4, -2e-4, 3e-3, 3e-4, 4e-3)
 
 
 def test_the_file_has_frankas_own_examples_fields_types_and_numbers():
-    # github.com/frankaemika/external_gripper_example, a Robotiq 2F-85, made tilted.
+    # Mass and centre of mass of github.com/frankaemika/external_gripper_example, a Robotiq 2F-85.
     content = json.loads(desk_json(np.array([0.9, 0.0, 0.0, 0.057, *SIX]), 'ee-my gripper (left)'))
     # "must not be prefixed by 'ee-' and must be a valid URI reference"
     assert content.pop('id') == 'my-gripper-left'
@@ -65,7 +65,7 @@ def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
     bare, carrying = load('fr3', hand='none'), load('fr3', hand=path)
     assert carrying.links[-1] == bare.with_payload(expected).links[-1]
     assert carrying.hand == path
-    # Desk is content with a point mass and with nothing but these three fields.
+    # Desk accepts a point mass, and files with only mass, centerOfMass and inertia.
     point = desk_file(inertia=[0] * 9, id=None, name=None, color=None, transformation=None)
     assert load_hand(point) == LinkInertia.from_center_of_mass(0.9, (0, 0, 0.057), [0] * 6)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A rewritten arm is the same arm: its torques and poses say so."""
+"""An arm in other DH rows, or with a reversed joint, has the same torques and poses."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 from ..agreement import assert_near
 
-ATOL = 1e-11  # of max(1, |tau|); a hundred times the largest seen
+ATOL = 1e-11  # relative to max(1, |tau|); a hundred times the largest error measured
 
 
 @pytest.mark.parametrize('convention', list(Convention))

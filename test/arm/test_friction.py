@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction models against their formulas and the published figures."""
+"""Friction models against their formulas and published parameters."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from franka_dynamics.arm import load, SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.errors import FrictionError, JointVectorError
 
-# Gaz et al. 2019, as published for the FER.
+# Parameters of the FER's friction by Gaz et al. 2019.
 A = np.array([0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489])
 SLOPE = np.array([5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336])
 D = np.array([0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.0035526])

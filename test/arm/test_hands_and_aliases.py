@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A hand of one's own by its path, a payload by its numbers, and an arm by its older name."""
+"""Hands from files, payloads from numbers and files, and older names of shipped arms."""
 
 import numpy as np
 import pytest
@@ -27,8 +27,8 @@ def hand(tmp_path):
 
 
 def test_a_hand_files_hand_adds_its_weight_to_gravity(hand):
-    # On a horizontal last axis the hand's weight acts 0.207 m + ... along z: compared with the
-    # work against gravity of a point mass, by differences of its height.
+    # The gravity torque of the hand is the derivative of its weight times the height of its centre
+    # of mass, 0.1 m in front of the flange, by central differences.
     bare, held = load('fr3'), load('fr3', hand=hand)
     q, step = bare.home, 1e-6
     extra = NewtonEulerModel(held).gravity(q) - NewtonEulerModel(bare).gravity(q)

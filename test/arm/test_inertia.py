@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""LinkInertia against clouds of point masses, quadrature over a solid, and MuJoCo's geoms."""
+"""LinkInertia against sums over point masses, and solids against MuJoCo's geoms."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def point_masses(seed, count=20):
 
 
 def from_points(masses, points):
-    """Add up the definition: mass, sum m r, sum m (|r|^2 1 - r r^T)."""
+    """Return the inertia of point masses: sums of m, m r and m (|r|^2 1 - r r^T)."""
     inertia = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, points))
     return LinkInertia(masses.sum(), masses @ points, inertia)
 
@@ -76,7 +76,7 @@ def test_moments_1_2_4_are_of_no_body_and_miss_by_one():
     body = LinkInertia.from_center_of_mass(1.0, (0.3, 0.2, 0.1), (1.0, 0.0, 0.0, 2.0, 0.0, 4.0))
     assert not body.is_physical()
     np.testing.assert_allclose(body.triangle_margin(), -1.0, rtol=0.0, atol=1e-13)
-    assert body.consistency_margin() < -0.4  # about half the triangle's margin
+    assert body.consistency_margin() < -0.4  # about half of triangle_margin()
 
 
 @pytest.mark.parametrize(

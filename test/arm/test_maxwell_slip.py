@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Maxwell-slip friction against its hysteresis, worked out by hand."""
+"""Maxwell-slip friction against its hysteresis, calculated by hand."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ MODEL = MaxwellSlipFriction(
 
 
 def positions(time):
-    """Return a motion with large and small turns, both joints out of step."""
+    """Return positions of two joints that reverse at different times."""
     return np.column_stack(
         [
             0.4 * np.sin(1.3 * time) + 0.003 * np.sin(40.0 * time),
@@ -45,8 +45,8 @@ def velocities(time):
 
 
 def test_work_of_a_closed_loop_is_the_hysteresis_area():
-    # To and fro between -A and A past the reach d: a spring of stiffness a/d that slips loses
-    # 4 a (A - d) per cycle (the loop's parallelogram, worked out by hand).
+    # A spring of stiffness a/d that slips beyond its reach d loses 4 a (A - d) in a cycle between
+    # -A and A: the area of a parallelogram.
     amplitude, slip, reach = 0.02, 0.3, 0.004
     q = np.concatenate(
         [np.linspace(-amplitude, amplitude, 4001), np.linspace(amplitude, -amplitude, 4001)[1:]]
@@ -59,7 +59,7 @@ def test_work_of_a_closed_loop_is_the_hysteresis_area():
 
 
 def test_given_no_state_when_evaluated_then_it_is_steady_sliding():
-    dq = np.array([0.7, -0.7])  # 70 widths; the Stribeck term has died out
+    dq = np.array([0.7, -0.7])  # 70 widths of the tanh; the Stribeck term is zero there
     expected = [0.4 * 0.7 + 0.5 + 0.3 + 0.2 + 0.2, -(0.1 * 0.7 + 0.2 + 0.15 + 0.1) - 0.1]
     np.testing.assert_allclose(MODEL.torque(dq), expected, rtol=0.0, atol=1e-13)
 
@@ -100,7 +100,7 @@ def test_bounds_from_an_unknown_start_hold_the_true_state(begin):
         state.follow(stamp, position)
         low, high = state.slip_bounds
         assert (low <= z + 1e-12).all() and (z <= high + 1e-12).all()
-    # Joint 1 has gone further than twice the larger reach in one direction: all is known.
+    # Joint 1 has moved by more than twice the larger reach in one direction.
     np.testing.assert_allclose(high[:, 0] - low[:, 0], 0.0, atol=1e-12)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a YAML 1.1 reader would let pass unnoticed is read as written, or refused."""
+"""Values that YAML 1.1 would change silently are read as written, or refused."""
 
 from functools import partial
 

@@ -1,12 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closed meshes that the mesh tests share, made without any library."""
+"""Closed meshes for tests, made without any library."""
 
 import numpy as np
 
 from franka_dynamics.mesh.mesh import TriangleMesh
 
-# Corners of a cuboid by the bits of their number, and its faces seen from outside.
+# Corner k of a unit cube has the bits of k as coordinates; faces are counter-clockwise from
+# outside.
 _CORNERS = np.array([[(k >> axis) & 1 for axis in range(3)] for k in range(8)], dtype=float)
 _FACES = np.array(
     [
@@ -32,7 +33,7 @@ def cuboid(size, center=(0.0, 0.0, 0.0)):
 
 
 def bumpy_cuboid(seed, scale=0.1):
-    """Return a closed mesh without any symmetry: a box whose corners were moved at random."""
+    """Return a closed mesh without symmetry: a box with randomly moved corners."""
     rng = np.random.default_rng(seed)
     box = cuboid((1.0, 0.8, 0.6), (0.3, -0.2, 0.5))
     moved = box.vertices + rng.uniform(-0.15, 0.15, box.vertices.shape)
@@ -40,7 +41,7 @@ def bumpy_cuboid(seed, scale=0.1):
 
 
 def joined(*meshes, flip=()):
-    """Return several meshes as one; the numbers in `flip` are wound inside out."""
+    """Return several meshes as one; those with a number in `flip` are wound inside out."""
     vertices, faces, offset = [], [], 0
     for number, mesh in enumerate(meshes):
         vertices.append(mesh.vertices)

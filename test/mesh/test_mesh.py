@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mass, first moment and inertia of a mesh: closed forms, trimesh, translation, refusals."""
+"""The inertia of a mesh against closed forms and trimesh; malformed meshes are refused."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from .meshes import bumpy_cuboid, cuboid
 DENSITY = 2700.0  # kg/m^3, aluminium
 # Relative to the largest entry. Sums of a few dozen products: 3e-16 measured.
 RTOL = 2e-14
-# trimesh and we sum a million terms in different orders: 2e-15 measured.
+# Sums of a million terms in another order than trimesh's: 2e-15 measured.
 RTOL_LARGE = 1e-13
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mesh files: three formats, units, and repairs that are asked for and told."""
+"""Mesh files: formats, units, repairs and their notes."""
 
 import numpy as np
 import pytest

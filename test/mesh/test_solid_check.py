@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What keeps a mesh from bounding a solid is found and named."""
+"""Defects for which a mesh bounds no solid are found and named."""
 
 import numpy as np
 import pytest

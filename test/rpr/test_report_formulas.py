@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The RPR report as `derive` writes it: every line run as it reads, against the formulations."""
+"""Each line of the RPR report of `arm derive`, executed, against the models' numbers."""
 
 import math
 
@@ -23,15 +23,15 @@ ATOL = 1e-12  # energies of some 100 J; measured 2e-14
 
 
 def letters(q, dq, wrench):
-    """Return the numbers of the report's letters at a state."""
+    """Return the values of the symbols in the report at a state."""
     masses, lengths = CLOSED.masses, CLOSED.kinematics
     box = np.diag(ARM.links[1].inertia_at_center_of_mass)
-    # What the report assigns itself, such as S1 and D, is not among them.
+    # Symbols that the report itself defines, such as S1 and D, are left out.
     names = {'g': 9.81, 'I2y': box[1], 'I2z': box[2]}
     names |= {name: getattr(lengths, name) for name in ('d0', 'a1', 'a3', 'd2bar')}
     names |= {name: getattr(masses, name) for name in ('m1', 'm2', 'm3')}
     names |= {'h1': 2.0 * masses.k1, 'a2': 2.0 * masses.k2, 'h3': 2.0 * masses.k3}
-    # Radii and sides from the moments that the solids have.
+    # Radii and sides follow from the moments of inertia of the solids.
     names['r1'] = math.sqrt((12.0 * masses.i1z / masses.m1 - names['h1'] ** 2) / 3.0)
     names['r3'] = math.sqrt(2.0 * masses.i3y / masses.m3)
     names['b2'] = math.sqrt(12.0 * masses.i2x / masses.m2 - names['a2'] ** 2)
@@ -45,7 +45,7 @@ def letters(q, dq, wrench):
 
 
 def report_lines():
-    """Return the report's lines in their order: name, text, and whether a number is assigned."""
+    """Return name, text and whether the value is a scalar, for each line of the report."""
     return [
         (
             formula.name,
@@ -58,7 +58,7 @@ def report_lines():
 
 
 def written(lines, q, dq, wrench):
-    """Return what the report's lines assign at a state, run in their order."""
+    """Return the values that the report's lines, executed in order, assign at a state."""
     names = letters(q, dq, wrench)
     names |= {name: getattr(math, name) for name in ('sin', 'cos', 'sqrt', 'atan2')} | {
         'sign': np.sign
@@ -68,7 +68,7 @@ def written(lines, q, dq, wrench):
         own = dict(names)
         exec(text, own)
         found[name] = own[name]
-        if is_number:  # g is a letter and the name of a vector
+        if is_number:  # g is the gravity constant and the name of a vector
             names[name] = found[name]
     return found
 
@@ -76,8 +76,8 @@ def written(lines, q, dq, wrench):
 def test_every_line_of_the_report_is_what_the_formulations_say():
     rng, lines = np.random.default_rng(0), report_lines()
     for _ in range(5):
-        # d2 and theta3 such that w and C3 have their positive signs, and speeds at which the
-        # smooth step of Coulomb friction is one.
+        # w and C3 are positive at these positions; at these speeds the tanh of Coulomb friction
+        # is 1.
         q = rng.uniform([-3.0, -0.2, -1.4], [3.0, 0.3, 1.4])
         dq = np.copysign(rng.uniform(0.3, 2.0, 3), rng.normal(size=3))
         wrench = rng.normal(size=6)

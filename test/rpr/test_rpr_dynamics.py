@@ -57,7 +57,7 @@ def test_an_arm_in_contact_bears_minus_h():
 
 def test_friction_torque_is_viscous_and_coulomb():
     q, _, ddq = (part[0] for part in STATES)
-    dq = np.array([0.7, -0.5, 0.6])  # 25 widths and more: tanh is the sign to the last bit
+    dq = np.array([0.7, -0.5, 0.6])  # more than 25 widths of the tanh, which is exactly 1 there
     friction = RPR.inverse_dynamics(q, dq, ddq) - FRICTIONLESS.inverse_dynamics(q, dq, ddq)
     expected = [0.4 * 0.7 + 0.5, -6.0 * 0.5 - 3.0, 0.2 * 0.6 + 0.1]
     np.testing.assert_allclose(friction, expected, rtol=0.0, atol=ATOL)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closed-form kinematics of the RPR arm against the general formulations on its arm file."""
+"""Closed-form kinematics of the RPR arm against the Newton-Euler model of its arm file."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ ATOL_INVERSE = 1e-12
 
 
 def positions(count, seed=0):
-    """Return joint positions with theta3 of either sign of C3 and w of either sign."""
+    """Return joint positions at which C3 and w have either sign."""
     rng = np.random.default_rng(seed)
     return rng.uniform([-np.pi, -1.2, -np.pi], [np.pi, 0.8, np.pi], (count, 3))
 
@@ -79,7 +79,7 @@ def test_a_target_out_of_reach_says_by_which_length_it_is(target, sentence):
 def test_rounding_at_the_edge_of_the_reach_does_not_refuse_it(q):
     target = RPR.forward(q)[:3, 3]
     reached = RPR.forward(RPR.inverse(target))[:, :3, 3]
-    # The square root of the rounding, 1e-8, is what the edge leaves of a position.
+    # At the edge of the workspace a position has an error of the root of the rounding, 1e-8.
     np.testing.assert_allclose(reached, np.tile(target, (4, 1)), rtol=0.0, atol=1e-7)
 
 
@@ -103,7 +103,7 @@ def test_inverse_within_limits_gives_just_the_branches_within(seed):
     for branch in found:
         assert ((lower <= branch + 1e-12) & (branch <= upper + 1e-12)).all()
         np.testing.assert_allclose(RPR.forward(branch)[:3, 3], position, rtol=0.0, atol=1e-13)
-    # The posture it came from is among them, up to whole turns that stay within the limits.
+    # q is among them, up to whole turns.
     away = np.abs(np.sin(0.5 * (found - q)[:, [0, 2]])).max(axis=1) + np.abs(found - q)[:, 1]
     assert away.min() < 1e-7
     margins = np.minimum(found - lower, upper - found) / (upper - lower)

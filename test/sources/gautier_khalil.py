@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What Gautier and Khalil 1990 print, and what twists, other tensors and the QR say."""
+"""Misprints of Gautier and Khalil 1990, with true values by independent calculations."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ Q, DQ = np.array([0.4, -0.7, 0.5, 0.3, 0.9]), np.array([0.9, -0.6, 1.1, 0.7, -1.
 
 
 def askew(last):
-    """Return an arm of five joints, none along another, the last of this kind."""
+    """Return an arm of five joints with skew axes, the last joint of a given kind."""
     entries = np.random.default_rng(0).uniform((0.5, 0.3, 0.5, 0.9), (1.0, 0.6, 1.0, 1.2), (5, 4))
     joints = tuple(
         Joint(f'j{i}', kind, DHRow(a=a, alpha=alpha, d=d, theta=theta))
@@ -31,7 +31,7 @@ def askew(last):
 
 
 def energies(arm):
-    """Return DE of links 4 and 5 by twists, and their own twists as velocity and omega."""
+    """Return DE of links 4 and 5, and their body twists as (velocity, angular velocity)."""
     DE, _ = energy_regressors(arm, Q, DQ)
     model = NewtonEulerModel(arm)
     twists = [
@@ -47,7 +47,7 @@ def gautier_khalil():
     row = rows_of(turns)[4]
     angle = turns.joints[4].row.theta + Q[4]
     at = row._replace(ct=np.cos(angle), st=np.sin(angle))
-    # dq_5 multiplies both brackets of f; as printed the first alone.
+    # dq_5 multiplies both brackets of f; in print only the first.
     still, both = np.zeros(3), f_(at, omega_4, velocity_4, DQ[4], True)
     second = f_(at, still, velocity_4, 1.0, True) - f_(at, still, still, 1.0, True)
     position = slides.joints[4].row.theta, slides.joints[4].row.d + Q[4]

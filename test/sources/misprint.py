@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One item of what a source gets wrong."""
+"""One misprint of a source."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Misprint:
-    """One item of a source: the printed form misses the true value by `by`."""
+    """`printed` differs from the `true` value by `by`, `corrected` by at most `atol`."""
 
     item: str
     printed: Any

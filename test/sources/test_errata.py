@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What the sources get wrong, one row each: printed, corrected, and what the formulations say.
+The misprints of the sources: printed and corrected forms against the models of this package.
 
-docs/theory/errata.md lists the same items. What the sources print is written out here, away from
-the code and the arm files; each row states by how much it misses at one state, in the units of
-its largest entry.
+docs/theory/errata.md lists the same items. The printed forms are written out here, independently
+of the code and the arm files. `by` is the error of a printed form at one state, in the unit of its
+largest entry.
 """
 
 from dataclasses import replace
@@ -307,14 +307,14 @@ TABLE = (
     (1.6666, (0.1002, -0.0235, -0.0175), (0.0025, 0.0015, -0.0001, 0.0106, 0.0001, 0.0118)),
     (1.4655, (0.0004, -0.0031, 0.1453), (0.0308, 0.0004, -0.0007, 0.0284, -0.0005, 0.0067)),
 )
-# m, c, I about the centre of mass as Gaz et al. 2019 print them, and as the arm's file does.
+# m, c and I about the centre of mass of Gaz et al. 2019, from the arm file.
 GAZ = [
     (link['mass'], link['center_of_mass'], link['inertia'])
     for link in yaml.safe_load(Path(load('fer').file).read_text())['inertial_sets']['gaz2019'][
         'links'
     ]
 ]
-ROUNDING = 5.0e-5  # four printed decimals; 4.92e-5 is the largest difference
+ROUNDING = 5.0e-5  # of four printed decimals; the largest difference is 4.92e-5
 
 
 PUBLISHED_TENSORS = (

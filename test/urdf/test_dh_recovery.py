@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""DH rows recovered from joint axes, against Pinocchio's kinematics of the URDF itself."""
+"""DH rows recovered from a URDF against Pinocchio's kinematics of that URDF."""
 
 import numpy as np
 import pinocchio as pin
@@ -16,7 +16,7 @@ from franka_dynamics.urdf.writer import write_urdf
 from .urdf_texts import random_chain
 
 BOTH = pytest.mark.parametrize('convention', list(Convention))
-# m and 1: 400 random chains gave 2.4e-14; nearly parallel axes, whose frames lie far off, more.
+# [m] and [1]; 2.4e-14 on 400 random chains, more with nearly parallel axes.
 KINEMATICS = 1e-12
 PARALLEL = """<robot name="scara"><link name="link0"/><link name="link1"/><link name="link2"/>
 <link name="link3"/><link name="link4"/>
@@ -65,7 +65,9 @@ def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(
 ):
     chain = read_chain(PARALLEL, [f'joint{i}' for i in range(1, 5)])
     arm = recover_rows(chain, convention, 'link4')
-    assert max(abs(joint.row.d) for joint in arm.joints) < 1.0  # [m], not kilometres
+    assert (
+        max(abs(joint.row.d) for joint in arm.joints) < 1.0
+    )  # [m]; the common normal of axes that are not quite parallel is kilometres away
     # The angle in the text is 7.3e-6 rad off; 0.5 m of arm and 2 rad of joint motion amplify that.
     assert_same_kinematics(PARALLEL, convention, 'link4', atol=3e-5)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""URDF texts at fault are one clear sentence; sound ones are read as written."""
+"""A wrong URDF is refused in one sentence; limits and notes of a valid one."""
 
 import math
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The committed descriptions are the generator's, and every reader takes them without a word."""
+"""The files in urdf/ are those of the generator, and every reader loads them without warnings."""
 
 import shutil
 import subprocess
@@ -20,13 +20,13 @@ from franka_dynamics.validation.pinocchio_urdf import reading_differences
 
 FILES = generated_files()
 ARMS = pytest.mark.parametrize('arm', SHIPPED)
-TORQUE = 1e-12  # N m; 8e-14 was seen
+TORQUE = 1e-12  # N m; largest measured 8e-14
 
 
 def largest_mujoco_difference(model, description):
     """Return the largest difference of a joint torque over 50 random states [N m]."""
     mujoco = pytest.importorskip('mujoco')
-    # Joint limits and contacts push back in some states; they are no part of the dynamics.
+    # Joint limits and contacts would add torques that are no part of the dynamics.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
     data = mujoco.MjData(model)
     states = sample_states(description, 50, 0)
@@ -86,7 +86,8 @@ def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
         }
 
     home = load(arm).home
-    # The base and link 1 meet at joint 1; MuJoCo excuses neighbours, but not the world.
+    # The base and link 1 touch at joint 1; MuJoCo ignores contacts of neighbours, but not with
+    # the world.
     neighbours = {('world', f'{arm}_link1')}
     assert touching(home) == neighbours
     folded = home + [0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The chain inside a URDF: what counts to which link, and which URDFs hold no such chain."""
+"""The arm in a URDF: which bodies belong to which link, and which URDFs are refused."""
 
 import xml.etree.ElementTree as ElementTree
 
@@ -51,10 +51,11 @@ def pose_of(element):
 
 def masses_by_hand(text, joints):
     """
-    Return (mass, first moment, second moment) of all that moves with each joint, the base first.
+    Return (mass, first moment, second moment) of the bodies that each joint moves, by its name.
 
-    A slow reading of its own: the second moment of a body is tr(I)/2 - I about its centre, and a
-    cloud of bodies adds m (R s R^T + p p^T). Joints that are not named are held at zero.
+    An independent reader: the second moment of a body is tr(I)/2 1 - I about its centre of mass,
+    and moments of bodies in a common frame add. Other joints are held at zero; the bodies of the
+    base have the name None.
     """
     robot = ElementTree.fromstring(text)
     above = {joint.find('child').get('link'): joint for joint in robot.iter('joint')}
@@ -170,7 +171,7 @@ def test_another_chain_is_refused_in_one_sentence(text, names, sentence):
         read_chain(text, names)
 
 
-# A motor whose mass is in another link, as some exporters write it: an inertia without a mass.
+# Some exporters write a motor as an inertia without mass, and its mass in another link.
 ROTOR = inertial(0.0, '0 0 0', '0 0 0', 'ixx="0.5" ixy="0" ixz="0" iyy="0.5" iyz="0" izz="0.5"')
 
 
@@ -204,5 +205,5 @@ def test_the_base_is_all_that_stands_still():
         '<parent link="fer_link0"/><child link="box"/><origin xyz="0 0.2 0"/></joint>'
         + SECOND.replace('<link name="other"/>', f'<link name="other">{inertial()}</link>'),
     )
-    # The root's frame is the base link's in these texts.
+    # In these texts the frames of the root and of the base link are the same.
     assert_inertia(read_chain(text, NAMES).base_inertia, masses_by_hand(text, NAMES)[None])

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which shipped arm a URDF is compared with, when nobody says."""
+"""Which arm a URDF describes, found by its joint names."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The xacro, expanded by ROS's own xacro, is the described arm in every combination."""
+"""The xacro files, expanded by ROS's xacro, against the described arms."""
 
 import xml.etree.ElementTree as ElementTree
 

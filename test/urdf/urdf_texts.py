@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""URDF texts for tests: edits of generated ones, and random serial chains."""
+"""URDF texts for tests: edited generated ones, and random serial chains."""
 
 import xml.etree.ElementTree as ElementTree
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Planted differences between two descriptions, or in a URDF, are all named, and nothing else."""
+"""The comparison of two arms names all differences that were put in, and no others."""
 
 from dataclasses import replace
 
@@ -30,12 +30,12 @@ from ..urdf.urdf_texts import edited
 
 KINDS = ('mass', 'c', 'I', 'a', 'd', 'alpha', 'sign')
 FAULTS, STATES = 16, 10
-VISIBLE_NM = 1e-9  # between the rounding of a torque (1e-13) and the least planted effect
+VISIBLE_NM = 1e-9  # above the rounding error of a torque (1e-13), below the smallest effect put in
 ROW_FAULTS = {'a': 0.01, 'd': 0.01, 'alpha': 0.05}
 
 
 def plant(rng, arm, kind):
-    """Return the faulty arm, and the place and parameter that are to be named."""
+    """Return an arm with one error of a kind, and the place and parameter of the error."""
     joint = int(rng.integers(arm.n))
     name, link = arm.joint_names[joint], arm.links[joint]
     size = float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
@@ -64,7 +64,7 @@ def plant(rng, arm, kind):
 
 
 def torque_change(arm, other, seed, count=STATES):
-    """Return the largest change of a torque, by Pinocchio."""
+    """Return the largest torque difference of two arms, by Pinocchio."""
     states = sample_states(arm, count, seed)
     here, there = PinocchioModel(arm), PinocchioModel(other)
     return max(
@@ -81,7 +81,7 @@ def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
         faulty, place, parameter = plant(np.random.default_rng(seed), description, KINDS[seed % 7])
         found = compare(description, faulty).differences
         assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
-        # Exactly the differences without effect on torque are marked as such.
+        # `has_effect` agrees with Pinocchio's torques.
         visible = torque_change(description, faulty, seed) > VISIBLE_NM
         assert found[0].has_effect == visible, (seed, str(found[0]))
         unnoticed += not visible
@@ -159,7 +159,7 @@ def test_of_another_mounting_only_the_tilt_has_an_effect():
 
 
 def test_all_differences_put_in_at_once_give_the_others_torque():
-    # Friction, a reversed joint, rows and inertias at once, against Pinocchio.
+    # Friction, a reversed joint, rows and inertias differ at once.
     arm = load('fer')
     table = load('fer', 'ledezma2021', hand='none')
     other = with_row_shifted(with_joint_reversed(table, 4), 1, d=0.02)
@@ -222,7 +222,7 @@ EIGHT = [slipping(np.ones(8), np.append(0.01 * 2.0 ** np.arange(7), last)) for l
     [((TWO, THREE), '4, 300, 500 mrad'), ((THREE, TWO), '4, 300 mrad'), (EIGHT, '1280')],
 )
 def test_other_slip_elements_act_on_torque_and_belong_to_no_joint(frictions, said):
-    # All slide alike, so that only a motion that turns shows the difference.
+    # Steady sliding is the same; only a reversing motion shows the difference.
     here, there = (replace(load('fer'), friction=friction) for friction in frictions)
     (found,) = compare(here, there).differences
     assert (found.place, found.parameter, found.has_effect) == ('arm', 'friction model', True)
@@ -253,7 +253,7 @@ def origin(joint):
 
 
 def test_links_in_frames_off_the_dh_frames_are_converted():
-    # Link 1's frame is put 0.1 m lower on axis 1, so what is at z is at z + 0.1 in it.
+    # Link 1's frame is moved down axis 1 by 0.1 m, so z in it becomes z + 0.1.
     text = edited(FER, origin(1), xyz='0 0 0.233')
     text = edited(text, origin(2), xyz='0 0 0.1')
     x, y, z = load('fer').links[0].center_of_mass.tolist()
@@ -303,7 +303,7 @@ def test_millimetres_and_few_digits_are_named_as_the_cause():
 
 
 def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
-    # What the base lifts the first row need not, and a last frame may lie anywhere on its axis.
+    # 0.1 m are moved from the first row to the base, and the last frame along its axis.
     arm = load('fr3')
     base, moved = np.array(arm.base), np.eye(4)
     base[2, 3], moved[2, 3] = 0.1, -0.05

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of formulations: its figures, its verdict, and what it names."""
+"""The comparison of formulations: its differences, its verdict, and its error message."""
 
 from dataclasses import replace
 
@@ -68,7 +68,7 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, others, error):
         pass
 
     def too_small(model, *states):
-        # Smaller than the reference: the sign of a difference must not hide it.
+        # Smaller than the reference: a negative difference must count as well.
         values = getattr(NewtonEulerModel, quantity)(model, *states)
         return values - error * np.abs(values).max()
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From torque alone: the planted fault heads the list, or its doubles do, and they are named."""
+"""The fault search finds an error from torques, and names parameters it cannot tell apart."""
 
 from dataclasses import replace
 
@@ -17,24 +17,24 @@ from franka_dynamics.validation.fault_search import search_faults
 from ..arms import with_link, with_row
 
 STATES = 8
-EXPLAINED = 1e-6  # part that the right candidate leaves; others leave 1e-2 and more
+EXPLAINED = 1e-6  # the right candidate leaves less of the difference, others 1e-2 and more
 VALUE_RTOL = 1e-5
 
 
 def black_box(arm, states, gravity=GRAVITY):
-    """Answer by Pinocchio, which the search never sees."""
+    """Return the torques of an arm by Pinocchio, which the search does not use."""
     model = PinocchioModel(arm, gravity)
     return np.array([model.inverse_dynamics(*state) for state in zip(*states)])
 
 
 def planted(name):
-    """Return an arm of three joints, a faulty one, what to find and its value."""
+    """Return a random arm, the same with one error, the wrong parameter and its wrong value."""
     arm = random_arm(np.random.default_rng(21), joints=3, kinds=(JointKind.REVOLUTE,))
     link = arm.links[2]
     mass, center, tensor = link.mass, link.center_of_mass, link.inertia_at_center_of_mass
     if name == 'sign':
         return arm, with_joint_reversed(arm, 1), 'joint2: joint sign', -1.0
-    if name == 'alpha':  # far from what it should be
+    if name == 'alpha':  # 2.5 rad from the right value
         value = arm.joints[1].row.alpha + 2.5
         return arm, with_row(arm, 1, alpha=value), 'joint2: alpha', value
     faulty = LinkInertia.from_center_of_mass(1.5 * mass, center, tensor)

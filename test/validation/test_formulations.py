@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""All formulations hold the same arm to be the same, whatever the arm."""
+"""All formulations of the dynamics agree on random arms."""
 
 from dataclasses import replace
 import subprocess
@@ -22,13 +22,13 @@ from ..agreement import assert_near
 from ..dynamics import lagrangian
 
 STATES = 4
-# Of max(1, |value|), entry by entry; measured 8e-13 on 1,000 random arms.
+# Relative to max(1, |value|) of each entry; measured 8e-13 on 1,000 random arms.
 RTOL = 1e-11
 OWN = (NewtonEulerModel, ExponentialsModel)
 
 
 def one_by_one(model, quantity, *arguments, **keywords):
-    """Ask a model that takes single states for a stack of them."""
+    """Return a quantity at each of several states, by a model that takes single states."""
     return np.array([getattr(model, quantity)(*state, **keywords) for state in zip(*arguments)])
 
 
@@ -76,9 +76,10 @@ def test_jacobians_of_any_frame_of_any_arm_are_pinocchios(reference_frame, seed)
 
 def assert_same_acceleration(model, backend, states, wrench):
     """
-    Drive both by the torques that the backend asks for; compare M ddq.
+    Compare the forward dynamics of two models at the torques of Pinocchio's inverse dynamics.
 
-    A wrist of 1e-4 kg m^2 makes a large acceleration of what is rounding in a torque.
+    Compared is M ddq, because at a wrist of 1e-4 kg m^2 rounding errors of a torque make large
+    accelerations.
     """
     tau = one_by_one(backend, 'inverse_dynamics', *states, wrench=wrench)
     mass = one_by_one(backend, 'mass_matrix', states.q)
@@ -103,7 +104,7 @@ def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
 
 @pytest.mark.parametrize('convention', list(Convention))
 def test_a_wrong_dh_matrix_leaves_the_exponentials_right(convention, monkeypatch):
-    # Rows enter the exponentials by another way than the DH matrix.
+    # The exponentials do not use the DH matrix.
     arm = random_arm(np.random.default_rng(2), joints=5, convention=convention)
     q = sample_states(arm, 1, 2).q[0]
     right = {model: model(arm).frames(q) for model in (*OWN, PinocchioModel)}

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which set some links are: exact, rounded or another; and the likeliest cause of a difference."""
+"""Published sets are recognised, exact or rounded; writing errors are named."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,9 @@ def test_four_decimals_are_the_border_between_rounded_and_other(change, expected
 
 
 def test_a_small_link_rounded_to_four_decimals_is_another():
-    fr3 = load('fr3').links[6]  # 2e-4 kg m^2: four decimals are a quarter of it
+    fr3 = load('fr3').links[
+        6
+    ]  # its moments are 2e-4 kg m^2, of which half a unit of the fourth decimal is a quarter
     coarse = LinkInertia.from_center_of_mass(
         fr3.mass, fr3.center_of_mass, six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
     )

@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm's model against a robot's: differences are found, sized and placed.
+The comparison of an arm's model with a robot's finds differences and names their joint.
 
-The robot's side is computed by the Newton-Euler recursion in DH frames, ours by Pinocchio.
+The robot's model is computed by the Newton-Euler recursion in DH frames, ours by Pinocchio.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ NO_GRAVITY = [0.0, 0.0, 0.0]
 
 
 def read_state(load_kg=0.0, gravity=NO_GRAVITY, q=FR3.home):
-    """Return a state as it was read, with a load at the ball's place."""
+    """Return a robot's state, with a load at the ball's centre of mass."""
     pose = NewtonEulerModel(FR3).frames(q)[-1] @ TOOL
     return SimpleNamespace(
         q=list(q),
@@ -43,7 +43,7 @@ def read_state(load_kg=0.0, gravity=NO_GRAVITY, q=FR3.home):
 
 
 class ServedModel:
-    """Answers as libfranka's model does; one inertia may be off, and the tool another."""
+    """A stand-in for libfranka's model, with an error in one inertia or another tool."""
 
     def __init__(self, extra=0.0, tool=TOOL, arm=FR3):
         self._model, self._extra, self._tool = NewtonEulerModel(arm), extra, tool
@@ -69,7 +69,7 @@ class ServedModel:
 
 
 def refused(served, state=None, arm=FR3):
-    """Return the sentences of all differences that are not allowed, by subject."""
+    """Return the sentence of each difference that is not allowed, by its subject."""
     found = compare_with_robot(state or read_state(), served, arm, FR3, states=20)
     return {one.subject: one.sentence for one in found if not one.allowed}
 
@@ -108,7 +108,7 @@ def test_another_flange_is_refused_by_its_jacobian():
 
 def test_a_pose_elsewhere_and_another_gravity_of_the_base_are_told():
     state = read_state(gravity=[9.81, 0.0, 0.0])
-    state.O_T_EE[12] += 0.05  # x of the translation, column by column
+    state.O_T_EE[12] += 0.05  # x of the translation; the matrix is stored by columns
     found = refused(ServedModel(), state)
     assert found[POSE].startswith('0.05 m apart')
     assert '[9.81, 0.0, 0.0] m/s^2' in found['gravity in the base frame']
@@ -120,7 +120,7 @@ def test_a_term_that_is_zero_or_no_number_throughout_is_refused(value):
         def coriolis(self, state):
             return [value] * 7
 
-    # The last joint of our own arm has exactly none either: zero of zero is no agreement.
+    # Our last joint has no Coriolis torque either; equal zeros must not count as agreement.
     ours = replace(FR3, links=(*FR3.links[:6], LinkInertia.zero()))
     assert 'C dq' in refused(Silent(), arm=ours)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which URDFs become the model, and the sentence for each that does not."""
+"""Which URDFs are accepted as the model, and the findings for which others are refused."""
 
 from dataclasses import replace
 import re
@@ -83,7 +83,7 @@ def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
             six_from_tensor(link.inertia_at_center_of_mass).round(4),
         )
     )
-    # Link 2 is no longer physical, as in 2021's table.
+    # By rounding, link 2 is no longer physical, as in the table of 2021.
     verdict = model_from_urdf(rewritten(write_urdf(GAZ), **links_of(rounded)), GAZ).verdict
     assert (verdict.inertial_set, verdict.exact) == ('gaz2019', False)
     states = sample_states(GAZ, 200, 0)
@@ -116,7 +116,7 @@ def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
     assert finding.torque_effect > 0.2 and 'where the base is tilted' in str(finding)
 
 
-# Every error pattern has its case in test_published_inertials; here, that its link is told.
+# test_published_inertials has all error patterns; these tests check the named link.
 FER = write_urdf(GAZ)
 QUARTER_TURN = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.pi / 2))
 COARSE = load('fer', 'franka_description')
