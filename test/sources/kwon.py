@@ -144,7 +144,7 @@ def mesh():
     shape, density = bumpy_cuboid(0, 1.0), 700.0
 
     def terms(face, corner):
-        """Return a face's derivatives of m, Ixx, Iyy, Izz, Ixy, Ixz and Iyz by one of its corners."""
+        """Return a face's derivatives of m, Ixx, Iyy, Izz, Ixy, Ixz, Iyz by one corner."""
         v = shape.vertices[face]
         i, j, k = corner, (corner + 1) % 3, (corner + 2) % 3
         normal, det = np.cross(v[1] - v[0], v[2] - v[0]), np.linalg.det(v)
