@@ -152,7 +152,7 @@ _FITS, _FITS_LOADED, _LEAST_LOAD_KG = 0.10, 0.25, 0.3
 
 def resting_torque(
     held: Array,
-    usual: Array,
+    nominal: Array,
     others: Iterable[Array],
     loads: tuple[float, float] | None,
     lever: Array,
@@ -161,12 +161,12 @@ def resting_torque(
     """
     Return the torque at which an arm may be left, shape (n,) [N m].
 
-    The candidates are `usual`, which leaves a free arm at rest if model and target are right, and
-    `others`, which would with another target. The result is the candidate nearest to the torque
-    `held` that holds the arm now, if their difference is at most 10 % of the torque limits. If no
-    candidate is, it is one of them plus the weight of a load on the flange, if that explains
-    `held` to 25 %. If no load does, it is `usual`, because the arm must not push against a person
-    or a wall for ever.
+    The candidates are `nominal`, which leaves a free arm at rest if model and target are right,
+    and `others`, which would with another target. The result is the candidate nearest to the
+    torque `held` that holds the arm now, if they differ by at most 10 % of the torque limits. If
+    none does, it is a candidate plus the weight of a load on the flange, if that explains `held`
+    to 25 %. If no load does, it is `nominal`, because the arm must not push against a person or a
+    wall for ever.
 
     `loads` are the smallest and the largest undeclared load that may explain `held` [kg]; None: no
     load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N m/kg], `effort`,
@@ -176,16 +176,16 @@ def resting_torque(
     def misfit(torque: Array) -> float:
         return float((np.abs(held - torque) / effort).max())
 
-    plain = sorted((usual, *others), key=misfit)
+    plain = sorted((nominal, *others), key=misfit)
     if misfit(plain[0]) <= _FITS:
         return plain[0]
     square = float(lever @ lever)
     if loads is None or square <= 1.0:
-        return usual
+        return nominal
     for torque in plain:
         load = float((held - torque) @ lever) / square
         if loads[0] <= load <= loads[1] and abs(load) >= _LEAST_LOAD_KG:
             loaded = torque + load * lever
             if misfit(loaded) <= _FITS_LOADED:
                 return loaded
-    return usual
+    return nominal

@@ -29,7 +29,7 @@ _SENTENCES = {
     ReceiverState.HOLDING: 'holding the arm until a command comes',
     ReceiverState.STOPPED: 'stopped',
 }
-_USUAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
+_NORMAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
 
 
 class CommandReceiver:
@@ -84,7 +84,7 @@ class CommandReceiver:
         self._state, self._counts, self._next = (receiver.state, self.counts, now + _LOG_PERIOD_S)
         self._publisher.publish(
             DiagnosticStatus(
-                level=OK if receiver.state in _USUAL else WARN,
+                level=OK if receiver.state in _NORMAL else WARN,
                 name=self._node.get_fully_qualified_name(),
                 message=self.sentence,
                 hardware_id=self._arm.name,
@@ -93,7 +93,7 @@ class CommandReceiver:
         )
         log = self._node.get_logger()
         # rclpy refuses different severities in calls from the same line.
-        if changed and receiver.state in _USUAL:
+        if changed and receiver.state in _NORMAL:
             log.info(self.sentence)
         elif changed:
             log.warning(self.sentence)

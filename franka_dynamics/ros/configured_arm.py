@@ -8,13 +8,12 @@ from contextlib import AbstractContextManager
 import time
 from typing import Any
 
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .diagnostics import FeedforwardDiagnostics
 from .external_watch import ExternalWatch
-from .messages import effort_message, motion_message
+from .messages import motion_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
 from .received import command_bytes, JointStateReader, OtherJointsError
 from .rivals import CommandWatch, publisher_names, PublisherCounts
@@ -41,11 +40,11 @@ _MOST_MARK = 64  # characters of a reference's frame id that are reported
 
 class ConfiguredArm:
     """
-    Subscriptions' callbacks, publishers and reports for one arm, from configure to cleanup.
+    Callbacks, publishers and reports for one arm, from configure to cleanup.
 
-    The control thread calls `on_joint_state` and `run_due`, the service thread calls
-    `on_reference` and `run_beside`. At an orderly end the main thread calls `run_beside`. Raises
-    SettingsError or FrameError if ExternalWatch or TermPublishers refuse the parameters.
+    The control thread calls `on_joint_state` and `run_due`, the service thread `on_reference` and
+    `run_beside`; at an orderly end the main thread calls `run_beside`. Raises SettingsError or
+    FrameError if ExternalWatch or TermPublishers refuse the parameters.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class ConfiguredArm:
         self._names = list(controller.description.joint_names)
         self._reader = JointStateReader(self._names)
         self._latency = Durations()
-        # Created first, because they may raise an error (no friction model, unknown frame).
+        # Created first, because they raise an error for an unknown frame.
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
         self._external = ExternalWatch(controller, frame, parameters['tool_center'])
@@ -73,12 +72,8 @@ class ConfiguredArm:
             PUBLISHER_QOS,
             qos_overriding_options=qos_overriding_options(),
         )
-        self._feedforward_publisher, self._trajectory_publisher = (
-            node.create_lifecycle_publisher(kind, topic, PUBLISHER_QOS)
-            for kind, topic in (
-                (JointState, '~/feedforward'),
-                (JointTrajectory, '~/feedforward_trajectory'),
-            )
+        self._trajectory_publisher = node.create_lifecycle_publisher(
+            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
         )
         self.command_watch = CommandWatch(
             node, node.watch_group, self._command_publisher.topic_name
@@ -100,7 +95,7 @@ class ConfiguredArm:
             self.controller.supervisor.ages_are_delays = simulated
 
     def begin(self, topic: str) -> None:
-        """Begin an activation: reset and enable the controller for the joint states of a topic."""
+        """Begin an activation: reset and enable the controller; `topic` has the joint states."""
         timeout = self._node.get_parameter('state_timeout').value
         self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
         if self._simulated_time:  # simulated time may run faster than the steady clock
@@ -135,11 +130,7 @@ class ConfiguredArm:
         self._terms.destroy()
         self._diagnostics.destroy()
         self._references.destroy()
-        for publisher in (
-            self._command_publisher,
-            self._feedforward_publisher,
-            self._trajectory_publisher,
-        ):
+        for publisher in (self._command_publisher, self._trajectory_publisher):
             self._node.destroy_lifecycle_publisher(publisher)
 
     def on_joint_state(self, data: bytes, number: int | None = None) -> None:
@@ -167,8 +158,8 @@ class ConfiguredArm:
             self.note_state()
             return
         stamp = reading.stamp
-        # While the node brakes before its end, the thread that receives simulated time waits for
-        # the arm to stop. The ages of states are unknown then.
+        # While the node brakes the arm before its end, no thread receives simulated time, so the
+        # ages of states are unknown.
         unknown = self._simulated_time and controller.mode is Mode.BRAKING
         with self._lock:
             cycle = controller.update(
@@ -186,12 +177,8 @@ class ConfiguredArm:
         # The monitors can wait until the command is published.
         with self._lock:
             controller.update_monitors(cycle)
-        if command is not None and self._feedforward_publisher.get_subscription_count() > 0:
-            self._feedforward_publisher.publish(
-                effort_message(reading.stamp_message, self._names, command, self._terms.base_frame)
-            )
         if cycle.state is not None and self._terms.has_listeners:
-            self._terms.publish(cycle.state, reading.stamp_message)
+            self._terms.publish(cycle.state, command, reading.stamp_message)
         self.note_state()
 
     def _stop_for_another(self, reason: str, topic: str) -> None:
@@ -230,9 +217,8 @@ class ConfiguredArm:
 
     def run_due(self) -> float:
         """
-        Do the work that is due by the steady clock; return the time until more is due [s].
+        Publish stop steps, check for silence and other publishers; return when to call again [s].
 
-        It publishes stop steps, checks for silence of the joint states and for other publishers.
         The control thread calls it after each event. Executor timers are not used, because on a
         busy machine such timers were seen not to fire; the cause is unknown.
         """
@@ -255,7 +241,7 @@ class ConfiguredArm:
         return max(0.0, due)
 
     def run_beside(self) -> float:
-        """Run cross-check and diagnostics if due; return the time until the next work [s]."""
+        """Run cross-check and diagnostics if due; return the time until the next call [s]."""
         self.controller.check_models(self._lock)
         return self._diagnostics.times.run(self._diagnostics.publish_all)
 
@@ -263,8 +249,8 @@ class ConfiguredArm:
         now = time.monotonic()
         since = now - self._silence_checked
         self._silence_checked = now
-        # A stall of this process is not silence of the arm, because messages may be waiting. Two
-        # stalls in a row mean that the process cannot keep up.
+        # A pause of this process is no silence of the arm: states may be waiting. Two pauses in a
+        # row mean that the process cannot keep up.
         late = since > 2.0 * self._silence_period
         skip, self._skipped_check = late and not self._skipped_check, late
         if skip:

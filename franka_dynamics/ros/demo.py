@@ -45,12 +45,12 @@ from ..simulation.step_log import read_steps
 NODE, _ARM = 'feedforward', f'simulator: {SIMULATED_ARM}'
 _MISSED, _COMMANDED = 'steps without a new command', 'steps commanded'
 WALL, LOCKSTEP = 'wall', 'lockstep'
-# Damping rate of the PD [1/s]. The PD is weak so that the effect of the feedforward is visible,
-# and because torques over DDS may be tens of milliseconds late on a loaded machine.
+# Rate at which the PD makes velocities decay [1/s]. The PD is weak so that the effect of the
+# feedforward is visible, and because torques may be tens of milliseconds late on a busy machine.
 _MOST_RATE = 20.0
-# Largest accepted fraction of cycles without a new torque in real time. With one half, the
-# tracking error is near the bound that the demonstration judges it by; with a tenth, it is a
-# hundredth of that bound.
+# Largest accepted fraction of cycles without a new torque in real time. At one half, the tracking
+# error is near the largest one that the demonstration accepts; at a tenth, it is a hundredth of
+# that.
 _MOST_MISSED = 0.1
 # On a machine with a dozen busy processes, starting may take half a minute.
 _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
@@ -91,10 +91,10 @@ class DemoRun:
     The results of a session.
 
     `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
-    feedforward alone held it [s of simulated time]. `motions` are the desired motions, first with
-    feedforward, then without. `residual` is the largest difference in the node's cross-check [N m,
-    relative above 1 N m]. `errors` are the messages that nodes reported with level ERROR before
-    their shutdown was requested. `lost` says whether the simulated arm reported one.
+    feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
+    with feedforward, then without. `residual` is the largest difference in the node's cross-check
+    [N m, relative above 1 N m]. `errors` are the diagnostic messages of level ERROR before the
+    nodes were told to end. `lost` says whether the simulated arm published one of them.
     """
 
     steps: Recording
@@ -149,7 +149,7 @@ class _Session:
         self._planned: list[JointTrajectory] = []
 
     def run(self) -> DemoRun:
-        """Start all processes, run both parts of the demonstration once, and end the processes."""
+        """Start the processes, run the demonstration once, and end the processes."""
         try:
             with (
                 NodeGroup(self._folder) as self._nodes,

@@ -50,19 +50,18 @@ class FeedforwardNode(LifecycleNode):
     """
     Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
 
-    Two threads may run the node's callbacks. The control thread serves `control_part`, the joint
-    states, and calls `run_due`. The service thread serves `service_part`, everything else, and
-    calls `run_beside`. The service thread changes the controller only under a lock, in steps that
-    take microseconds.
+    The control thread serves `control_part`, the subscription to joint states, and calls
+    `run_due`. The service thread serves `service_part`, all other callbacks, and calls
+    `run_beside`; it changes the controller only under a lock, in steps that take microseconds.
     """
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         self.refusal = ''
-        # Called during waits; the process that runs the node replaces it to end a wait early.
+        # Asked during waits whether to end them; set by the process that runs the node.
         self.should_stop: Callable[[], bool] = lambda: False
-        # If set, the thread that stops the node calls it until the arm is at rest; each call lets
-        # joint states be processed for the given seconds.
+        # Called repeatedly by the thread that stops the node until the arm is at rest: processes
+        # joint states for the given time [s]. None: the arm is not braked.
         self.serve_states: Callable[[float], None] | None = None
         self.calls = ControlThreadCalls()
         self._state_group = MutuallyExclusiveCallbackGroup()
@@ -125,11 +124,11 @@ class FeedforwardNode(LifecycleNode):
         controller = make_controller(self, parameters, model)
         arm = ConfiguredArm(self, controller, parameters, self._lock)
         self._configured_with = values(self, specs(NODE_NAME))
-        # Set last, because other callbacks take a non-None value as complete configuration.
+        # Set last, because other callbacks take the node as configured once it is not None.
         self._arm = arm
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Configure anew if needed; refuse if another node commands torques, else subscribe."""
+        """Configure anew if parameters changed; subscribe unless another node commands torques."""
         # The arm is None after an earlier activation failed to reconfigure the node.
         if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
@@ -140,8 +139,7 @@ class FeedforwardNode(LifecycleNode):
         if self.refusal:
             self.get_logger().error(f'not activated: {self.refusal}')
             return TransitionCallbackReturn.FAILURE
-        # Otherwise the garbage collector would walk through the objects of set-up in a control
-        # cycle.
+        # So that the garbage collector does not search the objects of set-up in a control cycle.
         gc.collect()
         gc.freeze()
         result = super().on_activate(state)
@@ -247,18 +245,18 @@ class FeedforwardNode(LifecycleNode):
             self._arm = None
 
     def run_due(self) -> float:
-        """Do the control thread's work that is due; return the time until more is due [s]."""
+        """Do the control thread's due work; return the time until the next work is due [s]."""
         return self.arm.run_due() if self._subscriptions_of_activation else _IDLE_S
 
     def run_beside(self) -> float:
-        """Do the service thread's work that is due; return the time until more is due [s]."""
+        """Do the service thread's due work; return the time until the next work is due [s]."""
         self._live.apply(self._apply_settings)
         return self.arm.run_beside() if self._subscriptions_of_activation else _IDLE_S
 
     # Services, parameters ----------------------------------------------------------------------
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Acknowledge a latched fault; a fault that needs more than that stays latched."""
+        """Acknowledge a latched fault; it stays latched if more than acknowledgement is needed."""
         if self._arm is None:
             answer.success, answer.message = False, 'the node is not configured'
             return answer
@@ -288,8 +286,7 @@ class FeedforwardNode(LifecycleNode):
         if self._arm is None:
             return
         self.arm.read_clock()
-        # The settings were validated when they were set, because an error here would end a
-        # commanding node.
+        # The settings were validated when the parameters were set; an error would end the node.
         law = ControlLaw(self.controller.description, settings_from(live))
         with self._lock:
             # Creating the law held the interpreter, which may have delayed the control thread.

@@ -25,9 +25,9 @@ def own_node(name: str, **given: Any) -> Any:
     """
     Return one of this package's nodes under its own name.
 
-    launch_ros writes parameters into a section with the name of the node only if it knows name
-    and namespace, else into one for all nodes (/**). A parameter file that names the node, as
-    `ros2 param dump` writes it, would win over such a section.
+    launch_ros writes parameters into a section for this node only if name and namespace are given,
+    else into a section for all nodes (/**), which a parameter file that names the node, as `ros2
+    param dump` writes it, would override.
     """
     from launch_ros.actions import Node
 
@@ -74,8 +74,8 @@ def simulated_feedforward(
     """
     Return the node that commands a simulated arm by the topic `command`.
 
-    Until the node's first command, the initial efforts of the hardware or another node hold the
-    arm on purpose. `own_file` is a parameter file that overrides the target's, or nothing; the
+    Until the node's first command, the initial efforts of the simulated hardware or another node
+    hold the arm. `own_file` holds no or one parameter file, which overrides the target's file; the
     arguments override both.
     """
     from launch.actions import Shutdown

@@ -53,13 +53,13 @@ def receiver(
     from launch.actions import LogInfo
 
     hand = '' if arm.hand == 'none' else arm.hand
-    usual = '_'.join(filter(None, [arm.name, hand, 'feedforward']))
+    generated = '_'.join(filter(None, [arm.name, hand, 'feedforward']))
     build = (
-        f'franka-dynamics codegen --package {usual} --arm {robot_type}'
+        f'franka-dynamics codegen --package {generated} --arm {robot_type}'
         f'{f" --hand {hand}" if hand else ""} --output src, then colcon build '
         '(see "The feedforward in C++" in the documentation)'
     )
-    name = package or usual
+    name = package or generated
     try:
         if name == NO_RECEIVER:
             raise PackageNotFoundError(name)

@@ -31,7 +31,7 @@ TERM_TOPICS = {
     COMMANDED: 'feedforward',
     EXTERNAL: 'external_torque',
 }
-_STALE_S = 0.5  # older terms are not shown [s]
+_STALE_S = 0.5  # terms that arrived longer ago are not shown [s]
 _MOST_CALLBACKS = 16  # per update; there are seven topics with one message each
 
 
@@ -39,10 +39,9 @@ class LiveView:
     """
     Collects joint states and torque terms of one arm from their topics.
 
-    States and terms are subscribed to best effort with depth 1 and read once per picture, so that
-    the view hardly loads a running controller.
-
-    It computes g and C dq itself where the node's are missing or older than 0.5 s.
+    Subscriptions are best effort with depth 1 and read once per update, so that the view hardly
+    loads a running controller. g and C dq are computed here if those of the node are missing or
+    older than 0.5 s.
     """
 
     def __init__(

@@ -64,9 +64,9 @@ def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., No
     """
     Return a subscription callback that calls `callback` with each message and its number.
 
-    Publishers number their messages from 1; the number is None if the middleware has none. rclpy's
-    EventsExecutor passes message and information as one tuple, other executors as two arguments.
-    rclpy decides from the callback's signature whether to pass the information at all.
+    Publishers number their messages from 1; the number is None if the middleware gives none.
+    rclpy's EventsExecutor passes message and information as one tuple, other executors as two
+    arguments. rclpy passes the information only if the callback's signature has two parameters.
     """
 
     def on_message(*arguments: Any) -> None:
@@ -81,7 +81,7 @@ def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., No
 
 
 def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
-    """Take a waiting message without an executor; return it and its information, or None."""
+    """Take a waiting message without an executor; return message and information, or None."""
     with subscription.handle:
         waiting = subscription.handle.take_message(subscription.msg_type, subscription.raw)
     return None if waiting is None else (waiting[0], waiting[1])

@@ -160,9 +160,8 @@ class MonitorFeed:
     """
     Keeps a NodeView of every node of this package that publishes diagnostics.
 
-    Torque topics are read by `poll`, without an executor and with depth 1. The middleware
-    overwrites the messages between two polls, so topics at 1 kHz cost no more than the display's
-    update rate.
+    `poll` reads torque topics without an executor and with depth 1. The middleware overwrites the
+    messages between two polls, so topics at 1 kHz cost no more than the display's update rate.
 
     Only nodes in `namespaces`, given without slashes at their ends, are kept; if empty, all nodes.
     """

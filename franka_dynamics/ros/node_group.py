@@ -39,9 +39,7 @@ class NodeGroup:
     Each child has its own session, so that Ctrl-C in a terminal does not reach it. `end_all`
     interrupts the children in reverse order of their start: the node that commands the arm must be
     started last, to end while the arm still receives torques. If this process dies, all children
-    are interrupted.
-
-    The output of each child goes to MODULE.log in the folder.
+    get SIGINT. The output of each child goes to MODULE.log in the folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -176,9 +174,8 @@ def use_isolated_network(domain: int | None = None) -> None:
     Set the environment so that torques reach no other node: UDP on 127.0.0.1, own domain.
 
     To be called before rclpy.init. The discovery range LOCALHOST would stay off the network as
-    well, but rmw_fastrtps then uses shared memory, whatever FASTDDS_BUILTIN_TRANSPORTS says, and
-    searches for nodes on a few unicast ports. With it, discovery was seen to take up to three
-    seconds and processes to crash at exit. With multicast on the loopback interface, discovery
+    well, but with rmw_fastrtps it implies shared memory and unicast discovery: discovery was seen
+    to take three seconds, and processes to crash at exit. Multicast on the loopback interface
     takes 0.12 s.
 
     The default ROS domain is a random one that no other process has claimed by this function and

@@ -27,13 +27,12 @@ def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
     To be called before rclpy.init, so that the middleware's threads inherit the scheduling.
     Without SCHED_FIFO everything works, but a busy machine delays cycles. The environment variable
     FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, which is off for this package's
-    simulated arm, because that can wait.
+    simulated arm, because a simulation can wait.
 
-    Under SCHED_FIFO, Fast DDS is told to use UDP alone, unless the environment says otherwise.
-    Threads busy-wait for the locks of its shared memory: under SCHED_FIFO they were seen to occupy
-    every core for minutes, so that the ordinary or killed processes that held the locks could not
-    run. Under ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST rmw_fastrtps chooses the transports, shared
-    memory among them, and this has no effect.
+    Under SCHED_FIFO, Fast DDS is told to use UDP alone, unless the environment says otherwise:
+    threads busy-wait for the locks of its shared memory, and under SCHED_FIFO they were seen to
+    occupy every core for minutes. Under ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST this has no
+    effect, because rmw_fastrtps then chooses the transports itself.
     """
     if os.environ.get(SWITCH, default) != ON:
         return ''
@@ -57,8 +56,7 @@ def _lock_memory() -> None:
     """
     Lock this process's memory so that it is not swapped out, if there is no memory-lock limit.
 
-    With a limit, an allocation beyond it would fail in the middle of a control cycle, which is
-    worse than a page fault.
+    An allocation beyond a limit would fail in a control cycle, which is worse than a page fault.
     """
     unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
     if unlimited or os.geteuid() == 0:

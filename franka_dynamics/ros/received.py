@@ -118,9 +118,9 @@ def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """
     Return efforts, or None if all are exactly zero or all are NaN, which means not measured.
 
-    Drivers without torque sensors fill the field with zeros, Gazebo's among them, and
-    joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm at rest
-    under gravity never measures exactly zero at every joint.
+    Drivers without torque sensors, Gazebo's among them, fill the field with zeros, and
+    joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm never
+    measures exactly zero at every joint.
     """
     # Plain Python numbers, because numpy warns about some NaN patterns that a message may hold.
     values = effort.tolist()
@@ -129,5 +129,5 @@ def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 def command_bytes(torque: NDArray[np.float64]) -> bytes:
     """Return the serialized std_msgs/Float64MultiArray that carries a torque, shape (n,)."""
-    # Serialized here, so that the node recognises its own messages on the topic by their bytes.
+    # As bytes, by which the node recognises its own messages on the topic.
     return bytes(serialize_message(Float64MultiArray(data=doubles(torque))))

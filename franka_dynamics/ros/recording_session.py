@@ -35,7 +35,7 @@ class BagRecorder:
     """
     Records topics until closed; use as a context manager.
 
-    `topics` are names with their message classes; the folder `path` must not exist. Raises
+    `topics` maps names to message classes; the folder `path` must not exist. Raises
     MissingDependencyError if rosbags is not installed.
     """
 
@@ -84,7 +84,7 @@ class BagRecorder:
 # Slower joint states are too coarse for identification; franka_ros2's merged topic has 30 Hz.
 _SLOW_HZ = 100.0
 _SILENT_S = 2.0
-_MOVING = 0.02  # [rad/s]; a joint that was never faster shows neither friction nor inertia
+_MOVING = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
 _SPIN_S, _LOOK_S = 0.05, 0.1
 
 
@@ -107,7 +107,7 @@ class Progress:
 
 
 class _Watch:
-    """Checks the newest joint state a few times per second; the recorder counts all."""
+    """Checks the newest joint state a few times per second; BagRecorder counts all states."""
 
     def __init__(self, joint_names: Sequence[str], topic: str) -> None:
         self._reader = JointStateReader(joint_names)

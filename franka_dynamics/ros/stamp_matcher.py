@@ -17,12 +17,12 @@ class StampMatcher:
     """
     Calls a function once per stamp for which all topics delivered a message.
 
-    The node's terms have the stamp of the joint state they were computed from, so that they match
-    exactly. This class replaces message_filters.TimeSynchronizer where that is not installed.
+    The node's terms have exactly the stamp of the joint state they were computed from. This class
+    replaces message_filters.TimeSynchronizer where message_filters is not installed.
 
     `topics` maps names of your choice to (message type, topic). The callback gets the stamp [s]
-    and the messages by name. Stamps that stay incomplete are dropped, and stamps are passed on in
-    increasing order.
+    and the messages by name, in the order of increasing stamps. Stamps for which a topic has no
+    message are dropped.
     """
 
     def __init__(

@@ -3,8 +3,8 @@
 """
 Entry points of the nodes, also for `python -m franka_dynamics.ros.NAME`.
 
-A node's imports take about a second. A signal during that time ends the process at once with exit
-status 0, because nothing has been commanded yet.
+A node's imports take about a second. A signal during the imports ends the process at once with
+exit status 0, because nothing has been commanded yet.
 """
 
 from __future__ import annotations

@@ -18,9 +18,8 @@ class Status(NamedTuple):
     """
     One diagnostic status.
 
-    `node` is the full name without the leading slash, `subject` what the status is about, and
-    `level` one of LEVELS. This package names its statuses "node: subject"; for a status with
-    another name `node` is empty.
+    This package names its statuses "node: subject": `node` is the full name of the node without
+    the leading slash, empty for a status with another name. `level` is one of LEVELS.
     """
 
     node: str

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, WrenchStamped
-import numpy as np
-from numpy.typing import NDArray
 import pinocchio as pin
 from sensor_msgs.msg import JointState
 
@@ -21,14 +20,17 @@ from ..control.feedforward import FeedforwardController
 from ..control.terms import StateTerms
 from ..dynamics.model import frame_index
 from ..errors import shortened
+from ..typing import Array
 
 _TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 _WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
+# Makes a message of a state, its command and its stamp, or None.
+Maker = Callable[[StateTerms, Array | None, Time], Any]
 
 
 class TermPublishers:
     """
-    Publishes model terms, external torque and wrench.
+    Publishes the command, model terms, external torque and wrench.
 
     `frame` is the frame whose Jacobian and pose are published; FrameError if the arm has no such
     frame.
@@ -45,32 +47,40 @@ class TermPublishers:
         self._controller, self._external = controller, external
         description = controller.description
         self._names = list(description.joint_names)
-        self._frame = frame
         self._frame_index = frame_index(frame, description.n)
-        self._reference_frame = reference_frame
-        self.base_frame = base_frame_id(self._names[0])  # frame id of all torque messages
-        self._square = [f'{row}/{column}' for row in self._names for column in self._names]
-        self._twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
-        self._wrench_names = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
-        torque = self._torque
-        terms: dict[str, tuple[type, Callable[[StateTerms, Time], Any]]] = {
-            'gravity': (JointState, torque(lambda state: state.gravity)),
-            'coriolis': (JointState, torque(lambda state: state.coriolis)),
-            'inertia_torque': (JointState, torque(lambda state: state.inertia)),
-            'external_torque': (JointState, torque(lambda _: external.torque())),
-            'external_wrench': (WrenchStamped, self._wrench),
-            'external_wrench_covariance': (JointState, self._wrench_covariance),
-            'mass_matrix': (JointState, self._mass_matrix),
-            'coriolis_matrix': (JointState, self._coriolis_matrix),
-            'jacobian': (JointState, self._jacobian),
-            'pose': (PoseStamped, self._pose),
+        self._base_frame = base_frame_id(self._names[0])
+        square = [f'{row}/{column}' for row in self._names for column in self._names]
+        twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
+        spread = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
+        # By topic: the names of the numbers, and the function that returns them, or None.
+        arrays: dict[str, tuple[list[str], Callable[[StateTerms, Array | None], Array | None]]] = {
+            'feedforward': (self._names, lambda _, command: command),
+            'gravity': (self._names, lambda state, _: state.gravity),
+            'coriolis': (self._names, lambda state, _: state.coriolis),
+            'inertia_torque': (self._names, lambda state, _: state.inertia),
+            'external_torque': (self._names, lambda *_: external.torque()),
+            'external_wrench_covariance': (spread, self._wrench_covariance),
+            'mass_matrix': (square, lambda state, _: controller.terms.true.mass_matrix(state.q)),
+            'coriolis_matrix': (
+                square,
+                lambda state, _: controller.terms.true.coriolis_matrix(state.q, state.dq),
+            ),
+            'jacobian': (
+                twist,
+                lambda state, _: controller.terms.true.jacobian(state.q, frame, reference_frame),
+            ),
         }
+        makers: list[tuple[type, str, Maker]] = [
+            *((JointState, name, partial(self._array, *row)) for name, row in arrays.items()),
+            (WrenchStamped, 'external_wrench', self._wrench),
+            (PoseStamped, 'pose', self._pose),
+        ]
         self._publishers = [
             (node.create_lifecycle_publisher(kind, f'~/{name}', PUBLISHER_QOS), make)
-            for name, (kind, make) in terms.items()
+            for kind, name, make in makers
         ]
         self._node = node
-        self._subscribed: list[tuple[Any, Callable[[StateTerms, Time], Any]]] = []
+        self._subscribed: list[tuple[Any, Maker]] = []
         self._given_up: set[str] = set()  # topics whose terms raised an error
 
     def refresh(self) -> None:
@@ -86,16 +96,16 @@ class TermPublishers:
         """Whether any topic has a subscriber."""
         return bool(self._subscribed)
 
-    def publish(self, state: StateTerms, stamp: Time) -> None:
+    def publish(self, state: StateTerms, command: Array | None, stamp: Time) -> None:
         """
-        Publish the subscribed terms with the stamp of their joint state.
+        Publish the subscribed terms of a state and its command, with the state's stamp.
 
         A term that raises an error is logged and no longer computed; the command, published
         before, is not affected.
         """
         for publisher, make in self._subscribed:
             try:
-                term = make(state, stamp)
+                term = make(state, command, stamp)
             except Exception as error:
                 self._given_up.add(publisher.topic_name)
                 self._node.get_logger().error(
@@ -113,58 +123,37 @@ class TermPublishers:
             self._node.destroy_lifecycle_publisher(publisher)
         self._publishers, self._subscribed = [], []
 
-    def _torque(
-        self, of: Callable[[StateTerms], NDArray[np.float64] | None]
-    ) -> Callable[[StateTerms, Time], JointState | None]:
-        """Return the function that makes the message of a torque, None without one."""
+    def _array(
+        self,
+        names: list[str],
+        of: Callable[[StateTerms, Array | None], Array | None],
+        state: StateTerms,
+        command: Array | None,
+        stamp: Time,
+    ) -> JointState | None:
+        found = of(state, command)
+        return None if found is None else effort_message(stamp, names, found, self._base_frame)
 
-        def make(state: StateTerms, stamp: Time) -> JointState | None:
-            torque = of(state)
-            if torque is None:
-                return None
-            return effort_message(stamp, self._names, torque, self.base_frame)
-
-        return make
-
-    def _wrench(self, state: StateTerms, stamp: Time) -> WrenchStamped | None:
+    def _wrench(self, state: StateTerms, _: Array | None, stamp: Time) -> WrenchStamped | None:
         estimate = self._external.wrench(state.q)
         if estimate is None:
             return None
         message = WrenchStamped()
-        message.header.stamp, message.header.frame_id = stamp, self.base_frame
+        message.header.stamp, message.header.frame_id = stamp, self._base_frame
         force, torque = message.wrench.force, message.wrench.torque
         force.x, force.y, force.z = estimate.wrench[:3].tolist()
         torque.x, torque.y, torque.z = estimate.wrench[3:].tolist()
         return message
 
-    def _wrench_covariance(self, state: StateTerms, stamp: Time) -> JointState | None:
+    def _wrench_covariance(self, state: StateTerms, _: Array | None) -> Array | None:
         estimate = self._external.wrench(state.q)
-        if estimate is None:
-            return None
-        return effort_message(stamp, self._wrench_names, estimate.covariance, self.base_frame)
+        return None if estimate is None else estimate.covariance
 
-    def _mass_matrix(self, state: StateTerms, stamp: Time) -> JointState:
-        return effort_message(
-            stamp, self._square, self._controller.terms.true.mass_matrix(state.q)
-        )
-
-    def _coriolis_matrix(self, state: StateTerms, stamp: Time) -> JointState:
-        return effort_message(
-            stamp, self._square, self._controller.terms.true.coriolis_matrix(state.q, state.dq)
-        )
-
-    def _jacobian(self, state: StateTerms, stamp: Time) -> JointState:
-        return effort_message(
-            stamp,
-            self._twist,
-            self._controller.terms.true.jacobian(state.q, self._frame, self._reference_frame),
-        )
-
-    def _pose(self, state: StateTerms, stamp: Time) -> PoseStamped:
+    def _pose(self, state: StateTerms, _: Array | None, stamp: Time) -> PoseStamped:
         pose = self._controller.terms.true.frames(state.q)[self._frame_index]
         values = pin.SE3ToXYZQUAT(pin.SE3(pose))
         message = PoseStamped()
-        message.header.stamp, message.header.frame_id = stamp, self.base_frame
+        message.header.stamp, message.header.frame_id = stamp, self._base_frame
         position, orientation = message.pose.position, message.pose.orientation
         position.x, position.y, position.z = (float(value) for value in values[:3])
         orientation.x, orientation.y, orientation.z, orientation.w = (

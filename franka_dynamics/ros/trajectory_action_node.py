@@ -48,7 +48,7 @@ from ..typing import Array
 
 NODE_NAME = 'trajectory_action'
 ACTION = '~/follow_joint_trajectory'
-# One goal that is followed and some that replace it; each goal has a thread.
+# Most goals at a time: one that is followed, and some that wait to replace it; each has a thread.
 _MOST_GOALS = 4
 _THREADS = _MOST_GOALS + 3  # further threads: states, the controller's answers, cancelling
 _LOOK_S, _SPIN_S = 0.1, 0.1
@@ -229,7 +229,7 @@ class TrajectoryActionNode(Node):
     # The torques -------------------------------------------------------------------------------
 
     def _filled(self, trajectory: JointTrajectory, relay: _Relay) -> JointTrajectory:
-        """Return the trajectory of a goal with torques, and remember its motion."""
+        """Return a goal's trajectory with torques, and store its motion in the relay."""
         request = request_of(trajectory)
         law = ControlLaw(
             self._description, settings_from(values(self, live_table('trajectory_action')))

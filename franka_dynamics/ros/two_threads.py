@@ -49,7 +49,7 @@ class NodePart:
 
 
 class ControlThreadCalls:
-    """Runs functions for other threads on the control thread, one at a time between its events."""
+    """Runs functions for other threads on the control thread, between its events."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
@@ -58,11 +58,11 @@ class ControlThreadCalls:
         self._wake: Callable[[], None] = lambda: None
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """Make this thread the one that runs calls; `wake` must end its wait for events."""
+        """Let this thread run the functions; `wake` must end this thread's wait for events."""
         self._thread, self._wake = threading.get_ident(), wake
 
     def detach(self) -> None:
-        """Run the waiting calls here; from now on each caller's own thread runs its function."""
+        """Run waiting functions; from now on each caller's own thread runs its function."""
         with self._attaching:
             self._thread = None
         while self.run_one():
@@ -81,7 +81,7 @@ class ControlThreadCalls:
         return outcome.result()
 
     def run_one(self) -> bool:
-        """Run one waiting call, if any; return whether there was one."""
+        """Run one waiting function, if there is one; return whether there was."""
         if self._calls.empty():
             return False
         function, outcome = self._calls.get()
@@ -96,7 +96,7 @@ class ServiceThread:
     """
     A thread that serves part of a node until closed; under SCHED_FIFO with a lower priority.
 
-    `run_due` is called after each event, and returns the time until more work is due [s].
+    `run_due` is called after each event, and returns the time until its next call is due [s].
     """
 
     def __init__(self, part: NodePart, run_due: Callable[[], float]) -> None:

@@ -96,7 +96,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(controller, watch):
     watch._estimator.estimate = fails
     terms.refresh()
     for k in range(50):
-        terms.publish(cycle(controller, k, np.full(7, 0.1 * (k + 1))).state, Time())
+        terms.publish(cycle(controller, k, np.full(7, 0.1 * (k + 1))).state, None, Time())
     came = {topic: len(one.published) for topic, one in node.publishers.items()}
     assert came['~/gravity'] == came['~/mass_matrix'] == 50
     assert came['~/external_torque'] > 20 and came['~/external_wrench'] == 0
