@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Results that agree to a part of every entry, or of the largest; slopes by differences."""
+"""Assertions with relative tolerances, and derivatives by finite differences."""
 
 import numpy as np
 
 
 def assert_near(actual, expected, tolerance, note=''):
-    """Fail unless all entries agree to the tolerance with those expected."""
+    """Fail unless |actual - expected| <= tolerance * max(1, |expected|) for every entry."""
     expected = np.asarray(expected)
     np.testing.assert_allclose(
         (actual - expected) / np.maximum(1.0, np.abs(expected)),
@@ -18,7 +18,7 @@ def assert_near(actual, expected, tolerance, note=''):
 
 
 def assert_close(actual, expected, tolerance=1e-12):
-    """Fail unless all entries agree to a part of the largest one expected, or of one."""
+    """Fail unless all entries differ by at most tolerance * max(1, largest expected entry)."""
     scale = max(1.0, np.abs(expected).max(initial=0.0))
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=tolerance * scale)
 

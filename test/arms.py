@@ -51,7 +51,7 @@ def with_row(arm, joint, **values):
 
 
 def with_row_shifted(arm, joint, **changes):
-    """Return an arm with something added to values in the DH row of one joint, from 0."""
+    """Return an arm with changes added to the DH row of one joint, counted from 0."""
     row = arm.joints[joint].row
     return with_row(
         arm, joint, **{name: getattr(row, name) + change for name, change in changes.items()}

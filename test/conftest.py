@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all tests share: a ROS domain of their own, recordings real and simulated."""
+"""Fixtures of all tests: an isolated ROS domain, real and simulated recordings."""
 
 import atexit
 import gc
@@ -16,7 +16,7 @@ if 'PYTEST_XDIST_WORKER' not in os.environ:
     atexit.register(shutil.rmtree, os.environ['XDG_CACHE_HOME'], ignore_errors=True)
 # Tests start hundreds of processes; without byte code each compiles the package again.
 os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
-# What is under test does not need the machine before everything else.
+# Tests do not need real-time scheduling.
 os.environ['FRANKA_DYNAMICS_REALTIME'] = 'off'
 os.environ.setdefault('MPLBACKEND', 'Agg')
 # The matrices here are small: BLAS threads of tests that run side by side only wait for each
@@ -35,7 +35,7 @@ use_isolated_network()
 
 take_charge()
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
-# Files that take longest, to begin with: what comes last leaves the other worker without work.
+# The files that take longest run first, so that both workers end at about the same time.
 SLOWEST_FILES = (
     'ros/test_tutorial.py',
     'identification/test_identify.py',
@@ -73,7 +73,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope='module', autouse=True)
 def nothing_is_left_running():
-    """Require that a module's processes end with it; what does not is killed."""
+    """Require that a module's processes have ended after its tests; kill the others."""
     before = set(descendants(os.getpid()))
     yield
     left = still_running(before)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What several tests ask of a ROS message."""
+"""Reads ROS messages for several tests."""
 
 
 def stamp(message):

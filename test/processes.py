@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What tests start ends with them, whatever shell they were started in."""
+"""Finds and ends the processes that tests leave behind."""
 
 import ctypes
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 import signal
 import time
 
-# Only waited out where something is left; a browser's processes end after it.
+# Tests wait this long only if processes are left; a browser's processes end late.
 GRACE_S = 20.0
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 # Helpers that Python keeps for the life of a process.
@@ -30,7 +30,7 @@ def take_charge():
 
 
 def descendants(of):
-    """Return the running processes below one: their command lines by number."""
+    """Return the command lines of a process's running descendants, by process number."""
     parents, commands = {}, {}
     for entry in Path('/proc').iterdir():
         if not entry.name.isdecimal():
@@ -53,7 +53,7 @@ def descendants(of):
 
 
 def still_running(before, grace=GRACE_S):
-    """Return what runs below this process and did not before, once it has had time to end."""
+    """Wait for new descendants of this process to end; return the remaining ones."""
     give_up = time.monotonic() + grace
     while True:
         left = {n: text for n, text in descendants(os.getpid()).items() if n not in before}
@@ -63,7 +63,7 @@ def still_running(before, grace=GRACE_S):
 
 
 def kill_all(processes):
-    """Kill processes; those that have ended meanwhile are passed over."""
+    """Kill processes that have not ended yet."""
     for number in processes:
         try:
             os.kill(number, signal.SIGKILL)

@@ -45,7 +45,7 @@ def slow_work(
     """
     Return the recording of an arm led from pose to pose near home, with pauses.
 
-    Joints in `resting` do a fiftieth of that. Torques come from the Newton-Euler recursion in DH
+    Joints in `resting` move a fiftieth of that. Torques come from the Newton-Euler recursion in DH
     frames with friction, white noise [N m] and a drift, both scaled by the joints' torque limits.
     """
     rng = np.random.default_rng(seed)

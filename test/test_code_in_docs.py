@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The Python blocks of every page run, one after the other; so does the README's."""
+"""The Python blocks of the README and of every page run, one after the other."""
 
 from pathlib import Path
 import re
@@ -14,7 +14,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.recordings.recording import write_recording
 
 ROOT = Path(__file__).parents[1]
-# What the code of a page needs besides what make test installs.
+# Libraries that the code of a page needs and `make test` does not install.
 NEEDED = {'docs/howto/gradients.md': ('jax', 'torch')}
 
 

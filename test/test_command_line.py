@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb answers --help, and wrong input is one sentence with exit status 2."""
+"""Every action prints its help, and wrong input gives one sentence and exit status 2."""
 
 import os
 from pathlib import Path
@@ -92,8 +92,8 @@ def test_rarely_used_options_are_shown_by_help_all(capsys):
 
 
 def test_an_interrupt_that_an_extension_hides_is_told_as_one(capsys, monkeypatch):
-    # Given a verb in an extension that turns what is raised within it into an error of its own,
-    # as pybind11 does.
+    # Given an action in which an extension turns a KeyboardInterrupt into its own error, as
+    # pybind11 does.
     def run(_arguments):
         try:
             os.kill(os.getpid(), signal.SIGINT)

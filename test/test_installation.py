@@ -18,7 +18,7 @@ from franka_dynamics.resources import share_directory
 SOURCE = share_directory()
 NOT_SOURCE = '.* build install log test docs benchmarks *.egg-info __pycache__ *_output'.split()
 COMMANDS = 'effort_controller/commands'
-TIMEOUT_S = 180.0  # only reached when something is broken
+TIMEOUT_S = 180.0  # reached only by a defect
 
 
 @pytest.fixture(scope='module')

@@ -113,7 +113,7 @@ def test_no_module_imports_itself_by_way_of_others(edges):
 
 
 def test_formulations_do_not_share_the_spatial_module(edges):
-    """What they have in common would be a mistake that no comparison of them shows."""
+    """An error in shared code would not be found by comparing the formulations."""
     assert f'{PACKAGE}.spatial' not in edges[f'{PACKAGE}.dynamics.newton_euler']
 
 

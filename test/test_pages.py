@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pages link to what there is, and their commands are taken."""
+"""Links of the pages lead to existing files, and the pages' commands are parsed."""
 
 from pathlib import Path
 import re

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How many of its arguments each method that the array libraries share takes."""
+"""The number of arguments of each method that all array libraries have."""
 
 ARGUMENTS = {
     'inverse_dynamics': 3,

@@ -42,7 +42,7 @@ ARMS = {
 
 @pytest.fixture(params=['compiled', 'columns'])
 def engine(request, monkeypatch):
-    """Let models made here run as machine code, and then as where llvmlite is not installed."""
+    """Run each test with machine code, and again as if llvmlite were not installed."""
     batch_model._function.cache_clear()
     if request.param == 'columns':
         monkeypatch.setattr(compiled, 'llvm', None)
@@ -52,7 +52,7 @@ def engine(request, monkeypatch):
     batch_model._function.cache_clear()
 
 
-# Columns run the text that test_equations runs for every arm.
+# The NumPy columns run the text that test_equations runs for every arm.
 every_arm = pytest.mark.parametrize(
     ('name', 'engine'),
     [*((name, 'compiled') for name in ARMS), ('stanford', 'columns'), ('one joint', 'columns')],
@@ -65,7 +65,7 @@ def fer(engine):
     return BatchModel(load('fer'))
 
 
-# How many of q, dq and ddq each takes, here and in Pinocchio's model.
+# The number of arguments of (q, dq, ddq), for methods of the same name in Pinocchio's model.
 EQUAL = {
     'inverse_dynamics': 3,
     'gravity': 1,
@@ -302,7 +302,7 @@ def test_slopes_are_central_differences(quantity, engine):
         assert_close(found[..., k], difference / (2.0 * step), 1e-7)
 
 
-# Of each state's largest value: some 500 operations that each round by 6e-8, and cancel.
+# Relative to each state's largest value; some 500 operations round by 6e-8 each, and terms cancel.
 SINGLE = {
     'inverse_dynamics': 3e-6,
     'coriolis': 1e-4,  # small sums of large terms, nearly zero at rest

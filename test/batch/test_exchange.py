@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of other libraries by DLPack: the same kind comes back, of the memory that was filled."""
+"""Arrays of other libraries by DLPack: results are of the same library, without a copy."""
 
 from importlib.util import find_spec
 
@@ -47,7 +47,7 @@ class Library:
 
 
 def held():
-    """Return the library's part of these tests: to its arrays, and from them with addresses."""
+    """Return functions from NumPy to the library, back, and to the address of the memory."""
     return Held, lambda array: array.array, lambda array: array.array.ctypes.data
 
 
@@ -71,7 +71,7 @@ INSTALLED = [
 
 @pytest.fixture
 def filled(monkeypatch):
-    """Note the addresses of the memory that results are written to."""
+    """Return a list to which the addresses of results' memory are appended."""
     seen = []
 
     def noted(shape, dtype):

@@ -20,7 +20,7 @@ ARM = load('fer')
 
 
 class Torch:
-    """PyTorch's part of what both are asked."""
+    """PyTorch's implementation of what the tests of both libraries need."""
 
     def __init__(self):
         import torch
@@ -46,7 +46,7 @@ class Torch:
 
 
 class Jax:
-    """JAX's part, under jit."""
+    """JAX's implementation of what the tests of both libraries need, under jit."""
 
     def __init__(self):
         import jax
@@ -88,7 +88,7 @@ def test_tensors_have_pinocchios_values(library, name):
 
 @pytest.mark.parametrize('name', ARGUMENTS)
 def test_gradients_are_the_finite_differences(library, name):
-    # Both libraries compare with differences of their own; the largest slope is some 1e3 per rad.
+    # Both libraries' own checkers take finite differences; the largest slope is some 1e3 per rad.
     states = sample_states(ARM, 3)[: ARGUMENTS[name]]
     library.check_gradient(getattr(library.model, name), [*map(library.tensor, states)])
 
@@ -186,7 +186,7 @@ def test_traced_columns_are_one_graph_to_compile(torch_model, name):
     columns = getattr(TracedModel(ARM, torch, columns=True), name)
     turned = [x.T.contiguous() for x in states]
     columns(*turned)  # generates
-    # What torch.compile traces, without the minute that its C++ takes; a break is an error.
+    # The backend `eager` traces without the minute of C++; a graph break is an error.
     found = torch.compile(columns, backend='eager', fullgraph=True)(*turned)
     torch.testing.assert_close(found.movedim(-1, 0), expected, rtol=0.0, atol=ATOL)
 

@@ -37,7 +37,7 @@ def test_traced_torques_are_pinocchios(stacks):
 def test_a_state_that_is_not_finite_spoils_its_own_row(stacks):
     traced, _, (q, _, _) = stacks
     q = q.copy()
-    q[3, 0] = np.nan  # g does not depend on a first joint that is upright
+    q[3, 0] = np.nan  # g does not depend on the first joint, whose axis is vertical
     found = TracedModel(traced.description, np).gravity(q)
     assert np.isnan(found[3]).all()
     assert np.isfinite(np.delete(found, 3, axis=0)).all()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Commands run in this process: what they answer, and the sentence by which they are refused."""
+"""Fixtures that run commands in this process and return what they print."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 
 @pytest.fixture
 def answered(capsys):
-    """Return a function: a command's exit status, and what it prints without line breaks."""
+    """Return a function that runs a command and returns exit status and output on one line."""
 
     def run(*words):
         status = main([f'{word}' for word in words])
@@ -20,12 +20,12 @@ def answered(capsys):
 
 @pytest.fixture
 def refused(capsys):
-    """Return a function: the one sentence by which a command is refused, after what it says."""
+    """Return a function that runs a command with wrong input and returns its error sentence."""
 
     def run(*words, after=''):
         assert main([f'{word}' for word in words]) == INPUT_AT_FAULT
         out, said = capsys.readouterr()
-        *progress, sentence = said.splitlines()  # of which a busy machine tells
+        *progress, sentence = said.splitlines()  # lines of progress, on a busy machine
         assert out.partition(':')[0] == after, out
         assert all(' of ' in line for line in progress), said
         return sentence

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`arm compare`: one verdict on a URDF or an arm file, and what its options mean together."""
+"""`arm compare`: the verdict on a URDF or an arm file, and combinations of options."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, answered)
     effects = [one['torque_effect'] for one in data['differences']]
     assert effects == sorted(effects, reverse=True)
     assert effects[0] > 1.0
-    # Ten differences are printed, and the effect of all of them together.
+    # Ten differences and the effect of all differences together are printed.
     assert out.count('torque changes by up to') == 10
     assert f'- and {len(effects) - 10} more with less effect' in out
     assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`urdf`: to the screen or to a file, physical or refused, and all shipped files at once."""
+"""`arm export`: printed or written files, existing files, and payloads."""
 
 import pinocchio
 import pytest

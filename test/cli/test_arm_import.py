@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`arm import`: the file moves and weighs as the URDF does; what does not fit is said."""
+"""`arm import`: an arm file has its URDF's motion and masses; notes name what is missing."""
 
 import numpy as np
 import pinocchio as pin
@@ -47,7 +47,7 @@ def six_axes(
 
 @pytest.fixture
 def imported(tmp_path, answered):
-    """Return a function: a URDF's text as an arm file is loaded, and what is said."""
+    """Return a function that imports a URDF's text and returns the loaded arm and the output."""
 
     def run(text, *options, status=0):
         (tmp_path / 'a.urdf').write_text(text, encoding='utf-8')

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm show`: tables, JSON, pose words and what is refused."""
+"""`franka-dynamics arm show`: tables, JSON, poses, and wrong input."""
 
 import json
 

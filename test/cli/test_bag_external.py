@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics bag external`: what is put on the torques of a recording comes out again."""
+"""`bag external` finds the wrench that was added to a recording's torques."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def test_a_constant_push_is_found_in_a_file(pushed, name, columns, tmp_path, cap
     assert 'hand franka_hand, payload none' in capsys.readouterr().out
     log = read_log(path)
     wrench = log.choose(f'external_wrench{columns}', 6, 'wrench')
-    # The filter changes curved motion: errors of 0.3 N and 0.1 N m.
+    # The low-pass filter distorts the motion: errors of 0.3 N and 0.1 N m.
     np.testing.assert_allclose(wrench[:, :3], WRENCH[:3] + np.zeros_like(wrench[:, :3]), atol=0.5)
     np.testing.assert_allclose(wrench[:, 3:], WRENCH[3:] + np.zeros_like(wrench[:, 3:]), atol=0.2)
     deviation = log.choose(f'external_wrench_deviation{columns}', 6, 'deviation')

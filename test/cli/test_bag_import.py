@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics bag import`: a simulated log and a real one, and what is refused."""
+"""`bag import`: a simulated log, DROID's layout, and wrong columns."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long `record` records, where little of its time is recorded."""
+"""`bag record`: when it ends, when it sends a motion, and how it judges the bag."""
 
 from dataclasses import replace
 import shlex
@@ -143,4 +143,4 @@ def test_where_nothing_was_heard_the_sentence_says_where_to_look(monkeypatch, tm
     assert status == 1
     assert 'not usable: nothing was heard on /states in 5.0 s' in said
     assert 'franka-dynamics doctor' in said
-    assert 'stamp' not in said  # there is none
+    assert 'stamp' not in said  # no stamp was received

@@ -105,7 +105,8 @@ def test_the_guard_would_stop_a_push_and_says_when(simulate, tmp_path, capsys):
     command = ['bag', 'replay', str(tmp_path / 'pushed'), '--no-plots']
     options = ['--set', 'gaz2019', '--hand', 'none', '--json', str(tmp_path / 'c.json')]
     assert main([*command, *options]) == 0
-    # Then joint 3's share of its bound, a tenth of 87 N m, is that torque, and the stop is told.
+    # Then joint 3's share of its bound, a tenth of 87 N m, is that torque, and the stop is
+    # printed.
     guard = json.loads((tmp_path / 'c.json').read_text())['guard']
     assert guard['share'][2] == pytest.approx(12.0 / 8.7, rel=0.15)
     assert max(guard['share'][:2] + guard['share'][3:]) < 0.7
@@ -158,7 +159,7 @@ def test_positions_in_degrees_end_it_with_what_to_do(simulate, tmp_path, refused
     write_recording(replace(recording, q=np.degrees(recording.q)), tmp_path / 'bag')
     said = refused('bag', 'replay', tmp_path / 'bag', '--no-plots', after='')
     assert 'they look like degrees' in said and '--position-unit deg' in said
-    assert 'correct what publishes them and record again' in said  # where it is no log
+    assert 'correct what publishes them and record again' in said  # if the bag is not from a log
 
 
 def test_where_no_set_fits_none_fits_as_well(fer_recording, tmp_path, answered):

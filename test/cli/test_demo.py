@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the demonstration are honoured, or refused before anything is started."""
+"""Options of `demo` reach its plan; failures have exit statuses of their own."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `identify` from its options to its files and exit status."""
+"""`identify arm` from its options to its files and exit status."""
 
 from dataclasses import replace
 import json
@@ -35,7 +35,7 @@ SIMPLE = ('--friction', 'viscous_coulomb')
 
 @pytest.fixture(scope='session')
 def record(simulate):
-    """Return a function that writes a bag of an arm that rubs."""
+    """Return a function that writes a bag of an arm with friction."""
 
     def write(path, arm, duration=20.0, **given):
         write_recording(
@@ -271,7 +271,7 @@ def test_bags_of_one_folder_name_are_told_apart_though_the_reader_leaves(
     record(tuesday, drawn_around(FER, 0), seed=5)
     out, page, figures = (tmp_path / name for name in ('arm.yaml', 'page.html', 'all.json'))
     files = ['--output', str(out), '--report', str(page), '--json', str(figures)]
-    # With slashes at their ends, as completion gives them.
+    # Paths end with slashes, as a shell's completion writes them.
     words = ['identify', 'arm', f'{monday}/', '--test', f'{tuesday}/', *SIMPLE, *files]
     command = [sys.executable, '-m', 'franka_dynamics', *words, '--write-anyway']
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `identify-payload` from bags to the node's parameter file."""
+"""`identify payload` from bags to the node's parameter file."""
 
 import json
 

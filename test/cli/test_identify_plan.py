@@ -61,7 +61,7 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
     request = TrajectoryRequest(tuple(message['joint_names']), times, *columns)
     zeros = np.zeros(7)
     planned = plan(request, arm, 0.0, ReferencePoint(arm.home, zeros, zeros))
-    # Between points, which the node interpolates, it is still the series: 0.04 s apart.
+    # Between points 0.04 s apart the interpolation is close to the planned series.
     middle = planned.sample(4.02)
     np.testing.assert_allclose(
         middle.q, 0.5 * (columns[0][100] + columns[0][101]), rtol=0.0, atol=2e-3
@@ -86,12 +86,12 @@ def test_too_few_repetitions_are_answered_with_no(tmp_path, answered):
     assert status == 1
     assert 'that matter are NOT identifiable: ' in said
     assert 'repeat it more often (--repetitions)' in said
-    assert out.exists()  # another one may complement it
+    assert out.exists()  # a second motion may complement it
 
 
 def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
-    # Link 7 of the FR3 has 1e-4 kg m^2: no motion shows it beside the sensors' noise. A motion as
-    # slow as this one must be repeated more often than the least number.
+    # Link 7 of the FR3 has 1e-4 kg m^2, which no motion shows above the sensors' noise. So slow a
+    # motion must be repeated more often than 10 times.
     out = tmp_path / 'excitation.yaml'
     command = [*'identify plan --arm fr3 --fraction 0.4 --output'.split(), out, *QUICK[:-2]]
     status, printed = answered(*command)
@@ -111,7 +111,7 @@ def test_a_rehearsal_is_of_the_arm_that_is_asked_for_and_finds_the_hidden_hand(p
     recording = read_recording(folder / 'bag', truth.joint_names)
     still = np.abs(recording.dq).max(axis=1) < 0.02
     loaded = NewtonEulerModel(truth.with_payload(read_payload(LOAD)), GRAVITY)
-    # 0.5 kg are 4 N m at joint 2, gravity tilted by 30 degrees up to 20.
+    # A load of 0.5 kg adds 4 N m at joint 2, gravity tilted by 30 degrees up to 20 N m.
     left = recording.effort[still].mean(axis=0)
     left -= loaded.gravity(recording.q[still]).mean(axis=0)
     np.testing.assert_allclose(left, 0.0, rtol=0.0, atol=1.0)

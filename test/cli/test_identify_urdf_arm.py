@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An industrial arm from its URDF and a log in amperes, MuJoCo's, through the whole way."""
+"""An industrial arm from its URDF and a log of MuJoCo in amperes to an identified arm file."""
 
 import json
 
@@ -29,7 +29,7 @@ COULOMB = np.array([8.0, 9.0, 5.0, 1.5, 1.4, 1.2])
 
 
 def six_axes(seed=None):
-    """Return the arm's URDF, with a seed of an arm whose links are not as it states."""
+    """Return the arm's URDF; with a seed the links' inertias are drawn around the stated ones."""
     rng = np.random.default_rng(seed)
     parts = ['<robot name="six"><link name="base"/>']
     for k, (xyz, rpy, axis, mass, center, radius, torque, speed) in enumerate(ROWS, start=1):
@@ -99,7 +99,7 @@ def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(tmp_path, monkeyp
     assert max(data['effort_scale_relative_deviation'][:5]) < 0.1
     rotors = np.array([joint.rotor_inertia for joint in load('found.yaml').joints])
     np.testing.assert_allclose(rotors[:5] / ROTORS[:5], 1.0, atol=0.15)
-    # Another motion; white noise of 100 Hz in a band of 3 Hz is all that should be left.
+    # On another motion only white noise sampled at 100 Hz should remain in a band of 3 Hz.
     noise_alone = AMPERES * np.linalg.norm(SCALE) * np.sqrt(3.0 / 50.0)
     errors = {}
     for name in ('six', 'found'):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`node` where there is no node, and where a value is none of its parameter's type."""
+"""`node`: no answer, payload values, a verb as transition, and the lead-in of a motion."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_a_node_that_is_not_there_is_told_within_five_seconds(capsys):
 def test_a_payload_is_taken_as_the_other_verbs_take_it(given, sent):
     name, value = Set(parameter='payload', value=given).ask(Client())
     assert name == 'payload'
-    assert yaml.safe_load(value) == sent  # and not 0.10000000000000002
+    assert yaml.safe_load(value) == sent  # not 0.10000000000000002
 
 
 def test_a_verb_given_as_a_transition_is_answered_with_the_verb(capsys):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The monitor where there is nothing to show, or an option is at fault."""
+"""`node monitor` while no node is running."""
 
 import json
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One screen of words, options that are spelled alike, outputs checked before the work."""
+"""Help on one screen, outputs checked before the work, and contradictory options."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ def test_every_output_is_checked_before_the_work(verb):
         ),
         (writable_file, 'x' * 300 + '/y', 'cannot be written: File name too long'),
         (writable_file, 'x' * 300, 'cannot be written: File name too long'),
-        # Here even root may write by its rights, but cannot.
+        # Root has the permission to write here, but cannot.
         (writable_file, '/proc/x.yaml', 'cannot be written'),
         (new_bag, 'folder', 'never overwritten'),
     ],

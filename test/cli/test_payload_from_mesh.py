@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The verb payload-from-mesh, from file to the node's parameter."""
+"""`payload-from-mesh` from the mesh file to the node's parameter."""
 
 from dataclasses import replace
 import re

@@ -42,7 +42,7 @@ def test_an_absent_limit_is_null_in_json(tmp_path, capsys):
 
 def test_a_path_is_printed_as_it_is(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    path = 'run[left]:a:/bp.json'  # which rich takes for its markup, and for a letter's picture
+    path = 'run[left]:a:/bp.json'  # brackets and colons are markup and emoji to rich
     assert main(['arm', 'base-parameters', '--arm', 'rpr', '--json', path]) == 0
     assert f'written: {path}\n' in capsys.readouterr().out
     assert (tmp_path / path).is_file()

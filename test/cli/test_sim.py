@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the verb `sim` starts its nodes with."""
+"""The parameters with which `sim` starts its nodes, and how it ends."""
 
 import shlex
 import subprocess
@@ -24,7 +24,8 @@ def started(monkeypatch):
 
     monkeypatch.setattr(NodeGroup, 'start', start)
     monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: True)
-    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')  # as the verb would for good
+    # `sim` itself would set it for the whole process.
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 
     def run(*options, status=0):
         assert main(['sim', '--no-view', '--duration', '0.01', *options]) == status
@@ -48,7 +49,7 @@ def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
 def test_an_arm_that_was_never_held_is_no_success_and_nothing_is_suggested(
     started, capsys, monkeypatch
 ):
-    # As with a second node, which ends because the first commands on the topic.
+    # As if a second node had ended, because the first one commands on the topic.
     monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: False)
     started(status=1)
     said = capsys.readouterr()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of generated code share: hard cases among arms, and the code run."""
+"""Arms for the tests of generated code, and functions that run it."""
 
 from dataclasses import replace
 from math import cos, sin
@@ -47,7 +47,7 @@ def arms():
 
 
 def standard_parameters(description, gravity):
-    """Return what a preparation of parameters at run time reads."""
+    """Return the argument X of a generated `prepare` function."""
     links = [
         [*link.parameters(), joint.rotor_inertia]
         for link, joint in zip(description.links, description.joints)

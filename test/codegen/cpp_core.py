@@ -13,13 +13,13 @@ COMPILER = shutil.which('g++') or shutil.which('c++')
 STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror')
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
 INTEGERS = np.ctypeslib.ndpointer(dtype=np.int32, flags='C_CONTIGUOUS')
-# Of receiver.hpp, in its order.
+# Enumerators of receiver.hpp, in the same order.
 COMMANDS = ('motion', 'torque', 'total_torque')
 ANSWERS = ('heard', 'other_publisher', 'wrong_size', 'not_finite', 'out_of_bounds')
 STATES = ('waiting', 'following', 'braking', 'holding', 'stopped', 'fault')
 ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
-# Flags of what `run` does at a state; they are added.
+# Flags for `run` at a state; several are added.
 WITH_REFERENCE, BRAKE, STOP, STOP_TO_ZERO = 1, 2, 4, 8
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C++ compiler on the path')
@@ -168,7 +168,7 @@ def _write(files, folder):
         (folder / path).write_text(text)
 
 
-_JOINTS = 7  # of every arm that is compiled here
+_JOINTS = 7  # of each arm in these tests
 
 
 def packed(settings):
@@ -207,7 +207,7 @@ class Receiver:
         self._library.restart(self._made)
 
     def receive(self, values, publisher=1):
-        """Return what became of a message of a publisher."""
+        """Pass on a message of a publisher; return one of ANSWERS."""
         values = np.ascontiguousarray(values, dtype=float)
         return ANSWERS[self._library.receive(self._made, publisher, len(values), values)]
 

@@ -47,7 +47,7 @@ endif()
 
 
 def built(arm, folder):
-    """Build an arm's package with warnings as errors, and what drives it, in a folder."""
+    """Build an arm's package, with warnings as errors, and the program that drives it."""
     for path, text in cpp_package(arm, 'my_arm').items():
         (folder / 'my_arm' / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / 'my_arm' / path).write_text(text)
@@ -172,7 +172,7 @@ class Senders:
             self._executor.spin_once(timeout_sec=0.01)
 
     def _until(self, *words):
-        """Wait until what the receiver says last has words."""
+        """Wait until the receiver's last status contains all words."""
         end = time.monotonic() + 60.0
         while not (self.said and all(word in self.said[-1] for word in words)):
             self._spin(0.01)
@@ -183,7 +183,7 @@ class Senders:
         return self.said[-1].partition('time-outs ')[2].partition(',')[0]
 
     def _follows(self, seconds):
-        """Wait until a sender was followed for so long; a busy machine makes it time out."""
+        """Wait until a sender was followed for some seconds without a time-out."""
         end, before = time.monotonic() + 60.0, None
         while before != self._time_outs():
             assert time.monotonic() < end, f'never followed for {seconds} s: {self.said}'

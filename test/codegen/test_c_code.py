@@ -58,7 +58,7 @@ void run(int count, const double *x, const double *q, const double *dq, const do
 
 
 def compiled(folder, source, *options):
-    """Generate the header by the command, compile a caller with it, and load that."""
+    """Generate the header by the command, compile a caller of it, and load the caller."""
     assert main([*COMMAND, '--language', 'c', '--output', str(folder), *options]) == 0
     (folder / 'run.c').write_text(source)
     command = [COMPILER, *STRICT, '-O1', '-fPIC', '-shared', '-o', 'run.so', 'run.c', '-lm']

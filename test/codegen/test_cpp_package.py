@@ -39,7 +39,7 @@ from .cpp_core import (
 from ..control.closed_loop import Loop
 
 pytestmark = needs_compiler
-# The largest that a number may be; the C++ package states it by itself.
+# Largest allowed values of the settings; the C++ package has its own.
 RANGES = {spec.name: spec.maximum for name in ('torque', 'motion') for spec in specs(name)}
 INCLINED = (2.0, -3.0, -9.12)
 
@@ -182,7 +182,7 @@ def friction_of(library, times, q, dq):
 
 
 def random_motion(arm, count, rng):
-    """Return positions with turns, large and small, and velocities, some below rest."""
+    """Return random-walk positions, and velocities of which some count as rest."""
     q = 0.004 * rng.uniform(0.1, 5.0, arm.n) * rng.normal(size=(count, arm.n)).cumsum(axis=0)
     return q, rng.choice([0.003, 0.03, 1.0], (count, 1)) * rng.normal(size=(count, arm.n))
 
@@ -207,7 +207,7 @@ def test_friction_is_the_nodes_and_forgets_where_the_arm_was_moved_unseen(rubbin
 
 
 def recorded(arm, settings, ops):
-    """Run the Python node's path on a simulated arm; return what it saw, desired and gave."""
+    """Run the Python controller on a simulated arm; return states, references and torques."""
     loop = Loop(
         settings,
         description=arm,
@@ -261,7 +261,7 @@ def recorded(arm, settings, ops):
 
 
 def go(offset, seconds):
-    """Ask for a quintic to home + offset from where the arm is desired."""
+    """Request a quintic from the present reference to home + offset."""
 
     def ask(loop):
         arm = loop.controller.description
@@ -320,7 +320,7 @@ def test_a_simulated_run_has_the_nodes_torques(rubbing, name, source):
     fault = library.run(len(found), packed(settings), what[first:].astype(np.int32), *rows, found)
     assert fault == 0
     np.testing.assert_allclose(found, expected[first:], rtol=0.0, atol=ATOL)
-    # Then the run contained motion, a stop, silence and a second start.
+    # The run contains motion, a stop, silence and a second start.
     assert np.abs(dq).max() > 0.2
     assert loop.controller.counters.stops == 1
     assert np.isnan(found).any() and np.isfinite(found[-1]).all()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The generated C++ receiver: whom it hears, what it refuses, and what it does in silence."""
+"""The generated C++ receiver: publishers, refused messages, and time-outs."""
 
 import math
 
@@ -30,7 +30,7 @@ def library(tmp_path_factory):
 
 
 def cycles(receiver, count, *, torque=None, publisher=1, q=ARM.home, dq=STILL):
-    """Run cycles, each after a message if there is a torque; return torques and states."""
+    """Run cycles, each after a message if a torque is given; return torques and states."""
     rows = []
     for _ in range(count):
         if torque is not None:

@@ -46,7 +46,7 @@ def on_host(path, real):
 
 
 def call(kernel, inputs, shape, columns=False, first=()):
-    """Run a kernel on stacks of states, in rows or in columns; `first` are numbers before."""
+    """Run a kernel on stacks of states, in rows or in columns; `first` are leading arguments."""
     count, n = inputs[0].shape
     out = np.full((count, int(np.prod(shape))), np.nan, dtype=inputs[0].dtype)
     if columns:

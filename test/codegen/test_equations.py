@@ -103,7 +103,7 @@ def test_a_terminal_wrench_on_anything_but_inverse_dynamics_is_refused(quantity)
 
 @pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
 def test_classical_parameters_give_the_models_torques(name):
-    # With classical=True nothing is regrouped: other code, the same torque.
+    # With classical=True parameters are not regrouped; the torque is the same.
     arm = with_rotors(load(name))
     inverse_dynamics = runnable(customised_equations(arm, classical=True))['inverse_dynamics']
     for q, dq, ddq in np.random.default_rng(0).normal(size=(5, 3, arm.n)):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Operations, counted from emitted code, beside those of the literature."""
+"""Operations counted in the generated code, compared with the literature."""
 
 import ast
 from collections import Counter

@@ -34,7 +34,7 @@ def steps(arm, q):
 
 
 def derivatives(arm, q, order):
-    """Return derivatives of all links' poses by so many joints, (l, n, ..., 4, 4)."""
+    """Return all links' poses differentiated `order` times by joints, (l, n, ..., 4, 4)."""
     each = steps(arm, q)
     out = np.zeros((arm.n, *order * (arm.n,), 4, 4))
     for link, *by in np.ndindex(out.shape[:-2]):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trees of bodies: what they are made from, how twists are corrected, what is refused."""
+"""Trees of bodies: made from arms, with corrected twists, and from wrong input."""
 
 from dataclasses import replace
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Equation (14), corrected, against differences of (13), and what goes beyond it."""
+"""Kwon's (14), corrected, against differences of (13); and the motors' derivatives."""
 
 import numpy as np
 import pytest

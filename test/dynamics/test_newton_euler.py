@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the recursion in DH frames takes, and what it refuses."""
+"""The recursion in DH frames: regrouped parameters, and wrong input."""
 
 from dataclasses import replace
 

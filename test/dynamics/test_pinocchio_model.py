@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The backend's results are the caller's, its threads do not meet, and what it refuses."""
+"""PinocchioModel: results are copies, limits and rotors, threads, and pickling."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

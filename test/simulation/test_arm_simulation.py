@@ -35,7 +35,7 @@ def test_brakes_open_the_stated_time_after_the_first_command():
 def test_brakes_stay_closed_while_commands_have_gaps():
     simulation = arm(brake_release_after=0.2)
     for k in range(1000):
-        simulation.step(np.zeros(7), fresh=k % 100 < 60)  # 60 ms of commands, 40 ms of none
+        simulation.step(np.zeros(7), fresh=k % 100 < 60)  # commands for 60 ms, then none for 40 ms
     assert simulation.braked
 
 
@@ -44,7 +44,8 @@ def test_an_arm_with_own_compensation_stays_and_measures_gravity():
     for _ in range(1000):
         simulation.step(np.zeros(7))
     np.testing.assert_allclose(simulation.position, FER.home, rtol=0, atol=1e-9)
-    # The link-side sensor sees what carries the arm; a tolerance as for MuJoCo's bias force.
+    # The link-side sensor measures the torque that carries the arm; tolerance as for MuJoCo's bias
+    # force.
     np.testing.assert_allclose(
         simulation.read().effort, MODEL.gravity(FER.home), rtol=0, atol=1e-9
     )
@@ -103,7 +104,7 @@ def test_slip_elements_hold_the_arm_like_springs_until_they_slip():
     # When joint 7 is pushed with a third of that, for many time constants.
     for _ in range(2000):
         simulation.step(np.array([0.0] * 6 + [slip / 3.0]))
-    # Then it has gone a third of the reach, by Hooke's law; MuJoCo knows nothing of elements.
+    # Then it has moved by a third of the reach, by Hooke's law.
     assert simulation.position[6] - FER.home[6] == pytest.approx(reach / 3.0, rel=1e-3)
     # When pushed with more, then it slips at the speed of viscous friction.
     for _ in range(2000):
@@ -133,7 +134,7 @@ def test_a_push_accelerates_the_arm_by_its_points_jacobian_until_it_ends(link, p
     torque = (linear + np.cross(angular.T, place).T).T @ force
     expected = np.linalg.solve(MODEL.mass_matrix(FER.home), torque) * STEP
     np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-6)
-    # It has ended, and without gravity the arm moves on as it is.
+    # The push has ended, and without gravity the arm keeps its velocity.
     for _ in range(3):
         simulation.step(np.zeros(7))
     np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-3)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What Gazebo is told: a model whose zero is the start pose, torques, topics, a world."""
+"""Files for Gazebo: a model whose zero is the start pose, torques, topics, a world."""
 
 import xml.etree.ElementTree as ElementTree
 

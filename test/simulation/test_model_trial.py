@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A plant that is no model: what is drawn, what vibrates, and which controller follows better."""
+"""The trial: drawn inertias, vibration, and which controller has the smallest tracking error."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,7 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.simulation.mujoco_model import build_mujoco, FLANGE_SITE
 
-# The figure the agreement is to keep; 5e-14 was measured on fer.
+# Bound on the difference; 5e-14 was measured on fer.
 ATOL = 1e-10
 ARMS = {
     'fer': load('fer'),

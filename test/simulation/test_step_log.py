@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulated arm writes of its steps is what it was, and gives a demonstration's figures."""
+"""The log of a simulated arm's steps, and the demonstration's figures made from it."""
 
 import numpy as np
 import pytest

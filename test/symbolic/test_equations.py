@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The straight-line M, C and g, run as the text that is printed, against the formulations."""
+"""The printed program of M, C and g, executed, against the recursion."""
 
 import math
 

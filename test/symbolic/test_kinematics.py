@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kinematics in letters against the numeric formulations, entry by entry."""
+"""Symbolic kinematics against the numeric formulations, entry by entry."""
 
 from dataclasses import replace
 import functools
@@ -28,7 +28,7 @@ written = functools.cache(str)
 
 
 def evaluated(expression, chain, q, description=None):
-    """Return the numbers of a matrix in letters at a state."""
+    """Return a symbolic matrix evaluated at joint positions."""
     numbers = dict(chain.values)
     for i, link in enumerate(chain.links[: chain.n]):
         if chain.axis_is_turned(i + 1):
@@ -76,7 +76,7 @@ def test_letters_of_the_fer_are_the_notebooks_with_their_numbers():
 
 @functools.cache
 def drawn_forms(seed):
-    """Return a random arm, its chain and its kinematics in letters, for all reference frames."""
+    """Return a random arm, its symbolic chain and its symbolic kinematics."""
     # Both conventions, constant theta on every joint, slides among them.
     convention = tuple(Convention)[seed % 2]
     arm = random_arm(np.random.default_rng(seed), joints=3, convention=convention)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Text that Python reads back, pages whose tags and groups close, and lines that are cut."""
+"""Text that Python reads back, valid LaTeX and HTML, and breaking of long lines."""
 
 import ast
 import re
@@ -50,7 +50,7 @@ def test_groups_and_environments_of_a_derivations_latex_close(sections):
 
 def test_a_pages_tags_close_and_it_needs_no_network(sections):
     page = as_html(sections)
-    names = '<!doctype html>|<meta[^>]*>|&(?!lt|gt|amp)[a-z]+;'  # which XML does not know
+    names = '<!doctype html>|<meta[^>]*>|&(?!lt|gt|amp)[a-z]+;'  # not valid in XML
     ElementTree.fromstring(re.sub(names, '', page, flags=re.IGNORECASE))
     assert 'http' not in page and '<script' not in page
 
