@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ._options import PayloadFiles, picture_option
 from ._say import say, say_each, terminal
@@ -16,7 +15,6 @@ from ..arm import load
 from ..errors import InertiaError, SettingsError
 from ..options import option
 from ..spatial import pose_from_xyz_rpy
-from ..typing import Array
 
 # Poses in the flange frame: height along z [m] and turn about z [rad]. The hand is mounted at
 # -45 degrees, and its tool centre point lies 103.4 mm in front of the flange (franka_description).
@@ -86,7 +84,9 @@ class PayloadFromMesh(PayloadFiles):
             require_solid(file.mesh, self.mesh, self_intersection=not self.accept_crossing_faces)
         volume = mesh_volume(file.mesh)
         density = self.density or (self.mass or 0.0) / volume
-        mesh = file.mesh.moved(mesh_pose(self.mount, self.xyz, self.rpy))
+        height, turn = MOUNTS[self.mount]
+        mount = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
+        mesh = file.mesh.moved(mount @ pose_from_xyz_rpy(self.xyz, self.rpy))
         inertia = mesh_inertia(mesh, density)
         say(
             f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3, density '
@@ -110,10 +110,3 @@ class PayloadFromMesh(PayloadFiles):
             draw_payload(mesh, inertia, self.plot, title)
             say(f'written: {self.plot}')
         return 0
-
-
-def mesh_pose(mount: str, xyz: ArrayLike, rpy: ArrayLike) -> Array:
-    """Return the pose of the mesh's frame in the flange frame, shape (4, 4)."""
-    height, turn = MOUNTS[mount]
-    frame = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
-    return np.asarray(frame @ pose_from_xyz_rpy(xyz, rpy))

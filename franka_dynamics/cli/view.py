@@ -4,24 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ._arm_options import ArmOptions
 from ._interrupts import until_interrupted
 from ._options import gravity_option
 from ._recording_options import RecordingOptions
 from ._say import ProgressBar, say
-from ..arm import ArmDescription
 from ..options import option
-
-if TYPE_CHECKING:
-    from ..view.meshes import ArmMeshes
-    from ..view.window import Window
-
-    _Work = Callable[[Window, Callable[[], bool]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,50 +44,32 @@ class View(RecordingOptions, ArmOptions):
 
     def run(self) -> int:
         """Serve until interrupted."""
-        from ..view.window import Window
+        from ..recordings.preprocessing import prepare
+        from ..urdf.document import read_urdf
+        from ..view.meshes import urdf_meshes
+        from ..view.window import play, Playback, Window
 
         if self.bag:
             self.refuse('a bag: no node runs', 'node')
         else:
             of_bags = ('joint_names', 'stamps', 'rate', 'cutoff', 'trim', 'gravity')
             self.require_with('a BAG', *of_bags)
-        description = self.load_arm()
-        meshes = self._meshes(description)
-        work = self._playback(self.bag, description) if self.bag else self._watch(description)
-        with Window(description, self.host, self.port) as window:
+            from ..ros.live_view import watch  # without ROS one sentence says so first
+        arm = self.load_arm()
+        urdf = None if self.urdf is None else read_urdf(self.urdf)
+        meshes = None if urdf is None else urdf_meshes(urdf, arm.joint_names)
+        if self.bag:
+            with ProgressBar() as bar:
+                motion = prepare(self.read(self.bag, arm, bar), self.signal)
+                playback = Playback(arm, motion, self.gravity)
+        with Window(arm, self.host, self.port) as window:
             if meshes is not None:
                 window.show_meshes(meshes)
             with until_interrupted() as go_on:
                 say(f'open {window.address} in a browser; Ctrl-C ends')
-                work(window, go_on)
+                if self.bag:
+                    play(window, playback, go_on)
+                else:
+                    topic, look = self.topic or 'joint_states', self.urdf is None
+                    watch(window, arm, topic, self.node, go_on, look_for_meshes=look)
         return 0
-
-    def _meshes(self, description: ArmDescription) -> ArmMeshes | None:
-        """Return the meshes of the URDF that was named, if one was."""
-        from ..urdf.document import read_urdf
-        from ..view.meshes import urdf_meshes
-
-        if self.urdf is None:
-            return None
-        return urdf_meshes(read_urdf(self.urdf), description.joint_names)
-
-    def _playback(self, bag: str, description: ArmDescription) -> _Work:
-        from ..recordings.preprocessing import prepare
-        from ..view.window import play, Playback
-
-        with ProgressBar() as bar:
-            motion = prepare(self.read(bag, description, bar), self.signal)
-            playback = Playback(description, motion, self.gravity)
-        return lambda window, go_on: play(window, playback, go_on)
-
-    def _watch(self, description: ArmDescription) -> _Work:
-        from ..ros.live_view import watch
-
-        return lambda window, go_on: watch(
-            window,
-            description,
-            self.topic or 'joint_states',
-            self.node,
-            go_on,
-            look_for_meshes=self.urdf is None,
-        )
