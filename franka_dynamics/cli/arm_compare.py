@@ -51,7 +51,7 @@ class Compare(ArmOptions):
         count = len(found.differences)
         other = self.other if isinstance(second, ArmDescription) else second.source
         say(
-            f'{first.name} ({first.inertial_set}, hand {first.hand}) against {other}: '
+            f'{other} against {first.name} ({first.inertial_set}, hand {first.hand}): '
             f'{count} {"difference" if count == 1 else "differences"}, {len(found.acting)} of '
             'them with an effect on torque.',
             'pass' if found.passed else 'MISMATCH',

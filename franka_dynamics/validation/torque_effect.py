@@ -40,7 +40,7 @@ class JointEffect:
     def __str__(self) -> str:
         """Return the effect in words."""
         if self.largest == 0.0:
-            return 'none; no motion shows it'
+            return 'none in any motion'
         return (
             f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
             'the joint vector'
@@ -86,7 +86,7 @@ class Difference:
         cause = f'; likeliest cause: {self.cause}' if self.cause else ''
         here, there = _texts(self.first, self.second)
         return (
-            f'{self.place}: {self.parameter} is {here} here and {there} there'
+            f'{self.place}: {self.parameter} is {there} instead of {here}'
             f'{f" [{self.unit}]" if self.unit else ""}; {effect}{cause}.'
         )
 

@@ -268,8 +268,8 @@ def _require_same_reading(
     if not difference <= _READING_TOLERANCE:
         finding = Difference(
             'the arm',
-            "joint torque, by Pinocchio's own reading of the URDF,",
-            'the same',
+            "joint torque by Pinocchio's model of the URDF",
+            'equal',
             f'{difference:.3g} N m off',
             '',
             difference,

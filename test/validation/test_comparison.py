@@ -115,7 +115,7 @@ def test_the_effect_of_a_fault_is_pinocchios_torque_change():
     expected = torque_change(arm, faulty, 0, count=200)
     np.testing.assert_allclose(found.torque_effect, expected, rtol=0.0, atol=1e-11)
     assert str(found) == (
-        f'fer_joint4: a is 0.0825 here and 0.0925 there [m]; torque changes by '
+        f'fer_joint4: a is 0.0925 instead of 0.0825 [m]; torque changes by '
         f'up to {expected:.3g} N m.'
     )
 
@@ -181,7 +181,7 @@ def test_as_many_digits_are_said_as_tell_two_numbers_apart():
     arm = replace(load('fer'), hand='none')
     last = replace(arm.links[-1], mass=0.735522004)
     (found,) = compare(arm, with_link(arm, 6, last)).differences
-    assert 'mass is 0.735522 here and 0.735522004 there [kg]' in str(found)
+    assert 'mass is 0.735522004 instead of 0.735522 [kg]' in str(found)
 
 
 def test_no_friction_or_another_model_names_the_friction_model():

@@ -101,9 +101,9 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
     )
     verdict = model_from_urdf(write_urdf(with_link(GAZ, 0, moved)), GAZ).verdict
     assert verdict.inertial_set == 'gaz2019'
-    assert 'acts on torques: none; no motion shows' in verdict.notes[-1]
+    assert 'acts on torques: none in any motion' in verdict.notes[-1]
     assert verdict.notes[0] == (
-        'fer_joint1: first moment z is -0.236704 here and -0.466704 there [kg m]; no effect on '
+        'fer_joint1: first moment z is -0.466704 instead of -0.236704 [kg m]; no effect on '
         'torque. Passed.'
     )
 
@@ -187,7 +187,7 @@ PLANTED = {
     'a longer flange': (
         edited(FER, "joint[@name='fer_link8_joint']/origin", xyz='0 0 0.108'),
         {},
-        'flange: d is 0[.]107 here and 0[.]108',
+        'flange: d is 0[.]108 instead of 0[.]107',
     ),
 }
 
